@@ -1,0 +1,36 @@
+# Everything runs in .venv, which is made on first use. Needs Python 3.11 or newer and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.complete
+
+.PHONY: help setup demo test lint bench vectors clean
+help:                     ## show what can be done
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+$(STAMP): pyproject.toml constraints.txt scripts/setup.sh
+	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)"
+
+setup: $(STAMP)           ## make the environment
+
+demo: $(STAMP)            ## a crowd of a million answers a question; table, chart, privacy statement
+	@$(BIN)/deniable demo
+
+test: $(STAMP)            ## run all tests
+	@echo "running the tests (about three minutes on two cores) ..."
+	@$(BIN)/python -m pytest -n auto
+
+lint: $(STAMP)            ## formatting, lint, types, import order
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(STAMP)           ## side by side with the other libraries and with plain C
+	@$(BIN)/python benchmarks/run.py
+
+vectors: $(STAMP)         ## write the test vectors anew (a change of meaning: bump the version)
+	@$(BIN)/python scripts/make_vectors.py
+
+clean:                    ## remove the environment and what was built
+	rm -rf $(VENV) .bench demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,151 @@
+"""What all mechanisms for counting answers share: the frame of pure protocols (Wang, Blocki, Li, Jha 2017).
+
+A report *supports* some values. Let p be the probability that it supports the value its sender holds, and q that it supports
+any other given value. With I the number of reports that support v, n reports, and n_v true holders of v::
+
+    estimate of n_v   (I - n q) / (p - q)                                       unbiased
+    variance          n q (1 - q) / (p - q)^2 + n_v (1 - p - q) / (p - q)       exact, for fixed data
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.law import Law
+from deniable.contract.probability import check_epsilon, check_resolution, log_above
+from deniable.contract.source import SYSTEM, Source
+from deniable.contract.spec import Spec
+from deniable.errors import ParameterError
+
+LARGEST_LAW = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FrequencySpec(Spec):
+    """A mechanism that counts how many people hold each value of a domain.
+
+    Give either ``domain_size`` (values are 0..domain_size - 1) or ``domain``.
+    """
+
+    domain_size: int = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # resolved at once, below
+    domain: Domain = None  # type: ignore[assignment]  # resolved at once, below
+    epsilon: float
+
+    default_size: ClassVar[int | None] = None
+    largest_domain: ClassVar[int] = 1 << 64
+    needs_listed_domain: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        if self.domain is None:
+            size = self.default_size if self.domain_size is None else self.domain_size
+            object.__setattr__(self, "domain", IndexRange(size))  # None is refused there
+        elif not isinstance(self.domain, Domain):
+            raise ParameterError("domain", self.domain, allowed="a Domain", fix='write domain=Categories("red", "green")')
+        if self.domain_size not in (None, self.domain.size):
+            raise ParameterError("domain_size", self.domain_size, allowed=f"{self.domain.size}, as in domain", fix="leave it out")
+        object.__setattr__(self, "domain_size", self.domain.size)
+        if self.needs_listed_domain and not (self.domain.listed and self.domain_size <= self.largest_domain):
+            raise ParameterError(
+                "domain",
+                self.domain,
+                allowed=f"a listed domain of at most {self.largest_domain} values for {self.mechanism}",
+                fix="use OLH, which takes any domain and counts named candidates",
+            )
+        self.resolve()
+        check_resolution(self.epsilon, self.effective_epsilon)
+
+    def resolve(self) -> None:
+        """Fill in the parameters that were left open, once epsilon and domain are known to be good."""
+
+    def __repr__(self) -> str:
+        shown = f"domain_size={self.domain_size}" if isinstance(self.domain, IndexRange) else f"domain={self.domain!r}"
+        return f"{type(self).__name__}({shown}, epsilon={self.epsilon!r})"
+
+    # --- what each mechanism provides, on keys ---
+
+    @property
+    def seed_words(self) -> int:
+        """How many words a report draws first and sends in the open."""
+        return 0
+
+    @abstractmethod
+    def perturb(self, key: int, source: Source) -> Any:
+        """The report of someone whose value has this key."""
+
+    @abstractmethod
+    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
+        """The exact law of ``perturb`` for a key, given the seed."""
+
+    @abstractmethod
+    def supports(self, report: Any, key: int) -> bool:
+        """Whether a report supports the value with this key."""
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """The probability that a report supports the value its sender holds."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """The probability that a report supports another given value."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """The number of different reports, for one seed."""
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest ratio of the probabilities of one report under two inputs: e to the effective epsilon."""
+
+    # --- what follows ---
+
+    def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
+        """One person's report."""
+        return self.perturb(self.domain.key(value), source)
+
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
+        """The exact output law for a value, as Fractions; for mechanisms with a seed, given that seed."""
+        if self.outputs > LARGEST_LAW:
+            raise ParameterError("domain_size", self.domain_size, allowed=f"at most {LARGEST_LAW} different reports", fix="shrink it")
+        if len(seed) != self.seed_words:
+            raise ParameterError("seed", seed, allowed=f"{self.seed_words} words for {self!r}", fix="pass the seed of one report")
+        return self.output_law(self.domain.key(value), seed)
+
+    def probabilities(self, key: int) -> tuple[Fraction, Fraction]:
+        """P and q of the value with this key; the same for all values in most mechanisms."""
+        return self.p, self.q
+
+    def score(self, report: Any, key: int) -> Fraction:
+        """What one report adds to the estimate of one count, exactly; its expectation is 1 for a holder and 0 for others."""
+        p, q = self.probabilities(key)
+        return (self.supports(report, key) - q) / (p - q)
+
+    def variance(self, n: int, f: float = 0.0) -> float:
+        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders."""
+        p, q = self.p, self.q
+        return float(n * q * (1 - q) / (p - q) ** 2) + n * f * float((1 - p - q) / (p - q))
+
+    @property
+    def influence(self) -> float:
+        """How far one report, true or made up, can move one count."""
+        return float((1 - self.q) / (self.p - self.q))
+
+    @cached_property
+    def effective_epsilon(self) -> float:
+        """The epsilon of the integer law, rounded up to a float; never above epsilon."""
+        return log_above(self.ratio)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to a person who sends one report."""
+        return Guarantee(epsilon=self.epsilon)

@@ -1,0 +1,255 @@
+"""What a person's answer may be, and the integer that stands for it.
+
+A domain maps each allowed value to a **key**: the value's index where the domain can be listed, a 64-bit hash of the
+content where it cannot (text, bytes). Mechanisms work on keys; people and analysts see values.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from deniable.contract.canonical import number, read_number, read_object
+from deniable.contract.hashing import string_key
+from deniable.errors import DomainError, ParameterError, WireError
+
+LARGEST_KEY = 2**64 - 1
+LONGEST_STRING = 65_535
+
+
+class Domain(ABC):
+    """The set of allowed values."""
+
+    kind: ClassVar[str]
+    listed: ClassVar[bool] = True
+    """Whether keys are the indices 0..size - 1, so that every value can be counted without naming it."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of values."""
+
+    @property
+    def key_bits(self) -> int:
+        """The number of bits that hold every key."""
+        return (self.size - 1).bit_length() if self.listed else 64
+
+    @abstractmethod
+    def key(self, value: Any) -> int:
+        """The integer that stands for a value; DomainError if the value is not allowed."""
+
+    def value(self, key: int) -> Hashable:
+        """The value behind an index, for domains that can be listed."""
+        return key
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The domain as plain data."""
+
+    def refuse(self, value: object, position: int | None = None) -> DomainError:
+        """The error for a value that is not allowed, naming its position where it came in a batch."""
+        where = "value" if position is None else f"values[{position}]"
+        return DomainError(where, value, allowed=self.describe(), fix="correct or drop it; nothing was counted")
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What is allowed, in a few words."""
+
+
+@dataclass(frozen=True)
+class IndexRange(Domain):
+    """The integers 0..count - 1; for two of them, ``False`` and ``True`` as well.
+
+    >>> IndexRange(4).key(3), IndexRange(2).key(True)
+    (3, 1)
+    """
+
+    count: int
+    kind: ClassVar[str] = "index"
+
+    def __post_init__(self) -> None:
+        if not _is_integer(self.count) or not 2 <= self.count <= LARGEST_KEY + 1:
+            raise ParameterError("domain_size", self.count, allowed="an integer from 2 to 2^64", fix="count the different answers possible")
+
+    @property
+    def size(self) -> int:
+        return self.count
+
+    def key(self, value: Any) -> int:
+        if self.count == 2 and isinstance(value, bool):
+            return int(value)
+        if not _is_integer(value) or not 0 <= value < self.count:
+            raise self.refuse(value)
+        return int(value)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "size": number(self.count)}
+
+    def describe(self) -> str:
+        return f"integers from 0 to {self.count - 1}"
+
+
+@dataclass(frozen=True, init=False)
+class Categories(Domain):
+    """A list of labels.
+
+    >>> colors = Categories("red", "green", "blue")
+    >>> colors.size, colors.key("blue"), colors.value(0)
+    (3, 2, 'red')
+    """
+
+    labels: tuple[str, ...]
+    kind: ClassVar[str] = "categories"
+
+    def __init__(self, *labels: str) -> None:
+        object.__setattr__(self, "labels", labels)
+        if len(labels) < 2 or len(set(labels)) < len(labels) or not all(_is_text(label) for label in labels):
+            raise ParameterError("labels", labels, allowed="two or more different strings", fix='write Categories("red", "green", "blue")')
+        object.__setattr__(self, "_index", {label: i for i, label in enumerate(labels)})
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    def key(self, value: Any) -> int:
+        index: dict[str, int] = self._index  # type: ignore[attr-defined]  # set in __init__, kept out of equality
+        if not isinstance(value, str) or value not in index:
+            raise self.refuse(value)
+        return index[value]
+
+    def value(self, key: int) -> str:
+        return self.labels[key]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "labels": list(self.labels)}
+
+    def describe(self) -> str:
+        shown = ", ".join(repr(label) for label in self.labels[:6])
+        return f"one of {shown}" + (f" ... ({self.size} labels)" if self.size > 6 else "")
+
+
+@dataclass(frozen=True)
+class Integers(Domain):
+    """The integers from low to high, both included; up to 2^64 of them.
+
+    >>> Integers(-5, 5).key(-5), Integers(0, 2**64 - 1).key_bits
+    (0, 64)
+    """
+
+    low: int
+    high: int
+    kind: ClassVar[str] = "integers"
+
+    def __post_init__(self) -> None:
+        bounds = (self.low, self.high)
+        fits = all(_is_integer(bound) and -(2**63) <= bound <= LARGEST_KEY for bound in bounds)
+        if not fits or not 0 < self.high - self.low <= LARGEST_KEY:
+            raise ParameterError(
+                "low, high", bounds, allowed="integers, low < high, at most 2^64 values of 64 bits", fix="swap or narrow them"
+            )
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+    def key(self, value: Any) -> int:
+        if not _is_integer(value) or not self.low <= value <= self.high:
+            raise self.refuse(value)
+        return int(value) - self.low
+
+    def value(self, key: int) -> int:
+        return self.low + key
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "low": number(self.low), "high": number(self.high)}
+
+    def describe(self) -> str:
+        return f"integers from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Bytes(Domain):
+    """Byte strings of at most ``max_length`` bytes; their keys are hashes, so only named candidates can be counted.
+
+    >>> Bytes(4).key(b"") == Bytes(9).key(b"")
+    True
+    """
+
+    max_length: int
+    kind: ClassVar[str] = "bytes"
+    listed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not _is_integer(self.max_length) or not 1 <= self.max_length <= LONGEST_STRING:
+            raise ParameterError(
+                "max_length", self.max_length, allowed=f"an integer from 1 to {LONGEST_STRING}", fix="bound it by the longest value"
+            )
+
+    @property
+    def size(self) -> int:
+        return sum(256**length for length in range(self.max_length + 1))
+
+    def key(self, value: Any) -> int:
+        if not isinstance(value, bytes) or len(value) > self.max_length:
+            raise self.refuse(value)
+        return string_key(value)
+
+    def value(self, key: int) -> Hashable:
+        raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: name candidates")
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "max_length": self.max_length}
+
+    def describe(self) -> str:
+        return f"bytes, at most {self.max_length} long"
+
+
+@dataclass(frozen=True)
+class Text(Bytes):
+    """Text of at most ``max_length`` bytes in UTF-8, compared byte by byte: no case folding, no normalization.
+
+    >>> Text(8).key("tea") == Bytes(8).key(b"tea")
+    True
+    """
+
+    kind: ClassVar[str] = "text"
+
+    def key(self, value: Any) -> int:
+        if not _is_text(value) or len(value.encode()) > self.max_length:
+            raise self.refuse(value)
+        return string_key(value.encode())
+
+    def describe(self) -> str:
+        return f"text of at most {self.max_length} bytes in UTF-8"
+
+
+def domain_from_json(data: object) -> Domain:
+    """The domain behind ``to_json``; WireError if it is none."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if kind == IndexRange.kind:
+        return IndexRange(read_number("size", read_object("domain", data, {"kind", "size"})["size"]))
+    if kind == Categories.kind:
+        labels = read_object("domain", data, {"kind", "labels"})["labels"]
+        if isinstance(labels, list):
+            return Categories(*labels)
+    if kind == Integers.kind:
+        fields = read_object("domain", data, {"kind", "low", "high"})
+        return Integers(read_number("low", fields["low"]), read_number("high", fields["high"]))
+    for strings in (Bytes, Text):
+        if kind == strings.kind:
+            return strings(read_number("max_length", read_object("domain", data, {"kind", "max_length"})["max_length"]))
+    raise WireError("domain", data, allowed="kind index, categories, integers, bytes or text", fix="check the version")
+
+
+def _is_integer(value: object) -> bool:
+    # NumPy integers count; floats and booleans do not: True is not the answer 1 of many.
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _is_text(value: object) -> bool:
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form
+        return False

@@ -1,0 +1,52 @@
+"""The exact law of a mechanism's output: a finite distribution with rational weights."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from fractions import Fraction
+from typing import TypeVar
+
+Report = TypeVar("Report", bound=Hashable)
+
+
+class Law(Mapping[Report, Fraction]):
+    """Which report appears with which probability, exactly. Reports of probability zero are left out.
+
+    >>> law = Law({0: Fraction(3, 4), 1: Fraction(1, 4), 2: Fraction(0)})
+    >>> law.total, len(law), law[2]
+    (Fraction(1, 1), 2, Fraction(0, 1))
+    >>> law.ratio(Law({0: Fraction(1, 4), 1: Fraction(3, 4)}))
+    Fraction(3, 1)
+    """
+
+    def __init__(self, weights: Mapping[Report, Fraction]) -> None:
+        self._weights = {report: weight for report, weight in weights.items() if weight}
+
+    def __getitem__(self, report: Report) -> Fraction:
+        return self._weights.get(report, Fraction(0))
+
+    def __iter__(self) -> Iterator[Report]:
+        return iter(self._weights)
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Law) and self._weights == other._weights
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._weights.items()))
+
+    def __repr__(self) -> str:
+        return f"Law({self._weights!r})"
+
+    @property
+    def total(self) -> Fraction:
+        """The sum of all weights: 1 for a law that is one."""
+        return sum(self._weights.values(), Fraction(0))
+
+    def ratio(self, other: Law[Report]) -> Fraction | None:
+        """The largest factor by which a report is likelier here than there; None where it is impossible there."""
+        if not self._weights.keys() <= other._weights.keys():
+            return None
+        return max(weight / other._weights[report] for report, weight in self._weights.items())

@@ -1,0 +1,108 @@
+"""Exact probabilities from epsilon, rounded toward privacy.
+
+A threshold is an integer over 2^64. It is computed from a rational number just below e^epsilon, in ``Decimal`` arithmetic
+with a stated direction, so that the law built on the threshold keeps its promise as real numbers, not up to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from deniable.contract.source import ONE
+from deniable.errors import ParameterError
+
+_PRECISE = Context(prec=60, rounding=ROUND_FLOOR)
+LARGEST_EPSILON = 30.0
+"""Beyond it no mechanism's probabilities fit 64 bits; the exact limit of each is checked on its own law."""
+TIGHTNESS = 1e-9
+"""How far the exact epsilon of the integer law may stay below the epsilon asked for."""
+
+
+def check_epsilon(epsilon: object) -> float:
+    """Epsilon as a float, or an error that says what is wrong with it."""
+    try:
+        number = math.nan if isinstance(epsilon, bool | str) else float(epsilon)  # type: ignore[arg-type]  # TypeError below
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="common choices lie between 0.1 and 4")
+    if number > LARGEST_EPSILON:
+        raise ParameterError(
+            "epsilon",
+            epsilon,
+            allowed=f"at most {LARGEST_EPSILON}: probabilities are multiples of 1 / 2^64",
+            fix="choose a smaller epsilon; above 10 there is hardly any privacy left",
+        )
+    return number
+
+
+def exact_epsilon(epsilon: float) -> Decimal:
+    """The real number that a float epsilon promises.
+
+    0.3 may be read as the decimal that was typed or as the binary number that is stored; the smaller one honors both.
+    """
+    return min(Decimal(repr(epsilon)), Decimal(epsilon))
+
+
+def exp_below(epsilon: float) -> Fraction:
+    """A rational just below e^epsilon: less than 1e-58 of it is lost.
+
+    >>> float(exp_below(1.0))
+    2.718281828459045
+    >>> 0 < Decimal(1).exp(_PRECISE) - Decimal("2.71828182845904523536028747135266249775724709369995") < Decimal("1e-49")
+    True
+    """
+    # Decimal.exp rounds to nearest whatever the context says; the neighbor below is a certain lower bound.
+    return Fraction(_PRECISE.next_minus(exact_epsilon(epsilon).exp(_PRECISE)))
+
+
+def log_above(ratio: Fraction) -> float:
+    """The smallest float that is certainly not below ln(ratio).
+
+    >>> log_above(Fraction(3)) >= Decimal(3).ln()
+    True
+    """
+    if ratio == 1:
+        return 0.0
+    up = Context(prec=60, rounding=ROUND_CEILING)
+    quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    bound = up.next_plus(quotient.ln(up))  # ln rounds to nearest: the neighbor above is a certain upper bound
+    nearest = float(bound)
+    return nearest if Decimal(nearest) >= bound else math.nextafter(nearest, math.inf)
+
+
+def floor_threshold(probability: Fraction) -> int:
+    """The largest threshold that is not above a probability."""
+    return math.floor(probability * ONE)
+
+
+def ceil_threshold(probability: Fraction) -> int:
+    """The smallest threshold that is not below a probability."""
+    return math.ceil(probability * ONE)
+
+
+def check_resolution(epsilon: float, effective: float) -> None:
+    """Refuse a law that does not keep epsilon, or an epsilon that integers over 2^64 cannot express."""
+    if effective > epsilon:
+        raise ParameterError(
+            "epsilon",
+            epsilon,
+            allowed=f"at least {effective!r} for these probabilities",
+            fix="let the probabilities be computed from epsilon, or state the epsilon that they have",
+        )
+    if effective <= 0:
+        raise ParameterError(
+            "epsilon",
+            epsilon,
+            allowed="large enough for its probabilities to differ by at least 1 / 2^64",
+            fix="choose a larger epsilon; below about 1e-15 a report carries no information",
+        )
+    if epsilon - effective > TIGHTNESS:
+        raise ParameterError(
+            "epsilon",
+            epsilon,
+            allowed="small enough for probabilities that are multiples of 1 / 2^64 (about 23, less for a large domain)",
+            fix=f"choose a smaller epsilon; these parameters reach {effective:.6g}",
+        )

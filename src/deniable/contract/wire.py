@@ -1,0 +1,137 @@
+"""Byte layouts: one report, and the images of batches and tallies.
+
+**A report** is its columns one after the other, each as small as its information. Integers are little-endian; a column of
+bits is packed with item 0 in the lowest bit of the first byte, unused high bits are zero::
+
+    RR     bit       1 bit                      in a batch, 8 people share a byte
+    GRR    symbol    1, 2, 4 or 8 bytes
+    OUE    bits      ceil(d / 8) bytes
+    OLH    seed      16 or 24 bytes, then symbol, 1, 2 or 4 bytes
+
+**An image** (a batch of reports, a tally) carries the spec it belongs to and a checksum::
+
+    offset    size   field
+    0         4      magic "DNBL"
+    4         1      version, 1
+    5         1      kind: 1 batch of reports, 2 tally
+    6         2      zero
+    8         4      L, length of the spec's canonical JSON
+    12        8      n, the number of reports
+    20        L      the spec
+    20 + L    ...    body, its length fixed by kind, spec and n
+    end - 4   4      CRC-32 of all bytes before it
+
+Decoding is strict: anything but the one canonical form raises ``WireError``, trailing bytes included.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from deniable.errors import WireError
+
+MAGIC = b"DNBL"
+VERSION = 1
+BATCH, TALLY = 1, 2
+_HEADER = struct.Struct("<4sBBHIQ")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field of a report: ``count`` items of ``bits`` bits, each below ``limit``.
+
+    >>> Column("symbol", limit=1000), Column("symbol", limit=1000).row_bytes
+    (Column(name='symbol', limit=1000, count=1), 2)
+    >>> Column("bits", limit=2, count=1000).row_bytes
+    125
+    """
+
+    name: str
+    limit: int
+    count: int = 1
+
+    @property
+    def bits(self) -> int:
+        """The width of an item in storage: 1 for bits, else whole bytes in a power of two."""
+        if self.limit == 2:
+            return 1
+        needed = (self.limit - 1).bit_length()
+        return next(width for width in (8, 16, 32, 64) if needed <= width)
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of this column in one report on its own."""
+        return -(-self.bits * self.count // 8)
+
+    @property
+    def information(self) -> int:
+        """The bits that the column's content needs, storage aside."""
+        return (self.limit - 1).bit_length() * self.count
+
+
+Layout = tuple[Column, ...]
+
+
+def encode_report(layout: Layout, report: Any) -> bytes:
+    """The bytes of one report.
+
+    >>> encode_report((Column("seed", 2**64, 2), Column("symbol", 4)), ((1, 2), 3)).hex()
+    '0100000000000000020000000000000003'
+    """
+    fields = (report,) if len(layout) == 1 else report
+    parts = []
+    for column, field in zip(layout, fields, strict=True):
+        items = field if isinstance(field, tuple) else (field,)
+        width = column.row_bytes // len(items)
+        parts += [item.to_bytes(width, "little") for item in items]
+    return b"".join(parts)
+
+
+def decode_report(layout: Layout, payload: bytes) -> Any:
+    """The report behind its bytes; WireError unless they are its one canonical form."""
+    expected = sum(column.row_bytes for column in layout)
+    if len(payload) != expected:
+        raise WireError("report", payload, allowed=f"exactly {expected} bytes", fix=f"{len(payload)} bytes came: send it whole")
+    fields: list[Any] = []
+    for column in layout:
+        raw, payload = payload[: column.row_bytes], payload[column.row_bytes :]
+        if column.bits == 1:
+            field: Any = int.from_bytes(raw, "little")
+            valid = field < 1 << column.count
+        else:
+            width = column.bits // 8
+            items = tuple(int.from_bytes(raw[i : i + width], "little") for i in range(0, len(raw), width))
+            valid = max(items) < column.limit
+            field = items if column.count > 1 else items[0]
+        if not valid:
+            raise WireError(column.name, field, allowed=f"below {column.limit}", fix="the report was damaged or made up")
+        fields.append(field)
+    return fields[0] if len(layout) == 1 else tuple(fields)
+
+
+def write_image(kind: int, spec: bytes, n: int, body: bytes) -> bytes:
+    """An image with header and checksum."""
+    content = _HEADER.pack(MAGIC, VERSION, kind, 0, len(spec), n) + spec + body
+    return content + zlib.crc32(content).to_bytes(4, "little")
+
+
+def read_image(kind: int, data: bytes) -> tuple[bytes, int, bytes]:
+    """The spec, n and body of an image; the length of the body is for the caller to check."""
+    if len(data) < _HEADER.size + 4:
+        raise WireError("image", data, allowed=f"at least {_HEADER.size + 4} bytes", fix="read the file to its end")
+    magic, version, found, zero, length, n = _HEADER.unpack_from(data)
+    if magic != MAGIC:
+        raise WireError("magic", magic, allowed=repr(MAGIC), fix="these bytes were not written by deniable")
+    if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
+        raise WireError("checksum", data[-4:].hex(), allowed="the CRC-32 of the bytes before it", fix="read the image again, whole")
+    if version != VERSION or zero:
+        raise WireError("version", version, allowed=str(VERSION), fix="upgrade deniable to read newer images")
+    if found != kind:
+        raise WireError("kind", found, allowed=f"{kind} (1 batch of reports, 2 tally)", fix="use the other reader")
+    end = _HEADER.size + length
+    if end > len(data) - 4:
+        raise WireError("spec length", length, allowed="no longer than the image", fix="read the image again, whole")
+    return data[_HEADER.size : end], n, data[end:-4]

@@ -1,0 +1,1 @@
+"""The analyst's nouns: columnar reports, tallies, estimates."""

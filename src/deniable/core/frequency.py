@@ -1,0 +1,150 @@
+"""The estimate of how many people hold each value, with its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.spec import Spec
+from deniable.core import interval
+from deniable.core.comparison import Comparison
+from deniable.core.table import Table
+from deniable.errors import MergeError, ParameterError
+from deniable.kernels.compiled import Array
+
+BOUNDS = {"hoeffding": interval.hoeffding, "bernstein": interval.bernstein}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyEstimate(Table):
+    """Unbiased counts for a list of values. Single estimates may be negative; that is what makes their sums right.
+
+    ``supports`` is the number of reports that support each value; p and q are the exact law's probabilities that a report supports
+    its sender's value and another one.
+
+    >>> from deniable.client import RR
+    >>> spec = RR.from_probabilities("3/4", "1/4")
+    >>> estimate = FrequencyEstimate(spec, ["no", "yes"], 100, np.array([35, 65]), np.array(0.75), np.array(0.25))
+    >>> estimate
+    FrequencyEstimate from 100 reports, RR, epsilon = 1.099
+    value   count   ± std.err.         95 % interval
+    yes        80          8.7          63 to     97
+    no         20          8.7           3 to     37
+    """
+
+    spec: Spec
+    values: Sequence[Any]
+    n: int
+    supports: Array
+    p: Array
+    q: Array
+
+    @cached_property
+    def counts(self) -> Array:
+        """The estimated number of people behind each value, among those who reported."""
+        counts: Array = (self.supports - self.n * self.q) / (self.p - self.q)
+        return counts
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """The estimated share of people behind each value."""
+        return self.counts / max(self.n, 1)
+
+    @cached_property
+    def stderr(self) -> Array:
+        """The standard error of each count: the mechanism's noise, for the people who reported."""
+        p, q = self.p, self.q
+        held = np.clip(self.counts, 0, self.n)
+        variance = self.n * q * (1 - q) / (p - q) ** 2 + held * (1 - p - q) / (p - q)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+    @property
+    def frequency_stderr(self) -> Array:
+        """The standard error of each frequency."""
+        return self.stderr / max(self.n, 1)
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False, population: bool = False) -> tuple[Array, Array]:
+        """Limits (low, high) for each count.
+
+        They cover the mechanism's noise; with ``population=True`` also that the people are a sample, for statements about everyone
+        like them. ``simultaneous=True`` makes all intervals hold at once (Bonferroni). Where fewer than 200 = n q (1 - q) reports
+        support a value by chance, exact tests are inverted and the limits are conservative.
+        """
+        alpha = self._alpha(level, simultaneous)
+        arguments = (self.supports.astype(float), self.n, self.p, self.q, alpha)
+        if self.n == 0:
+            return np.zeros(len(self.values)), np.zeros(len(self.values))
+        plenty = float(np.min(self.n * self.q * (1 - self.q))) >= interval.NORMAL_FROM
+        if population:
+            return interval.sampling_score(*arguments) if plenty and not simultaneous else interval.sampling_exact(*arguments)
+        return interval.score(*arguments, skewness=simultaneous) if plenty else interval.exact(*arguments)
+
+    def bound(self, level: float = 0.95, method: str = "bernstein", *, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Limits (low, high) that hold by an inequality, "hoeffding" or "bernstein", without any approximation."""
+        if method not in BOUNDS:
+            raise ParameterError("method", method, allowed=" or ".join(BOUNDS), fix="bernstein is the tighter one here")
+        return BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, self._alpha(level, simultaneous))
+
+    def top(self, k: int = 10) -> FrequencyEstimate:
+        """The k largest counts, the largest first."""
+        return self.select(np.argsort(-self.counts, kind="stable")[:k])
+
+    def select(self, positions: Any) -> FrequencyEstimate:
+        """The estimate for some of the values, by position."""
+        positions = np.asarray(positions)
+        p = np.broadcast_to(self.p, self.supports.shape)[positions]
+        q = np.broadcast_to(self.q, self.supports.shape)[positions]
+        return FrequencyEstimate(self.spec, [self.values[i] for i in positions], self.n, self.supports[positions], p, q)
+
+    def compare(self, other: FrequencyEstimate, *, population: bool = True) -> Comparison:
+        """The change of each frequency from this estimate to another one, with a test.
+
+        By default the two crowds count as samples, so that a significant change is one of the people they stand for.
+        """
+        if list(self.values) != list(other.values):
+            raise MergeError(
+                "values", list(other.values)[:5], allowed="the same values in the same order", fix="estimate both with one list"
+            )
+        return Comparison(
+            self.values, self.frequencies, other.frequencies, np.hypot(self._error(population), other._error(population)), (self.n, other.n)
+        )
+
+    def _error(self, population: bool) -> Array:
+        if not population:
+            return self.frequency_stderr
+        seen = self.supports / max(self.n, 1)
+        return np.asarray(np.sqrt(seen * (1 - seen) / max(self.n, 1)) / np.abs(self.p - self.q))
+
+    def _alpha(self, level: float, simultaneous: bool) -> float:
+        if not isinstance(level, int | float) or not 0 < level < 1:
+            raise ParameterError("level", level, allowed="a number between 0 and 1", fix="0.95 is usual")
+        return (1 - level) / (len(self.values) if simultaneous else 1)
+
+    # --- what people see ---
+
+    def rows(self) -> dict[str, Any]:
+        low, high = self.interval(0.95)
+        return {
+            "value": list(self.values),
+            "count": self.counts,
+            "stderr": self.stderr,
+            "low": low,
+            "high": high,
+            "frequency": self.frequencies,
+        }
+
+    def headline(self) -> str:
+        return f"FrequencyEstimate from {self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}"
+
+    def order(self) -> Array:
+        return np.argsort(-self.counts, kind="stable")
+
+    def chart(self, k: int = 20) -> Any:
+        """The k largest counts with their 95 % intervals, as an Altair chart."""
+        from deniable.core.chart import count_chart
+
+        return count_chart(self.top(k))

@@ -1,0 +1,195 @@
+"""A batch of reports as columns: packed in memory as it is on the wire, and in Arrow.
+
+The columns and their bytes are those of ``contract.wire``; a batch's body is the columns one after the other, each contiguous. A
+column of one bit a person is packed across people, eight to a byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.contract.spec import Spec, spec_from_json
+from deniable.contract.wire import BATCH, Column, decode_report, read_image, write_image
+from deniable.errors import WireError
+from deniable.kernels.compiled import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Many people's reports under one spec.
+
+    >>> from deniable.client import OUE
+    >>> reports = OUE(domain_size=1024, epsilon=1.0).privatize(np.zeros(1000, dtype=int))
+    >>> len(reports), reports.nbytes
+    (1000, 128000)
+    >>> Reports.from_bytes(reports.to_bytes()) == reports
+    True
+    """
+
+    spec: Spec
+    n: int
+    columns: dict[str, Array]
+
+    @classmethod
+    def empty(cls, spec: Spec, n: int) -> Reports:
+        """Room for n reports, to be written by a kernel."""
+        return cls(spec, n, {column.name: np.zeros(_shape(column, n), _dtype(column)) for column in spec.layout})
+
+    @classmethod
+    def collect(cls, spec: Spec, reports: Iterable[Any]) -> Reports:
+        """A batch from reports that were made one by one."""
+        rows = [spec.encode(report) for report in reports]
+        return cls.from_rows(spec, b"".join(rows))
+
+    @classmethod
+    def from_rows(cls, spec: Spec, rows: bytes) -> Reports:
+        """A batch from encoded reports laid end to end."""
+        width = sum(column.row_bytes for column in spec.layout)
+        n, rest = divmod(len(rows), width)
+        if rest:
+            raise WireError("rows", f"{len(rows)} bytes", allowed=f"a multiple of {width} bytes", fix="send whole reports")
+        table = np.frombuffer(rows, np.uint8).reshape(n, width)
+        parts, start = {}, 0
+        for column in spec.layout:
+            part = np.ascontiguousarray(table[:, start : start + column.row_bytes])
+            start += column.row_bytes
+            if _is_single_bit(column):
+                if n and part.max() > 1:
+                    decode_report(spec.layout, table[int(part.ravel().argmax())].tobytes())  # raises, naming the column
+                part = np.packbits(part.ravel(), bitorder="little")
+            parts[column.name] = part.view(_dtype(column)).reshape(_shape(column, n))
+        return cls(spec, n, parts)._checked()
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Reports):
+            return NotImplemented
+        same = self.spec == other.spec and self.n == other.n
+        return same and all(np.array_equal(column, other.columns[name]) for name, column in self.columns.items())
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def __repr__(self) -> str:
+        return f"Reports({self.spec!r}, n={self.n:,}, {self.nbytes:,} bytes)"
+
+    def __getitem__(self, position: int) -> Any:
+        """One report, as ``randomize`` would have returned it."""
+        row = b"".join(self._row(column, range(self.n)[position]) for column in self.spec.layout)
+        return self.spec.decode(row)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the reports take."""
+        return sum(column.nbytes for column in self.columns.values())
+
+    def to_bytes(self) -> bytes:
+        """The batch as an image with spec and checksum."""
+        body = b"".join(np.ascontiguousarray(self.columns[column.name]).tobytes() for column in self.spec.layout)
+        return write_image(BATCH, self.spec.canonical, self.n, body)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Reports:
+        """The batch behind its image; WireError unless every report in it is well formed."""
+        canonical, n, body = read_image(BATCH, data)
+        spec = spec_from_json(canonical)
+        sizes = [_body_bytes(column, n) for column in spec.layout]
+        if len(body) != sum(sizes):
+            raise WireError("body", f"{len(body)} bytes", allowed=f"{sum(sizes)} bytes for {n} reports", fix="read the image again, whole")
+        columns, start = {}, 0
+        for column, size in zip(spec.layout, sizes, strict=True):
+            part = np.frombuffer(body, np.uint8, size, start)
+            columns[column.name] = part.view(_dtype(column)).reshape(_shape(column, n))
+            start += size
+        return cls(spec, n, columns)._checked()
+
+    def to_arrow(self) -> Any:
+        """The batch as a pyarrow Table without copying; the spec travels in the schema's metadata."""
+        arrays = [_to_arrow(column, self.columns[column.name], self.n) for column in self.spec.layout]
+        names = [column.name for column in self.spec.layout]
+        return pa.table(arrays, names).replace_schema_metadata({b"deniable": self.spec.canonical})
+
+    @classmethod
+    def from_arrow(cls, table: Any) -> Reports:
+        """The batch behind ``to_arrow``, for instance read back from Parquet."""
+        metadata = table.schema.metadata or {}
+        if b"deniable" not in metadata:
+            raise WireError("schema", table.schema.names, allowed="metadata with the key 'deniable'", fix="keep the schema's metadata")
+        spec = spec_from_json(metadata[b"deniable"])
+        if table.schema.names != [column.name for column in spec.layout]:
+            raise WireError("schema", table.schema.names, allowed=f"the columns of {spec!r}", fix="write the table with to_arrow()")
+        rows = {column.name: _from_arrow(column, table.column(column.name)) for column in spec.layout}
+        return cls(spec, table.num_rows, rows)._checked()
+
+    def _checked(self) -> Reports:
+        for column in self.spec.layout:
+            items = self.columns[column.name]
+            if items.size == 0:
+                continue
+            if column.bits == 1:
+                used = column.count % 8 if column.count > 1 else self.n % 8
+                last = items[..., -1]
+                bad = bool(used) and int(last.max()) >> used != 0
+            else:
+                bad = column.limit < 1 << column.bits and int(items.max()) >= column.limit
+            if bad:
+                raise WireError(
+                    column.name, int(items.max()), allowed=f"below {column.limit}, unused bits zero", fix="a report was damaged or made up"
+                )
+        return self
+
+    def _row(self, column: Column, position: int) -> bytes:
+        items = self.columns[column.name]
+        if _is_single_bit(column):
+            return bytes([items[position >> 3] >> (position & 7) & 1])
+        return bytes(items[position].tobytes())
+
+
+def _is_single_bit(column: Column) -> bool:
+    return column.bits == 1 and column.count == 1
+
+
+def _dtype(column: Column) -> np.dtype[Any]:
+    return np.dtype(f"<u{max(column.bits // 8, 1)}")
+
+
+def _shape(column: Column, n: int) -> tuple[int, ...]:
+    if _is_single_bit(column):
+        return (-(-n // 8),)
+    per_report = column.row_bytes if column.bits == 1 else column.count
+    return (n,) if per_report == 1 and column.bits > 1 else (n, per_report)
+
+
+def _body_bytes(column: Column, n: int) -> int:
+    return -(-n // 8) if _is_single_bit(column) else n * column.row_bytes
+
+
+def _to_arrow(column: Column, items: Array, n: int) -> Any:
+    content = pa.py_buffer(np.ascontiguousarray(items))
+    if _is_single_bit(column):
+        return pa.Array.from_buffers(pa.bool_(), n, [None, content])
+    kind = pa.from_numpy_dtype(items.dtype) if items.ndim == 1 else pa.binary(column.row_bytes)
+    return pa.Array.from_buffers(kind, n, [None, content])
+
+
+def _from_arrow(column: Column, chunked: Any) -> Array:
+    if chunked.null_count:
+        raise WireError(column.name, "null", allowed="a value in every row", fix="drop the damaged rows and count them")
+    n = len(chunked)
+    if _is_single_bit(column):
+        return np.packbits(chunked.to_numpy(), bitorder="little")
+    kind = pa.from_numpy_dtype(_dtype(column)) if len(_shape(column, n)) == 1 else pa.binary(column.row_bytes)
+    if chunked.type != kind:
+        raise WireError(column.name, str(chunked.type), allowed=str(kind), fix="write the table with to_arrow()")
+    whole = chunked.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # no chunk at all
+        return np.zeros(_shape(column, n), _dtype(column))
+    width = column.row_bytes
+    flat = np.frombuffer(whole.buffers()[1], np.uint8, n * width, whole.offset * width)
+    return flat.view(_dtype(column)).reshape(_shape(column, n))

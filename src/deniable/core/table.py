@@ -1,0 +1,81 @@
+"""One manner for everything that is a table of results: text, notebook, Arrow and Polars."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from deniable.kernels.compiled import Array
+
+SHOWN = 10
+
+
+class Table(ABC):
+    """Results by value. A subclass says what its columns are; the four views follow."""
+
+    @abstractmethod
+    def rows(self) -> dict[str, Any]:
+        """The columns by name: ``value`` first, then numbers."""
+
+    @abstractmethod
+    def headline(self) -> str:
+        """What this is, in one line."""
+
+    @abstractmethod
+    def order(self) -> Array:
+        """The positions of the rows, the most interesting first."""
+
+    def to_arrow(self) -> Any:
+        """All rows as a pyarrow Table, in the order of the domain."""
+        import pyarrow as pa
+
+        return pa.table(self.rows())
+
+    def to_polars(self) -> Any:
+        """All rows as a Polars DataFrame, in the order of the domain."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows())
+
+    def __repr__(self) -> str:
+        head, lines = self._cells()
+        widths = [max(len(row[i]) for row in [head, *lines]) for i in range(len(head))]
+        text = [
+            "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
+            for row in [head, *lines]
+        ]
+        return "\n".join([self.headline(), *(line.rstrip() for line in text), *self._rest()])
+
+    def _repr_html_(self) -> str:
+        head, lines = self._cells()
+        cells = "".join(
+            "<tr>"
+            + "".join(f"<td style='text-align:{'right' if i else 'left'}'>{escape(cell)}</td>" for i, cell in enumerate(row))
+            + "</tr>"
+            for row in lines
+        )
+        header = "".join(f"<th>{escape(name)}</th>" for name in head)
+        rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest())
+        return f"<p><b>{escape(self.headline())}</b></p><table><thead><tr>{header}</tr></thead><tbody>{cells}</tbody></table>{rest}"
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        rows = self.rows()
+        shown = self.order()[:SHOWN]
+        columns = [[_text(column[i]) for i in shown] for column in rows.values()]
+        return list(rows), [list(line) for line in zip(*columns, strict=True)]
+
+    def _rest(self) -> list[str]:
+        hidden = len(next(iter(self.rows().values()))) - SHOWN
+        return [f"... and {hidden:,} more"] if hidden > 0 else []
+
+
+def _text(cell: Any) -> str:
+    if not isinstance(cell, float | np.floating):
+        return str(cell)
+    cell = float(cell)
+    if cell == 0 or 1000 <= abs(cell) < 1e15:
+        return f"{cell:,.0f}"
+    return f"{cell:.3g}"

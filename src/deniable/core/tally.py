@@ -1,0 +1,120 @@
+"""Integer sufficient statistics: the only thing that workers, engines and periods exchange.
+
+Body of a tally's image (``contract.wire``)::
+
+    offset   size   field
+    0        32     SHA-256 of the candidates' keys, or zeros where the whole domain was counted
+    32       8      k, the number of counters
+    40       8 k    the counters, unsigned
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.domain import Domain
+from deniable.contract.spec import Spec, spec_from_json
+from deniable.contract.wire import TALLY, read_image, write_image
+from deniable.core.values import keys_of
+from deniable.errors import DomainError, MergeError, WireError
+from deniable.kernels.compiled import Array
+
+WHOLE_DOMAIN = bytes(32)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The values asked about, in order."""
+
+    values: Sequence[Any]
+    keys: Array
+
+    @classmethod
+    def of(cls, domain: Domain, values: Any) -> Candidates:
+        """Candidates from a user's list; each must be allowed and named once."""
+        keys = np.ascontiguousarray(keys_of(domain, values), dtype=np.uint64)
+        first = np.unique(keys, return_index=True)[1]
+        if first.size < keys.size:
+            position = int(np.setdiff1d(np.arange(keys.size), first)[0])
+            raise DomainError(f"candidates[{position}]", values[position], allowed="each candidate once", fix="drop the repetition")
+        return cls(values if isinstance(values, list | tuple) else list(np.asarray(values).tolist()), keys)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What a tally remembers of its candidates."""
+        return hashlib.sha256(self.keys.astype("<u8").tobytes()).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many reports support each value. Tallies of the same spec and candidates add up, in any order.
+
+    >>> from deniable.client import GRR
+    >>> spec = GRR(domain_size=3, epsilon=1.0)
+    >>> total = Tally(spec, 4, np.array([2, 1, 1])) + Tally(spec, 2, np.array([0, 0, 2]))
+    >>> total, total == Tally.from_bytes(total.to_bytes())
+    (Tally(GRR(domain_size=3, epsilon=1.0), n=6, counters=3), True)
+    """
+
+    spec: Spec
+    n: int
+    supports: Array
+    digest: bytes = WHOLE_DOMAIN
+    candidates: Candidates | None = field(default=None, repr=False)
+
+    def __add__(self, other: object) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        require_same_spec(self.spec, other.spec)
+        if self.digest != other.digest:
+            raise MergeError(
+                "candidates", other.digest.hex(), allowed=f"the list with digest {self.digest.hex()}", fix="tally both with one list"
+            )
+        return Tally(self.spec, self.n + other.n, self.supports + other.supports, self.digest, self.candidates or other.candidates)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        same = (self.spec, self.n, self.digest) == (other.spec, other.n, other.digest)
+        return same and np.array_equal(self.supports, other.supports)
+
+    __hash__ = None  # type: ignore[assignment]  # holds an array
+
+    def __repr__(self) -> str:
+        return f"Tally({self.spec!r}, n={self.n:,}, counters={self.supports.size:,})"
+
+    def to_bytes(self) -> bytes:
+        """The tally as an image with spec and checksum."""
+        body = self.digest + self.supports.size.to_bytes(8, "little") + self.supports.astype("<u8").tobytes()
+        return write_image(TALLY, self.spec.canonical, self.n, body)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Tally:
+        """The tally behind its image. The candidates themselves do not travel, only their digest."""
+        canonical, n, body = read_image(TALLY, data)
+        spec = spec_from_json(canonical)
+        size = int.from_bytes(body[32:40], "little")
+        if len(body) != 40 + 8 * size:
+            raise WireError("body", f"{len(body)} bytes", allowed=f"{40 + 8 * size} bytes for {size} counters", fix="read it again, whole")
+        supports = np.frombuffer(body, "<u8", size, 40)
+        if n >= 1 << 63 or (size and int(supports.max()) > n):
+            raise WireError("counters", int(supports.max(initial=0)), allowed=f"at most n = {n}", fix="the tally was damaged or made up")
+        return cls(spec, n, supports.astype(np.int64), body[:32])
+
+
+def require_same_spec(ours: Spec, theirs: Spec) -> None:
+    """MergeError naming the field that differs, unless two specs are the same."""
+    if ours == theirs:
+        return
+    if type(ours) is not type(theirs):
+        name, mine, yours = "mechanism", ours.mechanism, theirs.mechanism
+    else:
+        pairs = ((f.name, getattr(ours, f.name), getattr(theirs, f.name)) for f in fields(ours))  # type: ignore[arg-type]  # a dataclass
+        name, mine, yours = next(pair for pair in pairs if pair[1] != pair[2])
+    raise MergeError(f"spec.{name}", yours, allowed=repr(mine), fix="keep reports and tallies of different specs apart")

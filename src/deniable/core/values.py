@@ -1,0 +1,101 @@
+"""From a column of people's values to the keys that mechanisms work on, checked as a whole before anything is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
+from deniable.errors import DomainError
+from deniable.kernels.compiled import Array
+
+
+def keys_of(domain: Domain, values: Any) -> Array:
+    """The keys of many values, or a DomainError that names the first bad value and its position.
+
+    >>> keys_of(Categories("red", "green"), ["green", "red", "green"])
+    array([1, 0, 1], dtype=int32)
+    >>> keys_of(Integers(-1, 8), np.array([-1, 8]))
+    array([0, 9], dtype=uint64)
+    """
+    if isinstance(domain, Categories):
+        return _indices_of_labels(domain, values)
+    if isinstance(domain, Bytes):
+        return _keys_of_strings(domain, values)
+    column = np.asarray(values)
+    if column.ndim != 1:
+        raise DomainError("values", f"an array of shape {column.shape}", allowed="one value per person", fix="pass one column")
+    if column.size == 0:
+        return np.zeros(0, dtype=np.uint64)
+    allowed = "biu" if isinstance(domain, IndexRange) and domain.size == 2 else "iu"
+    if column.dtype.kind not in allowed:
+        raise DomainError(
+            "values", f"dtype {column.dtype}", allowed=domain.describe(), fix="convert to integers first, or pass domain= for labels"
+        )
+    low, high = (domain.low, domain.high) if isinstance(domain, Integers) else (0, domain.size - 1)
+    if int(column.min()) < low or int(column.max()) > high:
+        position = int(np.argmax(_outside(column, low, high)))
+        raise domain.refuse(column[position].item(), position)
+    if column.dtype.kind == "b":
+        return column.view(np.uint8)
+    # A difference of 64-bit integers is right modulo 2^64, whatever the sign of low.
+    return column if low == 0 else column.astype(np.uint64) - np.uint64(low % 2**64)
+
+
+def _outside(column: Array, low: int, high: int) -> Array:
+    limits = np.iinfo(column.dtype)
+    outside: Array = np.zeros(column.size, dtype=bool)
+    if low > limits.min:
+        outside |= column < low
+    if high < limits.max:
+        outside |= column > high
+    return outside
+
+
+def _indices_of_labels(domain: Categories, values: Any) -> Array:
+    column = _strings(domain, values, pa.string())
+    indices = pc.index_in(column, value_set=pa.array(domain.labels, pa.string()))
+    if indices.null_count:
+        position = pc.index(pc.is_null(indices), True).as_py()
+        raise domain.refuse(column[position].as_py(), position)
+    result: Array = indices.to_numpy()
+    return result
+
+
+def _keys_of_strings(domain: Bytes, values: Any) -> Array:
+    column = _strings(domain, values, pa.string() if isinstance(domain, Text) else pa.binary())
+    encoded = column.dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()  # one hash per distinct string, not per person
+    try:
+        keys = np.array([domain.key(value) for value in distinct], dtype=np.uint64)
+        indices: Array = encoded.indices.to_numpy(zero_copy_only=True)
+    except (DomainError, pa.ArrowInvalid):
+        position, value = next((i, v.as_py()) for i, v in enumerate(column) if not _allowed(domain, v.as_py()))
+        raise domain.refuse(value, position) from None
+    return keys[indices] if indices.size else keys
+
+
+def _strings(domain: Domain, values: Any, kind: Any) -> Any:
+    if hasattr(values, "to_arrow"):  # polars
+        values = values.to_arrow()
+    try:
+        if isinstance(values, pa.ChunkedArray | pa.Array):
+            column = values.cast(kind)
+            return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        return pa.array(items, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        items = list(values) if hasattr(values, "__iter__") else [values]
+        position, value = next(((i, v) for i, v in enumerate(items) if not _allowed(domain, v)), (0, values))
+        raise domain.refuse(value, position) from None
+
+
+def _allowed(domain: Domain, value: object) -> bool:
+    try:
+        domain.key(value)
+    except DomainError:
+        return False
+    return True

@@ -1,0 +1,41 @@
+"""How a kernel is compiled: once per machine, without the interpreter lock, and announced."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core import event
+
+Array = np.ndarray[Any, Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Announcement(event.Listener):
+    """Says once per process that a compilation has begun; kernels found in the cache stay silent."""
+
+    def on_start(self, event: object) -> None:
+        if not self.done:
+            self.done = True
+            sys.stderr.write("deniable: compiling kernels for this machine, once (a few seconds each) ...\n")
+
+    def on_end(self, event: object) -> None:
+        pass
+
+    done = False
+
+
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]  # numba leaves it untyped
+
+
+def kernel(function: Function) -> Function:
+    """A loop over arrays, compiled on first use and cached. It runs without the interpreter lock, so threads share the work."""
+    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+
+
+def inlined(function: Function) -> Function:
+    """A step inside kernels, expanded where it is called."""
+    return cast(Function, numba.njit(inline="always")(function))

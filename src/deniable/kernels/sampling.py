@@ -1,0 +1,148 @@
+"""The four primitives of ``contract.source`` on an array of words, and the mechanisms' draws on top of them.
+
+A kernel takes people in order and consumes words in order, exactly as the scalar code does. It returns how many people it has
+served and how many words it has used: when the words run out in the middle of a person, that person is taken back and served
+again, from the same words, after the buffer has been filled up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deniable.kernels.compiled import Array, inlined, kernel
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_LOW = np.uint64(0xFFFFFFFF)
+_32 = np.uint64(32)
+_63 = np.uint64(63)
+DRY = -1
+"""Returned as the position when a draw ran out of words."""
+
+
+@inlined
+def _multiply(x: Any, y: Any) -> tuple[Any, Any]:
+    """The high and low words of a 128-bit product."""
+    x_low, x_high, y_low, y_high = x & _LOW, x >> _32, y & _LOW, y >> _32
+    middle = x_high * y_low + ((x_low * y_low) >> _32)
+    cross = x_low * y_high + (middle & _LOW)
+    return x_high * y_high + (middle >> _32) + (cross >> _32), x * y
+
+
+@inlined
+def draw_below(count: Any, rejected: Any, words: Array, at: int) -> tuple[Any, int]:
+    """``Source.below``; ``rejected`` is 2^64 mod count. Returns the number and the next position, or DRY."""
+    result = _ZERO
+    while True:
+        if at >= words.size:
+            at = DRY
+            break
+        high, low = _multiply(words[at], count)
+        at += 1
+        if low >= rejected:
+            result = high
+            break
+    return result, at
+
+
+@inlined
+def draw_block(threshold: Any, lanes: Any, words: Array, at: int) -> tuple[Any, int]:
+    """One block of ``Source.bernoulli_bits``: ``lanes`` masks the bits wanted. Returns the bits and the next position, or DRY."""
+    bits, undecided, digits = _ZERO, lanes, threshold
+    while undecided != _ZERO and digits != _ZERO:
+        if at >= words.size:
+            at = DRY
+            break
+        flip = _ZERO - (digits >> _63)  # all ones where the digit of the threshold is 1
+        smaller = words[at] ^ _ALL
+        at += 1
+        bits |= undecided & smaller & flip
+        undecided &= smaller ^ flip
+        digits <<= _ONE
+    return bits, at
+
+
+@kernel
+def fill_below(count: np.uint64, out: Array, words: Array) -> tuple[int, int]:
+    """Uniform numbers below ``count``."""
+    rejected = (_ZERO - count) % count
+    at = 0
+    for i in range(out.size):
+        start = at
+        draw, at = draw_below(count, rejected, words, at)
+        if at < 0:
+            return i, start
+        out[i] = draw
+    return out.size, at
+
+
+@kernel
+def perturb_bit(values: Array, if_true: np.uint64, if_false: np.uint64, out: Array, words: Array) -> tuple[int, int]:
+    """RR: one word each, eight people to a byte."""
+    served = min(values.size, words.size)
+    if served < values.size:
+        served -= served % 8  # a byte is written whole
+    for first in range(0, served, 8):
+        byte = np.uint8(0)
+        for i in range(first, min(first + 8, served)):
+            threshold = if_true if values[i] else if_false
+            byte |= np.uint8(words[i] < threshold) << np.uint8(i - first)
+        out[first >> 3] = byte
+    return served, served
+
+
+@kernel
+def perturb_symbol(values: Array, count: int, keep: np.uint64, out: Array, words: Array) -> tuple[int, int]:
+    """GRR on ``count`` symbols: keep the value, or draw another one."""
+    others = np.uint64(count - 1)
+    rejected = (_ZERO - others) % others
+    at = 0
+    for i in range(values.size):
+        start = at
+        if at >= words.size:
+            return i, start
+        symbol = np.uint64(values[i])
+        kept = words[at] < keep
+        at += 1
+        if not kept:
+            other, at = draw_below(others, rejected, words, at)
+            if at < 0:
+                return i, start
+            symbol = other + np.uint64(other >= symbol)
+        out[i] = symbol
+    return values.size, at
+
+
+@kernel
+def perturb_unary(values: Array, count: int, raise_other: np.uint64, keep: np.uint64, out: Array, words: Array) -> tuple[int, int]:
+    """Unary encoding: ``count`` noisy bits a person, then the true bit drawn anew."""
+    row_bytes = out.shape[1]
+    last = count & 63
+    whole = count >> 6
+    at = 0
+    for i in range(values.size):
+        start = at
+        for block in range(whole):
+            bits, at = draw_block(raise_other, _ALL, words, at)
+            if at < 0:
+                return i, start
+            for k in range(8):
+                out[i, 8 * block + k] = np.uint8(bits >> np.uint64(8 * k))
+        if last:
+            bits, at = draw_block(raise_other, (_ONE << np.uint64(last)) - _ONE, words, at)
+            if at < 0:
+                return i, start
+            for k in range(8 * whole, row_bytes):
+                out[i, k] = np.uint8(bits >> np.uint64(8 * (k - 8 * whole)))
+        if at >= words.size:
+            return i, start
+        kept = words[at] < keep
+        at += 1
+        value = np.int64(values[i])
+        bit = np.uint8(1 << (value & 7))
+        byte = out[i, value >> 3] & ~bit
+        out[i, value >> 3] = byte | bit if kept else byte
+    return values.size, at

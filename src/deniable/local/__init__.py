@@ -1,0 +1,5 @@
+"""The bulk half of the local mechanisms; importing it registers them."""
+
+from deniable.local import frequency
+
+__all__ = ["frequency"]

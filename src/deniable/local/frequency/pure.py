@@ -1,0 +1,102 @@
+"""What every pure protocol does in bulk: supports in, estimates out.
+
+A mechanism adds two things: the kernel that makes its reports and the kernel that counts their supports.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.source import Source
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.reports import Reports
+from deniable.core.stream import CHUNK, in_parallel, serve_everyone
+from deniable.core.tally import WHOLE_DOMAIN, Candidates, Tally, require_same_spec
+from deniable.core.values import keys_of
+from deniable.errors import MergeError, ParameterError
+from deniable.kernels.compiled import Array
+
+SpecType = TypeVar("SpecType", bound=FrequencySpec)
+LARGEST_LISTING = 1 << 26
+"""The most values that are counted without being named."""
+
+
+class PureOracle(ABC, Generic[SpecType]):
+    """The bulk half of a mechanism in the frame of ``client.frequency``."""
+
+    candidates_at_tally = False
+    """Whether a report must be looked at once for each candidate, so that they are needed before the reports are gone."""
+
+    def __init__(self, spec: SpecType) -> None:
+        self.spec = spec
+
+    @abstractmethod
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        """Write the reports of the people in ``part``, from the words; return how many people and words were used."""
+
+    @abstractmethod
+    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        """How many reports in ``part`` support each candidate, or each value of the domain."""
+
+    def privatize(self, values: Any, source: Source | None) -> Reports:
+        keys = keys_of(self.spec.domain, values)
+        reports = Reports.empty(self.spec, keys.size)
+        serve_everyone(keys.size, lambda part, words: self.perturb(keys[part], reports, part, words), source)
+        return reports
+
+    def tally(self, reports: Any, candidates: Any) -> Tally:
+        if not isinstance(reports, Reports):
+            reports = Reports.collect(self.spec, reports)
+        require_same_spec(self.spec, reports.spec)
+        if candidates is not None and not self.candidates_at_tally:
+            raise ParameterError(
+                "candidates", candidates, allowed=f"none for {self.spec.mechanism}, which counts every value", fix="pass them to estimate"
+            )
+        chosen = self._chosen(candidates)
+        parts = [slice(start, min(start + CHUNK, reports.n)) for start in range(0, reports.n, CHUNK)]
+        size = self.spec.domain_size if chosen is None else chosen.keys.size
+        supports: Array = sum(in_parallel(lambda part: self.support(reports, part, chosen), parts), np.zeros(size, dtype=np.int64))
+        return Tally(self.spec, reports.n, supports, WHOLE_DOMAIN if chosen is None else chosen.digest, chosen)
+
+    def estimate(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+        require_same_spec(self.spec, tally.spec)
+        if tally.digest == WHOLE_DOMAIN:
+            if tally.supports.size != self.spec.domain_size:
+                raise MergeError("counters", tally.supports.size, allowed=f"{self.spec.domain_size}, one for each value", fix="tally again")
+            estimate = self._estimate(range(self.spec.domain_size), tally)
+            return estimate if candidates is None else estimate.select(Candidates.of(self.spec.domain, candidates).keys.astype(np.int64))
+        chosen = tally.candidates if candidates is None else Candidates.of(self.spec.domain, candidates)
+        if chosen is None or chosen.digest != tally.digest or chosen.keys.size != tally.supports.size:
+            raise MergeError(
+                "candidates",
+                None if chosen is None else chosen.digest.hex(),
+                allowed=f"the list with digest {tally.digest.hex()}, which was tallied",
+                fix="pass estimate(tally, candidates=...) the same values in the same order",
+            )
+        return self._estimate(chosen.values, tally)
+
+    def _estimate(self, values: Any, tally: Tally) -> FrequencyEstimate:
+        if isinstance(values, range):
+            values = [self.spec.domain.value(key) for key in values]
+        p, q = self.probabilities()
+        return FrequencyEstimate(self.spec, values, tally.n, tally.supports, p, q)
+
+    def probabilities(self) -> tuple[Array, Array]:
+        """P and q as floats, one each or one per value."""
+        return np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q))
+
+    def _chosen(self, candidates: Any) -> Candidates | None:
+        if candidates is not None:
+            return Candidates.of(self.spec.domain, candidates)
+        if not self.spec.domain.listed or self.spec.domain_size > LARGEST_LISTING:
+            raise ParameterError(
+                "candidates",
+                None,
+                allowed=f"a list of values; only domains of at most {LARGEST_LISTING} are counted whole",
+                fix="name candidates=[...]",
+            )
+        return None

@@ -1,0 +1,31 @@
+"""Randomized response in bulk: eight people to a byte, counted by their ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniable.client.rr import RR
+from deniable.contract.spec import bulk_half
+from deniable.core.reports import Reports
+from deniable.core.tally import Candidates
+from deniable.kernels.compiled import Array
+from deniable.kernels.sampling import perturb_bit
+from deniable.local.frequency.pure import PureOracle
+
+
+@bulk_half(RR)
+class BulkRR(PureOracle[RR]):
+    """A "yes" supports "yes", a "no" supports "no"."""
+
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        yes, no = self.spec.coin
+        return perturb_bit(keys, np.uint64(yes), np.uint64(no), reports.columns["bit"][part.start // 8 :], words)
+
+    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        # Bits past the last person are zero, so a byte may be counted whole.
+        ones = int(np.bitwise_count(reports.columns["bit"][part.start // 8 : -(-part.stop // 8)]).sum(dtype=np.int64))
+        return np.array([part.stop - part.start - ones, ones])
+
+    def probabilities(self) -> tuple[Array, Array]:
+        pairs = [self.spec.probabilities(key) for key in (0, 1)]
+        return np.array([float(p) for p, _ in pairs]), np.array([float(q) for _, q in pairs])
