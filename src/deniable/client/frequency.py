@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.guarantee import Guarantee
+from deniable.contract.hashing import HashFamily
 from deniable.contract.law import Law
 from deniable.contract.probability import check_epsilon, check_resolution, log_above
 from deniable.contract.source import SYSTEM, Source
@@ -71,9 +72,14 @@ class FrequencySpec(Spec):
     # --- what each mechanism provides, on keys ---
 
     @property
+    def family(self) -> HashFamily | None:
+        """The hash family that a report's public seed chooses from, if the mechanism hashes."""
+        return None
+
+    @property
     def seed_words(self) -> int:
         """How many words a report draws first and sends in the open."""
-        return 0
+        return 0 if self.family is None else self.family.seed_words
 
     @abstractmethod
     def perturb(self, key: int, source: Source) -> Any:

@@ -56,10 +56,6 @@ class OLH(FrequencySpec):
         """The hash family that seeds choose from."""
         return HashFamily(key_bits=self.domain.key_bits, range=self.hash_range)
 
-    @property
-    def seed_words(self) -> int:
-        return self.family.seed_words
-
     @cached_property
     def keep(self) -> int:
         """The threshold of sending the true symbol. Rounded down: sending it less often than allowed only adds privacy."""

@@ -29,7 +29,7 @@ class OUE(FrequencySpec):
     >>> round(oracle.variance(n=10_000), 2), oracle.bits
     (36826.94, 128)
     >>> float(OUE(domain_size=2, epsilon=1.0).law(0)[0b01])
-    0.3655292893150025
+    0.36552928931500245
 
     References: Wang, Blocki, Li, Jha 2017.
     """

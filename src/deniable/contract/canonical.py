@@ -20,7 +20,7 @@ def canonical_json(value: object) -> bytes:
     r"""The canonical bytes of a JSON value.
 
     >>> canonical_json({"size": 4, "keep": number(2**64), "labels": ["é"]})
-    b'{"keep":"18446744073709551616","labels":["\\xc3\\xa9"],"size":4}'
+    b'{"keep":"18446744073709551616","labels":["\xc3\xa9"],"size":4}'
     """
     _check(value)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

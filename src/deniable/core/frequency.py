@@ -31,9 +31,9 @@ class FrequencyEstimate(Table):
     >>> estimate = FrequencyEstimate(spec, ["no", "yes"], 100, np.array([35, 65]), np.array(0.75), np.array(0.25))
     >>> estimate
     FrequencyEstimate from 100 reports, RR, epsilon = 1.099
-    value   count   ± std.err.         95 % interval
-    yes        80          8.7          63 to     97
-    no         20          8.7           3 to     37
+    value  count  stderr  low  high  frequency
+    yes       80    8.66   63    98        0.8
+    no        20    8.66    2    37        0.2
     """
 
     spec: Spec

@@ -81,8 +81,17 @@ class Reports:
 
     def __getitem__(self, position: int) -> Any:
         """One report, as ``randomize`` would have returned it."""
-        row = b"".join(self._row(column, range(self.n)[position]) for column in self.spec.layout)
-        return self.spec.decode(row)
+        return self.spec.decode(self.rows()[position].tobytes())
+
+    def rows(self) -> Array:
+        """The reports one by one: a matrix with the encoded bytes of each in a row."""
+        parts = []
+        for column in self.spec.layout:
+            items = self.columns[column.name]
+            if _is_single_bit(column):
+                items = np.unpackbits(items, count=self.n, bitorder="little")
+            parts.append(np.ascontiguousarray(items).view(np.uint8).reshape(self.n, column.row_bytes))
+        return np.hstack(parts)
 
     @property
     def nbytes(self) -> int:
@@ -143,12 +152,6 @@ class Reports:
                     column.name, int(items.max()), allowed=f"below {column.limit}, unused bits zero", fix="a report was damaged or made up"
                 )
         return self
-
-    def _row(self, column: Column, position: int) -> bytes:
-        items = self.columns[column.name]
-        if _is_single_bit(column):
-            return bytes([items[position >> 3] >> (position & 7) & 1])
-        return bytes(items[position].tobytes())
 
 
 def _is_single_bit(column: Column) -> bool:

@@ -18,7 +18,7 @@ class ReplaySource(Source):
     >>> ReplaySource([5, 7]).words(2)
     (5, 7)
     >>> ReplaySource.from_key("docs").below(100)
-    88
+    43
     """
 
     def __init__(self, words: Iterable[int]) -> None:

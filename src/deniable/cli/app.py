@@ -1,0 +1,34 @@
+"""The command line: one file per command."""
+
+from __future__ import annotations
+
+import typer
+
+from deniable import __version__
+from deniable.cli.audit import audit
+from deniable.cli.demo import demo
+from deniable.cli.simulate import simulate
+
+app = typer.Typer(
+    name="deniable",
+    help="Learn what a crowd knows without learning about anyone in it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(audit)
+app.command()(simulate)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"deniable {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version and exit."),
+) -> None:
+    """Learn what a crowd knows without learning about anyone in it."""

@@ -1,0 +1,74 @@
+"""``deniable audit``: check a mechanism's code against its promise."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.spec import MECHANISMS, spec_from_json
+from deniable.errors import ParameterError
+from deniable.lab.audit import empirical_audit, exact_audit
+
+Name = StrEnum("Name", {name: name for name in sorted(MECHANISMS)})  # type: ignore[misc]  # the registry decides, at run time
+
+
+def audit(
+    mechanism: Annotated[Name | None, typer.Argument(help="The mechanism; or give --spec.")] = None,
+    epsilon: Annotated[float, typer.Option(help="The privacy parameter.")] = 1.0,
+    domain_size: Annotated[
+        int | None, typer.Option(help="The number of values; small, since every report is enumerated. [default: 4]")
+    ] = None,
+    spec_file: Annotated[Path | None, typer.Option("--spec", help="A spec's canonical JSON instead.", exists=True, dir_okay=False)] = None,
+    trials: Annotated[int, typer.Option(help="Also sample: reports of each input for the empirical lower bound; 0 for none.", min=0)] = 0,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+) -> None:
+    """Enumerate the code's exact output law and compare it with what is claimed. Exit status 1 if anything differs."""
+    with plain_errors():
+        spec = _spec(mechanism, epsilon, domain_size, spec_file)
+        result = exact_audit(spec)
+        sampled = None
+        if trials:
+            if not json_output:
+                err.print(f"sampling {trials:,} reports of two inputs ...")
+            first, second = spec.domain.value(0), spec.domain.value(spec.domain.size - 1)
+            sampled = empirical_audit(spec, first, second, trials=trials)
+        convicted = sampled is not None and sampled.convicted
+        if json_output:
+            content: dict[str, Any] = {"spec": repr(spec), "digest": spec.digest.hex(), "passed": result.passed and not convicted}
+            content |= {"claimed": result.claimed, "epsilon": result.epsilon, "checks": [asdict(check) for check in result.checks]}
+            if sampled is not None:
+                content["empirical"] = {"epsilon_at_least": sampled.epsilon, "confidence": sampled.confidence, "trials": sampled.trials}
+            print_json(content)
+        else:
+            table = Table(title=f"Exact audit of {spec!r}", title_justify="left")
+            for column in ("check", "", "what it means"):
+                table.add_column(column)
+            for check in result.checks:
+                table.add_row(check.name, "[green]passed[/]" if check.passed else "[bold red]FAILED[/]", check.detail)
+            out.print(table)
+            out.print(f"claimed epsilon {result.claimed:g}, real epsilon {'infinite' if result.epsilon is None else repr(result.epsilon)}")
+            if sampled is not None:
+                out.print(f"from samples: epsilon is at least {sampled.epsilon:.4f} (confidence {sampled.confidence:.0%})")
+        if convicted or not result.passed:
+            raise typer.Exit(1)
+
+
+def _spec(mechanism: Any, epsilon: float, domain_size: int | None, spec_file: Path | None) -> FrequencySpec:
+    if (mechanism is None) == (spec_file is None):
+        raise ParameterError("mechanism", mechanism, allowed="a mechanism's name, or --spec", fix="try: deniable audit GRR")
+    if spec_file is not None:
+        spec = spec_from_json(spec_file.read_bytes())
+    else:
+        cls: Any = MECHANISMS[mechanism.value]
+        size = {} if domain_size is None and cls.default_size else {"domain_size": domain_size or 4}
+        spec = cls(epsilon=epsilon, **size)
+    if not isinstance(spec, FrequencySpec):
+        raise ParameterError("mechanism", spec.mechanism, allowed="a frequency oracle", fix="see deniable audit --help")
+    return spec

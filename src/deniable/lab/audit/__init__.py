@@ -1,0 +1,6 @@
+"""Audits: is the code that ships the mechanism that is claimed?"""
+
+from deniable.lab.audit.empirical import EmpiricalAudit, empirical_audit, epsilon_lower_bound
+from deniable.lab.audit.exact import Audit, Check, exact_audit
+
+__all__ = ["Audit", "Check", "EmpiricalAudit", "empirical_audit", "epsilon_lower_bound", "exact_audit"]

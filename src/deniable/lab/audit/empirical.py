@@ -1,0 +1,99 @@
+"""The empirical audit: a certain lower bound on epsilon from samples, for any mechanism.
+
+Two inputs are randomized many times. On the first half of the reports the most telling event is chosen, on the second half it is
+counted; by Clopper and Pearson its probability is at least L under one input and at most U under the other, so epsilon is at least
+ln(L / U), except with the stated error probability. It can convict a mechanism; only the exact audit can acquit one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.interval import clopper_pearson
+from deniable.errors import ParameterError
+
+CHUNK = 1 << 16
+Feature = Callable[[Any], Hashable]
+
+
+@dataclass(frozen=True)
+class EmpiricalAudit:
+    """With probability ``confidence``, the mechanism's epsilon is at least ``epsilon``."""
+
+    epsilon: float
+    claimed: float | None
+    confidence: float
+    trials: int
+    event: Hashable
+
+    @property
+    def convicted(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.claimed is not None and self.epsilon > self.claimed
+
+
+def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confidence: float = 0.99) -> float:
+    """The epsilon that is certain, up to 1 - confidence, when an event happened so often in so many trials of each input.
+
+    >>> round(epsilon_lower_bound(731_059, 268_941, 1_000_000), 4)       # a correct coin of epsilon 1
+    0.9942
+    """
+    alpha = 1 - confidence
+    low, _ = clopper_pearson(np.array([hits_first]), trials, alpha)  # alpha / 2 on the side that is used
+    _, high = clopper_pearson(np.array([hits_second]), trials, alpha)
+    return max(0.0, log(low[0] / high[0])) if low[0] > 0 else 0.0
+
+
+def empirical_audit(
+    mechanism: FrequencySpec | Callable[[Any, Source], Hashable],
+    first: Any,
+    second: Any,
+    *,
+    trials: int = 100_000,
+    confidence: float = 0.99,
+    source: Source | None = None,
+) -> EmpiricalAudit:
+    """A lower bound on epsilon between two inputs, from ``trials`` reports of each.
+
+    ``mechanism`` is a spec, judged by which of the two inputs a report supports, or any function of a value and a source, judged by
+    its reports themselves (which should then be few).
+    """
+    if not isinstance(trials, int) or trials < 100:
+        raise ParameterError("trials", trials, allowed="an integer from 100 on", fix="100000 takes seconds")
+    half = trials // 2
+    if isinstance(mechanism, FrequencySpec):
+        keys = mechanism.domain.key(first), mechanism.domain.key(second)
+        claimed: float | None = mechanism.epsilon
+        counts = [[_spec_events(mechanism, value, keys, half, source) for _ in range(2)] for value in (first, second)]
+    else:
+        claimed = None
+        draw = source or SYSTEM
+        counts = [[Counter(mechanism(value, draw) for _ in range(half)) for _ in range(2)] for value in (first, second)]
+    (first_train, first_test), (second_train, second_test) = counts
+    bounds = {}
+    for event in first_train.keys() | second_train.keys():
+        bounds[event, True] = epsilon_lower_bound(first_train[event], second_train[event], half, confidence)
+        bounds[event, False] = epsilon_lower_bound(second_train[event], first_train[event], half, confidence)
+    event, forward = max(bounds, key=lambda choice: bounds[choice])
+    seen = (first_test[event], second_test[event]) if forward else (second_test[event], first_test[event])
+    return EmpiricalAudit(epsilon_lower_bound(*seen, half, confidence), claimed, confidence, trials, event)
+
+
+def _spec_events(spec: FrequencySpec, value: Any, keys: tuple[int, int], trials: int, source: Source | None) -> Counter[Hashable]:
+    """How often a report supports the first, the second, both or none of the two inputs."""
+    events: Counter[Hashable] = Counter()
+    for start in range(0, trials, CHUNK):
+        reports = spec.privatize([value] * min(CHUNK, trials - start), source=source)
+        rows, counts = np.unique(reports.rows(), axis=0, return_counts=True)  # equal reports are looked at once
+        for row, count in zip(rows, counts, strict=True):
+            report = spec.decode(row.tobytes())
+            events[tuple(spec.supports(report, key) for key in keys)] += int(count)
+    return events

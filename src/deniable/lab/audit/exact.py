@@ -1,0 +1,149 @@
+"""The exact audit: every branch of the shipping randomizer, in rational arithmetic, without a single sample."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.domain import Domain, Text
+from deniable.contract.hashing import HashFamily
+from deniable.contract.law import Law
+from deniable.contract.probability import exp_below, log_above
+from deniable.errors import ParameterError
+from deniable.lab.audit.family import collisions, reduced
+from deniable.testing import law_of
+
+LARGEST_ENUMERATION = 1 << 16
+_SEEDS = (0, 1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, (1 << 64) - 1)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The outcome of an audit. ``epsilon`` is what the code really gives, None if it is unbounded."""
+
+    claimed: float
+    epsilon: float | None
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def failures(self) -> list[str]:
+        """The names of the checks that failed."""
+        return [check.name for check in self.checks if not check.passed]
+
+
+def exact_audit(spec: FrequencySpec) -> Audit:
+    """Enumerate the law of ``spec.randomize`` and compare it with everything that the spec claims.
+
+    >>> from deniable.client import GRR
+    >>> audit = exact_audit(GRR(domain_size=3, epsilon=1.0))
+    >>> audit.passed, audit.epsilon, [check.name for check in audit.checks]
+    (True, 1.0, ['total', 'support', 'privacy', 'law', 'unbiased', 'variance'])
+    """
+    values = _inputs(spec.domain)
+    if spec.outputs * len(values) > LARGEST_ENUMERATION:
+        raise ParameterError(
+            "domain_size",
+            spec.domain_size,
+            allowed=f"few enough reports to enumerate ({spec.outputs} reports x {len(values)} inputs; limit {LARGEST_ENUMERATION})",
+            fix="audit a small domain: the code is the same; or use the empirical audit",
+        )
+    # A seed is public and independent of the value: each is a mechanism of its own.
+    seeds = [tuple(_SEEDS[(i + k) % len(_SEEDS)] for k in range(spec.seed_words)) for i in range(len(_SEEDS) if spec.seed_words else 1)]
+    tables = {seed: {v: law_of(partial(spec.randomize, v), seed=seed) for v in values} for seed in seeds}
+    worst = _worst_ratio([list(laws.values()) for laws in tables.values()])
+    epsilon = None if worst is None else log_above(worst)
+    totals = {law.total for laws in tables.values() for law in laws.values()}
+    honest = all(law == spec.law(v, seed=seed) for seed, laws in tables.items() for v, law in laws.items())
+    private = worst is not None and worst <= exp_below(spec.epsilon)
+    stated = epsilon is not None and epsilon <= spec.effective_epsilon <= spec.epsilon
+    checks = [
+        Check("total", totals == {Fraction(1)}, "every law sums to exactly 1"),
+        Check("support", worst is not None, "every report is possible for every input"),
+        Check("privacy", private and stated, f"worst ratio {_shown(worst)} <= e^{spec.epsilon:g} = {float(exp_below(spec.epsilon)):.12g}"),
+        Check("law", honest, "the enumerated law is the stated one, fraction by fraction"),
+    ]
+    family = spec.family
+    checks += _estimator_checks(spec, tables[()]) if family is None else _hash_checks(spec, family, tables)
+    return Audit(spec.epsilon, epsilon, tuple(checks))
+
+
+def _worst_ratio(tables: list[list[Law[Hashable]]]) -> Fraction | None:
+    worst = Fraction(1)
+    for laws in tables:
+        for report in set().union(*laws):
+            weights = [law[report] for law in laws]
+            if not min(weights):
+                return None
+            worst = max(worst, max(weights) / min(weights))
+    return worst
+
+
+def _estimator_checks(spec: FrequencySpec, laws: dict[Any, Law[Any]]) -> list[Check]:
+    """One report's score for a value must be 1 on average if its sender holds the value, 0 if not, with the stated variance."""
+    moments = {}
+    for held, law in laws.items():
+        for asked in laws:
+            key = spec.domain.key(asked)
+            scores = [(weight, spec.score(report, key)) for report, weight in law.items()]
+            mean = sum((weight * score for weight, score in scores), Fraction(0))
+            moments[held, asked] = mean, sum((weight * score * score for weight, score in scores), Fraction(0)) - mean**2
+    unbiased = all(mean == (held == asked) for (held, asked), (mean, _) in moments.items())
+    last = list(laws)[-1]  # for unequal coins, the stated variance is that of the last value, "yes"
+    stated = all(
+        abs(float(moments[held, last][1]) / spec.variance(n=1, f=float(held == last)) - 1) < 1e-9  # floats, as variance() is
+        for held in laws
+    )
+    return [
+        Check("unbiased", unbiased, "the estimator's expectation is exactly the truth"),
+        Check("variance", stated, f"{spec.variance(n=1):.6g} for each report from others, {spec.variance(n=1, f=1.0):.6g} from a holder"),
+    ]
+
+
+def _hash_checks(spec: FrequencySpec, family: HashFamily, tables: dict[tuple[int, ...], dict[Any, Law[Any]]]) -> list[Check]:
+    """A hashed report is unbiased over the family: it supports its own value with p under every seed, and others by collision."""
+    own: set[Fraction] = set()
+    apart: set[Fraction] = set()
+    for seed, laws in tables.items():
+        for held, law in laws.items():
+            for asked in laws:
+                key = spec.domain.key(asked)
+                support = sum((weight for report, weight in law.items() if spec.supports(report, key)), Fraction(0))
+                same = family.symbol(seed, key) == family.symbol(seed, spec.domain.key(held))
+                (own if same else apart).add(support)
+    mixed = {family.collision * spec.p + (1 - family.collision) * support for support in apart}
+    tiny = reduced(family)
+    enumerated = collisions(tiny, (0, 1, 2, 15)) == {tiny.collision}
+    return [
+        Check("unbiased", own == {spec.p} and mixed == {spec.q}, "over the family the estimator's expectation is exactly the truth"),
+        Check("collisions", enumerated, f"two values collide as stated: every seed of {tiny.word_bits}-bit words enumerated"),
+    ]
+
+
+def _inputs(domain: Domain) -> list[Any]:
+    """Every value of a small domain; the first, the last and some between of a large one."""
+    if not domain.listed:
+        return ["", "a", "b", "é"] if isinstance(domain, Text) else [b"", b"a", b"b", b"\xff"]
+    keys = range(domain.size) if domain.size <= 256 else sorted({0, 1, 2, domain.size // 2, domain.size - 2, domain.size - 1})
+    return [domain.value(key) for key in keys]
+
+
+def _shown(ratio: Fraction | None) -> str:
+    return "infinite" if ratio is None else f"{float(ratio):.12g}"
