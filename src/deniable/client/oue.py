@@ -47,7 +47,7 @@ class OUE(FrequencySpec):
 
     @property
     def layout(self) -> Layout:
-        return (Column("bits", limit=2, count=self.domain_size),)
+        return (Column.of_bits("bits", self.domain_size),)
 
     @property
     def p(self) -> Fraction:

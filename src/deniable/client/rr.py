@@ -88,7 +88,7 @@ class RR(FrequencySpec):
 
     @property
     def layout(self) -> Layout:
-        return (Column("bit", limit=2),)
+        return (Column.of_bits("bit", 1),)
 
     @cached_property
     def p(self) -> Fraction:

@@ -41,22 +41,26 @@ _HEADER = struct.Struct("<4sBBHIQ")
 
 @dataclass(frozen=True)
 class Column:
-    """One field of a report: ``count`` items of ``bits`` bits, each below ``limit``.
+    """One field of a report: ``count`` items, each below ``limit``; packed bits, or integers of whole bytes.
 
-    >>> Column("symbol", limit=1000), Column("symbol", limit=1000).row_bytes
-    (Column(name='symbol', limit=1000, count=1), 2)
-    >>> Column("bits", limit=2, count=1000).row_bytes
-    125
+    >>> Column("symbol", limit=1000).row_bytes, Column.of_bits("bits", 1000).row_bytes
+    (2, 125)
     """
 
     name: str
     limit: int
     count: int = 1
+    packed: bool = False
+
+    @classmethod
+    def of_bits(cls, name: str, count: int) -> Column:
+        """A column of single bits."""
+        return cls(name, limit=2, count=count, packed=True)
 
     @property
     def bits(self) -> int:
-        """The width of an item in storage: 1 for bits, else whole bytes in a power of two."""
-        if self.limit == 2:
+        """The width of an item in storage: 1 if packed, else 8, 16, 32 or 64."""
+        if self.packed:
             return 1
         needed = (self.limit - 1).bit_length()
         return next(width for width in (8, 16, 32, 64) if needed <= width)
@@ -98,7 +102,7 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
     fields: list[Any] = []
     for column in layout:
         raw, payload = payload[: column.row_bytes], payload[column.row_bytes :]
-        if column.bits == 1:
+        if column.packed:
             field: Any = int.from_bytes(raw, "little")
             valid = field < 1 << column.count
         else:

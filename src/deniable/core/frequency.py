@@ -71,14 +71,15 @@ class FrequencyEstimate(Table):
         """Limits (low, high) for each count.
 
         They cover the mechanism's noise; with ``population=True`` also that the people are a sample, for statements about everyone
-        like them. ``simultaneous=True`` makes all intervals hold at once (Bonferroni). Where fewer than 200 = n q (1 - q) reports
-        support a value by chance, exact tests are inverted and the limits are conservative.
+        like them. ``simultaneous=True`` makes all intervals hold at once (Bonferroni). Below n q (1 - q) = 200
+        (1000 if simultaneous) exact tests are inverted: then the limits cover at least the level.
         """
         alpha = self._alpha(level, simultaneous)
         arguments = (self.supports.astype(float), self.n, self.p, self.q, alpha)
         if self.n == 0:
             return np.zeros(len(self.values)), np.zeros(len(self.values))
-        plenty = float(np.min(self.n * self.q * (1 - self.q))) >= interval.NORMAL_FROM
+        enough = interval.NORMAL_TAILS_FROM if simultaneous else interval.NORMAL_FROM
+        plenty = float(np.min(self.n * self.q * (1 - self.q))) >= enough
         if population:
             return interval.sampling_score(*arguments) if plenty and not simultaneous else interval.sampling_exact(*arguments)
         return interval.score(*arguments, skewness=simultaneous) if plenty else interval.exact(*arguments)

@@ -5,7 +5,7 @@ s = p (1 - p) - q (1 - q). Every interval here is the set of counts c that a tes
 
 * ``score``: the normal test with the variance *at c*. Used from n q (1 - q) = 200 on, where its coverage stays within 94 to 96 %
   at the level 95 % (``tests/statistical`` sums the exact law). ``skewness=True`` adds the Cornish-Fisher term and half a count,
-  for the far tails that simultaneous intervals need.
+  for the far tails that simultaneous intervals need; they use it from n q (1 - q) = 1000 on.
 * ``exact``: both one-sided tests with the exact law; covers at least the level, however rare the reports.
 * ``hoeffding``, ``bernstein``: concentration inequalities; cover at least the level without any approximation, and are wider.
 * ``sampling_*``: the people are themselves a sample; then I = Bin(n, f p + (1 - f) q).
@@ -23,6 +23,8 @@ from deniable.kernels.compiled import Array
 Limits = tuple[Array, Array]
 NORMAL_FROM = 200.0
 """The variance n q (1 - q) of the supports from which the normal test is used."""
+NORMAL_TAILS_FROM = 1000.0
+"""The same for the far tails that simultaneous intervals need."""
 
 
 def score(supports: Array, n: int, p: Array, q: Array, alpha: float, *, skewness: bool = False) -> Limits:

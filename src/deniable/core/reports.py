@@ -141,7 +141,7 @@ class Reports:
             items = self.columns[column.name]
             if items.size == 0:
                 continue
-            if column.bits == 1:
+            if column.packed:
                 used = column.count % 8 if column.count > 1 else self.n % 8
                 last = items[..., -1]
                 bad = bool(used) and int(last.max()) >> used != 0
@@ -155,7 +155,7 @@ class Reports:
 
 
 def _is_single_bit(column: Column) -> bool:
-    return column.bits == 1 and column.count == 1
+    return column.packed and column.count == 1
 
 
 def _dtype(column: Column) -> np.dtype[Any]:
@@ -165,8 +165,8 @@ def _dtype(column: Column) -> np.dtype[Any]:
 def _shape(column: Column, n: int) -> tuple[int, ...]:
     if _is_single_bit(column):
         return (-(-n // 8),)
-    per_report = column.row_bytes if column.bits == 1 else column.count
-    return (n,) if per_report == 1 and column.bits > 1 else (n, per_report)
+    per_report = column.row_bytes if column.packed else column.count
+    return (n,) if per_report == 1 and not column.packed else (n, per_report)
 
 
 def _body_bytes(column: Column, n: int) -> int:

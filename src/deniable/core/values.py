@@ -31,6 +31,8 @@ def keys_of(domain: Domain, values: Any) -> Array:
     if column.size == 0:
         return np.zeros(0, dtype=np.uint64)
     allowed = "biu" if isinstance(domain, IndexRange) and domain.size == 2 else "iu"
+    if column.dtype.kind not in allowed and isinstance(values, list | tuple):
+        return _keys_one_by_one(domain, values)  # a list may mix what no array type holds: -1 and 2^63
     if column.dtype.kind not in allowed:
         raise DomainError(
             "values", f"dtype {column.dtype}", allowed=domain.describe(), fix="convert to integers first, or pass domain= for labels"
@@ -43,6 +45,15 @@ def keys_of(domain: Domain, values: Any) -> Array:
         return column.view(np.uint8)
     # A difference of 64-bit integers is right modulo 2^64, whatever the sign of low.
     return column if low == 0 else column.astype(np.uint64) - np.uint64(low % 2**64)
+
+
+def _keys_one_by_one(domain: Domain, values: Any) -> Array:
+    keys = []
+    for position, value in enumerate(values):
+        if not _allowed(domain, value):
+            raise domain.refuse(value, position)
+        keys.append(domain.key(value))
+    return np.array(keys, dtype=np.uint64)
 
 
 def _outside(column: Array, low: int, high: int) -> Array:

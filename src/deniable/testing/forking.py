@@ -41,12 +41,12 @@ class ForkingSource(Source):
         return word
 
     def bernoulli(self, threshold: int) -> bool:
-        outcome = self._outcome(2)
+        outcome = self.outcome(2)
         self.weight *= Fraction(threshold if outcome else ONE - threshold, ONE)
         return bool(outcome)
 
     def below(self, count: int) -> int:
-        outcome = self._outcome(count)
+        outcome = self.outcome(count)
         self.weight /= count
         return outcome
 
@@ -56,14 +56,15 @@ class ForkingSource(Source):
             bits |= self.bernoulli(threshold) << lane
         return bits
 
-    def _outcome(self, outcomes: int) -> int:
+    def outcome(self, outcomes: int) -> int:
+        """The scripted outcome of a draw, or the signal that the script ends here."""
         outcome = next(self._script, None)
         if outcome is None:
             raise Undecided(outcomes)
         return outcome
 
 
-def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = ()) -> Law[Report]:
+def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (), fork: type[ForkingSource] = ForkingSource) -> Law[Report]:
     """The exact output law of a randomizer, by walking every branch of its draws.
 
     >>> law_of(lambda source: source.below(3) + source.bernoulli(ONE // 4))
@@ -73,7 +74,7 @@ def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = ())
     scripts: list[tuple[int, ...]] = [()]
     while scripts:
         script = scripts.pop()
-        source = ForkingSource(script, seed)
+        source = fork(script, seed)
         try:
             weights[randomize(source)] += source.weight
         except Undecided as draw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import shake_128
 
@@ -22,35 +23,44 @@ class ReplaySource(Source):
     """
 
     def __init__(self, words: Iterable[int]) -> None:
-        self._words = iter(words)
+        self._blocks: Iterator[array[int]] = iter(())
+        self._block = array("Q", words)
+        self._position = 0
         self.consumed = 0
 
     @classmethod
     def from_key(cls, key: str) -> ReplaySource:
         """An endless stream that depends on the key alone: SHAKE-128 of the key and a block number."""
-        return cls(_stream(key.encode()))
+        source = cls([])
+        source._blocks = _stream(key.encode())
+        return source
 
     def word(self) -> int:
-        try:
-            word = next(self._words)
-        except StopIteration:
-            raise ProtocolError(
-                "source", f"{self.consumed} words", allowed="as many words as are drawn", fix="record a longer stream"
-            ) from None
+        if not self._ready():
+            raise ProtocolError("source", f"{self.consumed} words", allowed="as many words as are drawn", fix="record a longer stream")
+        self._position += 1
         self.consumed += 1
-        return word
+        return self._block[self._position - 1]
 
     def fill(self, buffer: memoryview) -> int:
         filled = 0
-        for filled, word in zip(range(1, len(buffer) + 1), self._words, strict=False):  # counted after the loop
-            buffer[filled - 1] = word
+        while filled < len(buffer) and self._ready():
+            count = min(len(buffer) - filled, len(self._block) - self._position)
+            buffer[filled : filled + count] = memoryview(self._block)[self._position : self._position + count].cast("B").cast(buffer.format)
+            self._position += count
+            filled += count
         self.consumed += filled
         return filled
 
+    def _ready(self) -> bool:
+        if self._position == len(self._block):
+            self._block, self._position = next(self._blocks, array("Q")), 0
+        return self._position < len(self._block)
 
-def _stream(key: bytes) -> Iterator[int]:
+
+def _stream(key: bytes) -> Iterator[array[int]]:
     number = 0
     while True:
         block = shake_128(b"deniable/replay/1" + number.to_bytes(8, "little") + key).digest(8 * _BLOCK)
-        yield from struct.unpack(f"<{_BLOCK}Q", block)
+        yield array("Q", struct.unpack(f"<{_BLOCK}Q", block))
         number += 1

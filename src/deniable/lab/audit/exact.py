@@ -12,7 +12,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.domain import Domain, Text
 from deniable.contract.hashing import HashFamily
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, log_above
+from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.errors import ParameterError
 from deniable.lab.audit.family import collisions, reduced
 from deniable.testing import law_of
@@ -55,7 +55,7 @@ def exact_audit(spec: FrequencySpec) -> Audit:
     >>> from deniable.client import GRR
     >>> audit = exact_audit(GRR(domain_size=3, epsilon=1.0))
     >>> audit.passed, audit.epsilon, [check.name for check in audit.checks]
-    (True, 1.0, ['total', 'support', 'privacy', 'law', 'unbiased', 'variance'])
+    (True, 1.0, ['total', 'support', 'privacy', 'tight', 'law', 'unbiased', 'variance'])
     """
     values = _inputs(spec.domain)
     if spec.outputs * len(values) > LARGEST_ENUMERATION:
@@ -78,6 +78,7 @@ def exact_audit(spec: FrequencySpec) -> Audit:
         Check("total", totals == {Fraction(1)}, "every law sums to exactly 1"),
         Check("support", worst is not None, "every report is possible for every input"),
         Check("privacy", private and stated, f"worst ratio {_shown(worst)} <= e^{spec.epsilon:g} = {float(exp_below(spec.epsilon)):.12g}"),
+        Check("tight", epsilon is None or epsilon >= spec.epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
         Check("law", honest, "the enumerated law is the stated one, fraction by fraction"),
     ]
     family = spec.family

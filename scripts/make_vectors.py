@@ -1,0 +1,172 @@
+"""Write vectors/: for each mechanism, words in, report out; what must be refused; the primitives; the hash families.
+
+Vectors are normative: every implementation must replay them. Run this only to add cases; a changed case is a changed format.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from deniable.client import GRR, OLH, OUE, RR
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.canonical import number
+from deniable.contract.domain import Bytes, Categories, Integers, Text
+from deniable.contract.hashing import HashFamily, string_key
+from deniable.contract.source import ONE, Source
+from deniable.testing import ReplaySource
+
+FOLDER = Path(__file__).parent.parent / "vectors"
+STRINGS = ["", "tea", "Tea", "naïve", "日本", "a" * 64]
+LARGE = 2**64 - 1
+
+EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
+    "RR": [
+        (RR(epsilon=1.0), [0, 1]),
+        (RR(epsilon=0.1, domain=Categories("no", "yes")), ["no", "yes"]),
+        (RR.from_probabilities("3/4", "1/8"), [0, 1]),
+    ],
+    "GRR": [
+        (GRR(domain_size=2, epsilon=1.0), [0, 1]),
+        (GRR(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (GRR(domain=Categories("red", "green", "blue"), epsilon=2.0), ["red", "blue"]),
+        (GRR(domain=Integers(-3, 4), epsilon=1.0), [-3, 4]),
+        (GRR(domain_size=1024, epsilon=4.0), [0, 1023]),
+        (GRR(domain_size=2**20, epsilon=8.0), [0, 2**20 - 1]),
+    ],
+    "OUE": [
+        (OUE(domain_size=2, epsilon=1.0), [0, 1]),
+        (OUE(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (OUE(domain=Categories("a", "b", "c", "d"), epsilon=2.0), ["a", "d"]),
+        (OUE(domain_size=64, epsilon=1.0), [0, 63]),
+        (OUE(domain_size=65, epsilon=1.0), [0, 63, 64]),
+        (OUE(domain_size=200, epsilon=4.0), [0, 199]),
+    ],
+    "OLH": [
+        (OLH(domain_size=2, epsilon=1.0), [0, 1]),
+        (OLH(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (OLH(domain_size=1024, epsilon=1.0, hash_range=7), [0, 1023]),
+        (OLH(domain_size=2**32, epsilon=6.0), [0, 2**32 - 1]),
+        (OLH(domain=Integers(0, LARGE), epsilon=1.0), [0, 2**32, LARGE]),
+        (OLH(domain=Text(64), epsilon=2.0), ["", "tea", "日本"]),
+        (OLH(domain=Bytes(8), epsilon=2.0), [b"", b"\x00\xff"]),
+    ],
+}
+
+
+def main() -> None:
+    """Write all files."""
+    for name, examples in EXAMPLES.items():
+        cases = [
+            case(spec, value, f"{name}/{i}/{value!r}/{j}")
+            for i, (spec, values) in enumerate(examples)
+            for value in values
+            for j in range(4)
+        ]
+        reports = [bad for spec, _ in examples for bad in refused_reports(spec)]
+        specs = [bad for spec, _ in examples for bad in refused_specs(spec)]
+        _write(name, {"mechanism": name, "cases": cases, "refused_reports": reports, "refused_specs": specs})
+    _write("source", {"cases": primitives()})
+    _write("hashing", {"strings": [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS], "symbols": symbols()})
+
+
+def case(spec: FrequencySpec, value: Any, key: str) -> dict[str, Any]:
+    """One report from a fixed stream, with exactly the words that it consumed."""
+    source = ReplaySource.from_key(key)
+    report = spec.randomize(value, source)
+    return {
+        "spec": spec.canonical.decode(),
+        "digest": spec.digest.hex(),
+        "value": _plain(value),
+        "words": [f"{word:016x}" for word in ReplaySource.from_key(key).words(source.consumed)],
+        "report": spec.encode(report).hex(),
+    }
+
+
+def refused_reports(spec: FrequencySpec) -> list[dict[str, str]]:
+    """Bytes that are not a report of this spec."""
+    good = spec.encode(spec.randomize(_some_value(spec), ReplaySource.from_key("refused")))
+    bad = {"truncated": good[:-1], "padded": good + b"\0"}
+    last = spec.layout[-1]
+    if last.packed and last.count % 8:
+        bad["unused bits set"] = good[:-1] + bytes([good[-1] | 1 << last.count % 8])
+    if not last.packed and last.limit < 1 << last.bits:
+        bad["symbol out of range"] = good[: -last.row_bytes] + last.limit.to_bytes(last.row_bytes, "little")
+    return [{"spec": spec.canonical.decode(), "why": why, "report": payload.hex()} for why, payload in bad.items()]
+
+
+def refused_specs(spec: FrequencySpec) -> list[dict[str, str]]:
+    """Specs that promise one thing and do another, or are not spelled canonically."""
+    content = json.loads(spec.canonical)
+    name, threshold = list(content["thresholds"].items())[-1]
+    more = {**content, "thresholds": {**content["thresholds"], name: str(int(threshold) + 2**32)}}
+    loose = {**content, "parameters": {**content["parameters"], "epsilon": content["parameters"]["epsilon"] + "0"}}
+    float_ = {**content, "parameters": {**content["parameters"], "epsilon": spec.epsilon}}
+    bad = {
+        "another threshold than epsilon allows": more,
+        "epsilon in another spelling": loose,
+        "a float": float_,
+        "an unknown parameter": {**content, "parameters": {**content["parameters"], "seed": 7}},
+        "an unknown mechanism": {**content, "mechanism": "Identity"},
+    }
+    return [{"spec": json.dumps(item, sort_keys=True, separators=(",", ":"), ensure_ascii=False), "why": why} for why, item in bad.items()]
+
+
+def primitives() -> list[dict[str, Any]]:
+    """Each primitive on fixed streams, rejections and corner thresholds included."""
+    thresholds = [0, 1, ONE // 4, ONE // 2, ONE - 1, ONE, 4961093570831980854]
+    edge = [0, LARGE, ONE // 2, ONE // 2 - 1]
+    found = [_primitive("bernoulli", [a], iter(edge[i:] + edge)) for a in thresholds for i in range(len(edge))]
+    found += [_primitive("bernoulli_bits", [a, k], _words(f"bits/{a}/{k}")) for a in thresholds for k in (1, 63, 64, 65, 130)]
+    found += [_primitive("below", [k], _words(f"below/{k}")) for k in (1, 2, 3, 1000, 2**33 + 1)]
+    found += [_primitive("below", [3 * 2**62], iter([0, 2, 2**63 + 1, 5, 7])), _primitive("below", [3], iter([0, 1]))]  # rejected first
+    return found
+
+
+def symbols() -> list[dict[str, Any]]:
+    """Keys, seeds and the symbols they get."""
+    found = []
+    for key_bits, count in [(10, 4), (32, 3), (32, 1000), (64, 4), (64, 56)]:
+        family = HashFamily(key_bits=key_bits, range=count)
+        for i in range(6):
+            source = ReplaySource.from_key(f"hash/{key_bits}/{count}/{i}")
+            seed, key = source.words(family.seed_words), source.below(1 << key_bits)
+            line = {"key_bits": key_bits, "range": count, "seed": [f"{word:016x}" for word in seed], "key": f"{key:016x}"}
+            found.append({**line, "symbol": family.symbol(seed, key)})
+    return found
+
+
+def _primitive(name: str, arguments: list[int], words: Any) -> dict[str, Any]:
+    used: list[int] = []
+
+    class Recorder(Source):
+        def word(self) -> int:
+            used.append(next(words))
+            return used[-1]
+
+    result = getattr(Recorder(), name)(*arguments)
+    line = {"primitive": name, "arguments": [str(a) for a in arguments], "words": [f"{word:016x}" for word in used]}
+    return {**line, "result": str(int(result))}
+
+
+def _words(key: str) -> Any:
+    source = ReplaySource.from_key(key)
+    return iter(source.word, None)
+
+
+def _some_value(spec: FrequencySpec) -> Any:
+    return spec.domain.value(0) if spec.domain.listed else ("x" if isinstance(spec.domain, Text) else b"x")
+
+
+def _plain(value: Any) -> Any:
+    return {"hex": value.hex()} if isinstance(value, bytes) else number(value) if isinstance(value, int) else value
+
+
+def _write(name: str, content: dict[str, Any]) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{name}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""What the tests share: the vectors, and the specs that they name. A new mechanism is found here and needs no test of its own."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.spec import MECHANISMS, spec_from_json
+
+ROOT = Path(__file__).parent.parent
+VECTORS = ROOT / "vectors"
+
+settings.register_profile("house", deadline=None, max_examples=50, derandomize=True)
+settings.load_profile("house")
+
+
+@cache
+def vectors(name: str) -> dict[str, Any]:
+    """One vector file; a mechanism without one fails here, by name."""
+    return json.loads((VECTORS / f"{name}.json").read_text())
+
+
+def all_cases() -> list[dict[str, Any]]:
+    return [case for name in sorted(MECHANISMS) for case in vectors(name)["cases"]]
+
+
+def all_specs() -> list[FrequencySpec]:
+    """Every spec in the vectors, each once."""
+    texts = dict.fromkeys(case["spec"] for case in all_cases())
+    return [spec_from_json(text.encode()) for text in texts]
+
+
+def value_of(plain: Any) -> Any:
+    """A value as the vectors write it: bytes in hex, integers from 2^53 on as strings (text has no such digits in them)."""
+    if isinstance(plain, dict):
+        return bytes.fromhex(plain["hex"])
+    return int(plain) if isinstance(plain, str) and plain.isdigit() and len(plain) > 15 else plain
+
+
+def some_values(spec: FrequencySpec, count: int) -> list[Any]:
+    """Allowed values, the first and the last of the domain among them."""
+    if spec.domain.listed:
+        last = spec.domain_size - 1
+        return [spec.domain.value(last * (i % 7) // 6) for i in range(count)]
+    strings = ["", "a", "tea", "é" if spec.domain.kind == "text" else "e"]
+    return [strings[i % 4] if spec.domain.kind == "text" else strings[i % 4].encode() for i in range(count)]
+
+
+def candidates_of(spec: FrequencySpec) -> Any:
+    """None where the whole domain can be counted, a short list where it cannot."""
+    if spec.domain.listed and spec.domain_size <= 1 << 20:
+        return None
+    return sorted(set(some_values(spec, 7)))

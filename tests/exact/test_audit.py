@@ -1,0 +1,218 @@
+"""The exact audit of every mechanism, and the evil twins that it must reject.
+
+Each twin is a bug that shipped somewhere. It overrides the randomizer only, so it still claims the honest law.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import e, log
+
+import pytest
+
+from deniable.client import GRR, OLH, OUE, RR
+from deniable.contract.domain import Categories, Integers, Text
+from deniable.contract.source import ONE
+from deniable.errors import ParameterError
+from deniable.lab.audit import exact_audit
+from tests.conftest import all_specs
+
+EPSILONS = (0.01, 0.3, 1.0, 2.0, 7.5)
+GRID = (
+    [RR(epsilon=epsilon) for epsilon in EPSILONS]
+    + [RR.from_probabilities(*coin) for coin in (("3/4", "1/4"), ("1/2", "1/100"), (0.99, 0.98))]
+    + [GRR(domain_size=size, epsilon=epsilon) for size in (2, 3, 4, 9) for epsilon in EPSILONS]
+    + [OUE(domain_size=size, epsilon=epsilon) for size in (2, 3, 4, 7) for epsilon in EPSILONS]
+    + [OLH(domain_size=size, epsilon=epsilon) for size in (2, 3, 8) for epsilon in (0.01, 0.3, 1.0, 2.0)]
+    + [OLH(domain_size=5, epsilon=1.0, hash_range=count) for count in (2, 3, 5, 16)]
+    + [OLH(domain=Integers(0, 2**64 - 1), epsilon=1.0), OLH(domain=Text(16), epsilon=0.5)]
+)
+SMALL = [spec for spec in all_specs() if spec.outputs <= 256]
+
+
+@pytest.mark.parametrize("spec", GRID + SMALL, ids=repr)
+def test_shipping_code_passes(spec):
+    audit = exact_audit(spec)
+    assert audit.passed, audit.failures
+    assert spec.epsilon - 1e-9 <= audit.epsilon <= spec.epsilon
+
+
+def test_large_output_spaces_are_refused():
+    with pytest.raises(ParameterError, match="enumerate"):
+        exact_audit(OUE(domain_size=40, epsilon=1.0))
+
+
+class LastBitUntouched(OUE):
+    """opendp#2708: the loop over the bits ended one early."""
+
+    def perturb(self, key, source):
+        noisy = super().perturb(key, source) & ~(1 << self.domain_size - 1)
+        return noisy | (key == self.domain_size - 1) << self.domain_size - 1
+
+
+class BitNeverCleared(OUE):
+    """pure-ldp's RAPPOR: a set bit is always reported."""
+
+    def perturb(self, key, source):
+        return source.bernoulli_bits(self.raise_other, self.domain_size) | 1 << key
+
+
+class WriteOver(OUE):
+    """pure-ldp up to 1.1.2: noise first, then the true bit is only ever set."""
+
+    def perturb(self, key, source):
+        return source.bernoulli_bits(self.raise_other, self.domain_size) | source.bernoulli(ONE // 2) << key
+
+
+class TrueValueFirst(GRR):
+    """multi-freq-ldpy's subset selection: the report is a list, and the true value comes first when it is in."""
+
+    def perturb(self, key, source):
+        other = source.below(self.domain_size - 1)
+        other += other >= key
+        return (key, other) if source.bernoulli(self.keep) else (other, key)
+
+
+class MissingElement(GRR):
+    """sok-ldp's subset selection: one other value can never be reported."""
+
+    def perturb(self, key, source):
+        if source.bernoulli(self.keep):
+            return key
+        return (key + 1 + source.below(self.domain_size - 2)) % self.domain_size
+
+
+class OtherMayBeTrue(GRR):
+    """The other value is drawn from all values: the truth is told too often."""
+
+    def perturb(self, key, source):
+        return key if source.bernoulli(self.keep) else source.below(self.domain_size)
+
+
+class ThresholdOffByOne(GRR):
+    """One part in 2^64 more than allowed."""
+
+    def perturb(self, key, source):
+        if source.bernoulli(self.keep + 1):
+            return key
+        other = source.below(self.domain_size - 1)
+        return other + (other >= key)
+
+
+class ThresholdOffByOneDown(OUE):
+    """The noise bit one part in 2^64 too rare."""
+
+    def perturb(self, key, source):
+        others = source.bernoulli_bits(self.raise_other - 1, self.domain_size) & ~(1 << key)
+        return others | source.bernoulli(ONE // 2) << key
+
+
+class FloatProbability(RR):
+    """p in double precision, its 53 bits compared with a uniform double."""
+
+    def perturb(self, key, source):
+        keep = round(e**self.epsilon / (e**self.epsilon + 1) * 2**53) << 11
+        return key if source.bernoulli(keep) else 1 - key
+
+
+class NoiseTimesNineTenths(OUE):
+    def perturb(self, key, source):
+        others = source.bernoulli_bits(self.raise_other * 9 // 10, self.domain_size) & ~(1 << key)
+        return others | source.bernoulli(ONE // 2) << key
+
+
+class UnhashedSeed(OLH):
+    """The seed depends on the value: whoever knows the hash sees it."""
+
+    def perturb(self, key, source):
+        (a, b), symbol = super().perturb(key, source)
+        return (a, b + key & ONE - 1), symbol
+
+
+class SymbolNotPerturbed(OLH):
+    def perturb(self, key, source):
+        seed = source.words(self.seed_words)
+        return seed, self.family.symbol(seed, key)
+
+
+class UniformOther(OLH):
+    """The other symbol may be the true one: keep is no longer the probability of the truth."""
+
+    def perturb(self, key, source):
+        seed = source.words(self.seed_words)
+        return seed, self.family.symbol(seed, key) if source.bernoulli(self.keep) else source.below(self.hash_range)
+
+
+class SlidesEstimator(OLH):
+    """The PEM slides: q of the randomized response instead of 1/g in the estimator."""
+
+    @property
+    def q(self):
+        return self.other
+
+
+class PForcedToHalf(OLH):
+    """vvv214's PEM code: p = 1/2 whatever g is, which wastes privacy; with g = 2 nothing at all is learned."""
+
+    def perturb(self, key, source):
+        seed = source.words(self.seed_words)
+        symbol = self.family.symbol(seed, key)
+        if source.bernoulli(ONE // 2):
+            return seed, symbol
+        other = source.below(self.hash_range - 1)
+        return seed, other + (other >= symbol)
+
+
+SIZED = {"domain_size": 5, "epsilon": 1.0}
+TWINS = [
+    (LastBitUntouched(**SIZED), {"support", "privacy", "law", "unbiased", "variance"}, None),
+    (BitNeverCleared(**SIZED), {"support", "privacy", "law", "unbiased", "variance"}, None),
+    (WriteOver(**SIZED), {"privacy", "law", "unbiased", "variance"}, log(e + 2)),
+    (TrueValueFirst(**SIZED), {"support", "privacy", "law", "unbiased", "variance"}, None),
+    (MissingElement(**SIZED), {"support", "privacy", "law", "unbiased", "variance"}, None),
+    (OtherMayBeTrue(**SIZED), {"privacy", "law", "unbiased", "variance"}, log(1 + 5 * (e / (e + 4)) / (4 / (e + 4)))),
+    (ThresholdOffByOne(**SIZED), {"privacy", "law", "unbiased"}, 1.0),
+    (ThresholdOffByOneDown(**SIZED), {"privacy", "law", "unbiased"}, 1.0),
+    (FloatProbability(epsilon=1.0), {"privacy", "law", "unbiased"}, 1.0),
+    (NoiseTimesNineTenths(**SIZED), {"privacy", "law", "unbiased", "variance"}, log((1 - 0.9 / (e + 1)) / (0.9 / (e + 1)))),
+    (UnhashedSeed(**SIZED), {"support", "privacy", "law", "unbiased"}, None),
+    (SymbolNotPerturbed(**SIZED), {"support", "privacy", "law", "unbiased"}, None),
+    (UniformOther(**SIZED), {"privacy", "law", "unbiased"}, log(1 + 4 * (e / (e + 3)) / (3 / (e + 3)))),
+    (SlidesEstimator(**SIZED), {"unbiased"}, 1.0),
+    (PForcedToHalf(domain_size=5, epsilon=1.0, hash_range=3), {"tight", "law", "unbiased"}, log(2)),
+    (PForcedToHalf(domain_size=5, epsilon=0.5, hash_range=2), {"tight", "law", "unbiased"}, 0.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("twin", "failures", "epsilon"), TWINS, ids=lambda x: type(x).__name__ if isinstance(x, GRR | OUE | OLH | RR) else ""
+)
+def test_evil_twins_are_rejected_for_the_right_reason(twin, failures, epsilon):
+    audit = exact_audit(twin)
+    assert set(audit.failures) == failures
+    if epsilon is None:
+        assert audit.epsilon is None
+    else:
+        assert audit.epsilon == pytest.approx(epsilon, abs=1e-12)
+        if "privacy" in failures:
+            assert audit.epsilon > twin.effective_epsilon
+
+
+def test_the_float_twin_exceeds_epsilon_by_less_than_any_sample_could_show():
+    """The audit sees an excess of 1e-16: that is the point of doing it in fractions."""
+    audit = exact_audit(FloatProbability(epsilon=1.0))
+    assert 0 < audit.epsilon - 1.0 < 1e-15
+
+
+def test_categories_are_audited_under_their_labels():
+    assert exact_audit(GRR(domain=Categories("a", "b", "c"), epsilon=1.0)).passed
+
+
+def test_a_law_that_does_not_sum_to_one_is_noticed():
+    class Leaky(GRR):
+        def output_law(self, key, seed):
+            law = super().output_law(key, seed)
+            return type(law)({report: weight / 2 for report, weight in law.items()})
+
+    assert exact_audit(Leaky(**SIZED)).failures == ["law"]
+    assert Leaky(**SIZED).law(0).total == Fraction(1, 2)

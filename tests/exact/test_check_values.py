@@ -1,0 +1,118 @@
+"""Closed forms against values computed independently of this code (``tests/data/local_checks.json``)."""
+
+from __future__ import annotations
+
+import json
+from math import e, exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from deniable.client import GRR, OLH, OUE, RR
+from deniable.core.frequency import FrequencyEstimate
+from deniable.lab.audit import epsilon_lower_bound
+
+CHECKS = json.loads((Path(__file__).parent.parent / "data" / "local_checks.json").read_text())
+EPSILONS = (0.5, 1, 2, 4)
+ORACLES = {"GRR": GRR, "OUE": OUE, "OLH": OLH}
+close = lambda value: pytest.approx(value, rel=1e-5)  # noqa: E731  # the tolerance that the values state
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", ORACLES)
+def test_variance_and_influence(name, epsilon):
+    expected = CHECKS["count_variance"][f"eps_{epsilon}"]
+    spec = ORACLES[name](domain_size=128, epsilon=epsilon)
+    assert spec.variance(n=10_000) == close(expected[name])
+    assert spec.variance(n=10_000, f=0.1) == close(expected[f"{name}_at_n_v_1000"])
+    assert spec.influence == close(expected[f"influence_of_one_report_{name}"])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_hash_range_and_significance_threshold(epsilon):
+    expected = CHECKS["count_variance"][f"eps_{epsilon}"]
+    assert OLH(domain_size=128, epsilon=epsilon).hash_range == expected["OLH_g"]
+    threshold = stats.norm.isf(0.05 / 128) * OUE(domain_size=128, epsilon=epsilon).variance(n=10_000) ** 0.5
+    assert threshold == close(expected["OUE_significance_threshold_counts_alpha_0.05"])
+
+
+@pytest.mark.parametrize("size", [2, 8, 128, 1024])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 2, 4])
+def test_grr_truth_probability(size, epsilon):
+    assert float(GRR(domain_size=size, epsilon=epsilon).p) == close(CHECKS["GRR_p"][f"d_{size}"][f"eps_{epsilon}"])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_grr_beats_oue_below_the_crossover(epsilon):
+    """At f = 0 the variances cross at 3 e^epsilon + 2, averaged over all values at the second figure."""
+    for key, share in (("GRR_beats_OUE_below_d", lambda size: 0.0), ("GRR_beats_OUE_on_average_below_d", lambda size: 1 / size)):
+        crossing = CHECKS[key][f"eps_{epsilon}"]
+        below, above = int(crossing), int(crossing) + 1
+        assert GRR(domain_size=below, epsilon=epsilon).variance(1, share(below)) < OUE(domain_size=below, epsilon=epsilon).variance(
+            1, share(below)
+        )
+        assert GRR(domain_size=above, epsilon=epsilon).variance(1, share(above)) > OUE(domain_size=above, epsilon=epsilon).variance(
+            1, share(above)
+        )
+    assert CHECKS["GRR_beats_OUE_below_d"][f"eps_{epsilon}"] == close(3 * exp(epsilon) + 2)
+
+
+@pytest.mark.parametrize("key", CHECKS["auto_rule_average_n_times_var_at_f_1_over_d"])
+def test_average_variance_over_a_domain(key):
+    _, epsilon, _, size = key.split("_")
+    for name, expected in CHECKS["auto_rule_average_n_times_var_at_f_1_over_d"][key].items():
+        spec = ORACLES[name](domain_size=int(size), epsilon=float(epsilon))
+        assert spec.variance(n=1, f=1 / int(size)) == close(expected)
+
+
+def test_worked_examples():
+    example = CHECKS["RR_worked_example"]
+    coin = RR.from_probabilities(example["truth_probability"], 1 - example["truth_probability"])
+    tally_yes, tally_no = example["observed"]
+    estimate = FrequencyEstimate(coin, ["yes", "no"], 100, np.array([tally_yes, tally_no]), np.array(0.75), np.array(0.25))
+    assert estimate.counts.tolist() == close(example["estimated"])
+    assert coin.epsilon == close(log(3))
+    unary = CHECKS["unary_worked_example"]
+    p, q = np.array(unary["p"]), np.array(unary["q"])
+    estimate = FrequencyEstimate(coin, list("abcd"), unary["n"], np.array(unary["bit_sums"]), p, q)
+    assert estimate.counts == pytest.approx(unary["estimates"])
+
+
+@pytest.mark.parametrize("key", CHECKS["empirical_epsilon_of_GRR_1e6_trials_alpha_0.01"])
+def test_expected_empirical_epsilon_of_a_correct_mechanism(key):
+    _, epsilon, _, size = key.split("_")
+    spec = GRR(domain_size=int(size), epsilon=float(epsilon))
+    bound = epsilon_lower_bound(round(10**6 * spec.p), round(10**6 * spec.q), 10**6, 0.99)
+    assert bound == close(CHECKS["empirical_epsilon_of_GRR_1e6_trials_alpha_0.01"][key])
+
+
+def test_write_over_bug_and_forced_half_have_the_stated_epsilons():
+    """The evil twins of ``test_audit`` are held to the same figures."""
+    assert log(e + 2) == close(CHECKS["unary_write_over_bug_at_eps1"]["OUE"])
+    assert CHECKS["OLH_with_p_forced_to_half"] == {"eps_0.5": 0.0, "eps_1": close(log(2))}
+
+
+def test_one_attribute_each_beats_a_split_epsilon():
+    expected = CHECKS["multi_attribute_n_times_var_5_attributes_k10_eps1"]
+    share = 5  # five attributes: a fifth of the people each
+    assert share * OUE(domain_size=10, epsilon=1.0).variance(1) == close(expected["SMP_OUE"])
+    assert OUE(domain_size=10, epsilon=0.2).variance(1) == close(expected["SPL_OUE"])
+    assert share * GRR(domain_size=10, epsilon=1.0).variance(1) == close(expected["SMP_GRR"])
+
+
+def test_two_sigma_of_randomized_response():
+    assert 2 * RR(epsilon=1.0).variance(n=10**6) ** 0.5 == close(CHECKS["two_sigma_of_RR_N1e6_eps1"])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_best_guess_from_one_report(epsilon):
+    """An observer with a uniform prior guesses a value that the report supports; summed exactly over the law."""
+    expected = CHECKS["attack_success_d128"][f"eps_{epsilon}"]
+    d = 128
+    assert float(GRR(domain_size=d, epsilon=epsilon).p) == close(expected["GRR_and_upper_bound"])
+    for name in ("OUE", "OLH"):
+        spec = ORACLES[name](domain_size=d, epsilon=epsilon)
+        p, q = float(spec.p), float(spec.q)
+        assert p * (1 - (1 - q) ** d) / (d * q) + (1 - p) * (1 - q) ** (d - 1) / d == close(expected[name])

@@ -1,0 +1,134 @@
+"""How often intervals cover the truth, summed over the exact law of the supports: no sampling."""
+
+from __future__ import annotations
+
+from math import e
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from deniable.core import interval
+
+LAWS = {
+    "OUE, epsilon 1": (1 / 2, 1 / (e + 1)),
+    "OUE, epsilon 4": (1 / 2, 1 / (e**4 + 1)),
+    "GRR, d = 1024": (e / (e + 1023), 1 / (e + 1023)),
+    "GRR, d = 128, epsilon 4": (e**4 / (e**4 + 127), 1 / (e**4 + 127)),
+    "OLH": (e / (e + 3), 1 / 4),
+    "RR": (e / (e + 1), 1 / (e + 1)),
+    "rare noise": (0.9, 0.0005),
+}
+SHARES = (0.0, 0.001, 0.01, 0.1, 0.5, 0.97)
+each_law = pytest.mark.parametrize(("p", "q"), LAWS.values(), ids=LAWS)
+
+
+def supports_law(n, count, p, q):
+    """The supports that can be seen, and their probabilities: the convolution of two binomials, tails below 1e-14 left out."""
+    parts = []
+    for law in (stats.binom(count, p), stats.binom(n - count, q)):
+        reach = 13 * law.std() + 13
+        start = max(0, int(law.mean() - reach))
+        parts.append((start, law.pmf(np.arange(start, int(law.mean() + reach) + 1))))
+    (first, x), (second, y) = parts
+    weights = np.convolve(x, y)
+    seen = first + second + np.arange(weights.size)
+    return seen[weights > 1e-14].astype(float), weights[weights > 1e-14]
+
+
+def misses(method, n, count, p, q, alpha):
+    """The probability that the interval lies above the truth, and that it lies below."""
+    seen, weights = supports_law(n, count, p, q)
+    low, high = method(seen, n, np.asarray(p), np.asarray(q), alpha)
+    return weights[low > count].sum(), weights[high < count].sum()
+
+
+def people(variance, q):
+    return int(np.ceil(variance / (q * (1 - q))))
+
+
+def skewed(*arguments):
+    return interval.score(*arguments, skewness=True)
+
+
+@each_law
+@pytest.mark.parametrize("variance", [200, 210, 300, 1000, 20_000])
+@pytest.mark.parametrize("share", SHARES)
+def test_score_covers_94_to_96_percent(p, q, variance, share):
+    n = people(variance, q)
+    above, below = misses(interval.score, n, int(share * n), p, q, 0.05)
+    assert 0.04 <= above + below <= 0.06
+    assert max(above, below) <= 0.035  # neither side is given up
+
+
+@each_law
+@pytest.mark.parametrize("variance", [1000, 1100, 4000, 20_000])
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("values", [2, 32, 1024, 100_000])
+def test_simultaneous_intervals_miss_at_most_their_share(p, q, variance, share, values):
+    """Bonferroni: each value may miss with probability alpha / d, far out in the tails, so that all hold with 95 %."""
+    n = people(variance, q)
+    assert sum(misses(skewed, n, int(share * n), p, q, 0.05 / values)) <= 0.05 / values
+
+
+@each_law
+@pytest.mark.parametrize("bound", [interval.hoeffding, interval.bernstein])
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 1024])
+def test_bounds_hold(p, q, bound, share, alpha):
+    for variance in (1, 20, 200, 5000):
+        n = people(variance, q)
+        assert sum(misses(bound, n, int(share * n), p, q, alpha)) <= alpha
+
+
+@pytest.mark.parametrize(("p", "q"), [LAWS["OUE, epsilon 4"], LAWS["GRR, d = 1024"], LAWS["rare noise"], LAWS["OLH"]])
+@pytest.mark.parametrize("variance", [1, 10, 190])
+@pytest.mark.parametrize("alpha", [0.05, 0.0005])
+def test_exact_inversion_covers_at_least_the_level(p, q, variance, alpha):
+    n = people(variance, q)
+    for count in {0, 1, n // 100, n // 2, n}:
+        above, below = misses(interval.exact, n, count, p, q, alpha)
+        assert above <= alpha / 2
+        assert below <= alpha / 2
+
+
+def test_exact_inversion_is_not_needlessly_wide():
+    """At n q (1 - q) = 190 it agrees with the normal test to within one support on either side."""
+    p, q = LAWS["GRR, d = 1024"]
+    n = people(190, q)
+    seen = np.arange(150.0, 400.0, 25.0)
+    exact, score = (method(seen, n, np.asarray(p), np.asarray(q), 0.05) for method in (interval.exact, interval.score))
+    one_support = 1.0 / (p - q)
+    assert np.all(np.abs(np.clip(score[0], 0, n) - exact[0]) <= one_support)
+    assert np.all(np.abs(np.clip(score[1], 0, n) - exact[1]) <= one_support)
+
+
+@each_law
+@pytest.mark.parametrize("variance", [200, 2000])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5])
+def test_sampling_intervals_cover_people_drawn_at_random(p, q, variance, share):
+    """With ``population=True`` the people are a sample: the supports are one binomial."""
+    n = people(variance, q)
+    chance = share * p + (1 - share) * q
+    seen = np.arange(*stats.binom(n, chance).ppf([1e-13, 1 - 1e-13]).astype(int))
+    weights = stats.binom(n, chance).pmf(seen)
+    for method, least, most in ((interval.sampling_score, 0.94, 0.96), (interval.sampling_exact, 0.95, 1.0)):
+        low, high = method(seen.astype(float), n, np.asarray(p), np.asarray(q), 0.05)
+        assert least <= weights[(low <= share * n) & (share * n <= high)].sum() <= most
+
+
+def test_evil_twins_of_the_intervals_are_rejected():
+    """A standard error that forgets the holders' own noise, or takes 90 % of it, must fail the test above."""
+    p, q = LAWS["GRR, d = 128, epsilon 4"]
+    n = people(1000, q)
+
+    def forgets_the_holders(seen, n, p, q, alpha):
+        reach = stats.norm.isf(alpha / 2) * np.sqrt(n * q * (1 - q)) / (p - q)
+        return (seen - n * q) / (p - q) - reach, (seen - n * q) / (p - q) + reach
+
+    def nine_tenths(seen, n, p, q, alpha):
+        low, high = interval.score(seen, n, p, q, alpha)
+        return (low + high) / 2 - 0.45 * (high - low), (low + high) / 2 + 0.45 * (high - low)
+
+    assert sum(misses(forgets_the_holders, n, n // 2, p, q, 0.05)) > 0.06
+    assert sum(misses(nine_tenths, n, n // 10, p, q, 0.05)) > 0.06

@@ -1,0 +1,81 @@
+"""Words in, report out: scalar and bulk replay the normative vectors, and refuse what must be refused."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+
+from deniable.contract.hashing import HashFamily, string_key
+from deniable.contract.spec import MECHANISMS, spec_from_json
+from deniable.core.reports import Reports
+from deniable.errors import WireError
+from deniable.testing import ReplaySource
+from tests.conftest import VECTORS, all_cases, value_of, vectors
+
+CASES = all_cases()
+REFUSED = [bad for name in sorted(MECHANISMS) for bad in vectors(name)["refused_reports"]]
+REFUSED_SPECS = [bad for name in sorted(MECHANISMS) for bad in vectors(name)["refused_specs"]]
+
+
+def words_of(case):
+    return [int(word, 16) for word in case["words"]]
+
+
+def test_every_mechanism_has_vectors_and_every_file_a_mechanism():
+    assert {path.stem for path in VECTORS.glob("*.json")} == set(MECHANISMS) | {"source", "hashing"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['digest'][:6]}-{case['value']}")
+def test_scalar_replays(case):
+    spec = spec_from_json(case["spec"].encode())
+    source = ReplaySource(words_of(case))
+    report = spec.randomize(value_of(case["value"]), source)
+    assert spec.encode(report).hex() == case["report"]
+    assert source.consumed == len(case["words"])
+    assert spec.digest.hex() == case["digest"]
+    assert spec.decode(bytes.fromhex(case["report"])) == report
+
+
+@pytest.mark.parametrize("text", sorted({case["spec"] for case in CASES}), ids=lambda text: text[14:40])
+def test_bulk_replays(text):
+    """All cases of a spec at once: people in order, their words end to end, nothing left over."""
+    spec = spec_from_json(text.encode())
+    cases = [case for case in CASES if case["spec"] == text]
+    source = ReplaySource([word for case in cases for word in words_of(case)])
+    reports = spec.privatize([value_of(case["value"]) for case in cases], source=source)
+    assert [row.tobytes().hex() for row in reports.rows()] == [case["report"] for case in cases]
+    assert reports == Reports.from_rows(spec, b"".join(bytes.fromhex(case["report"]) for case in cases))
+
+
+@pytest.mark.parametrize("bad", REFUSED, ids=lambda bad: f"{bad['why']}-{bad['spec'][14:40]}")
+def test_bad_reports_are_refused(bad):
+    spec = spec_from_json(bad["spec"].encode())
+    with pytest.raises(WireError):
+        spec.decode(bytes.fromhex(bad["report"]))
+    if bad["why"] not in ("truncated", "padded"):  # in a batch these only shift the next report
+        with pytest.raises(WireError):
+            Reports.from_rows(spec, bytes.fromhex(bad["report"]))
+
+
+@pytest.mark.parametrize("bad", REFUSED_SPECS, ids=lambda bad: f"{bad['why']}-{bad['spec'][14:40]}")
+def test_bad_specs_are_refused(bad):
+    with pytest.raises(WireError):
+        spec_from_json(bad["spec"].encode())
+
+
+@pytest.mark.parametrize(("name", "cases"), [(k, list(g)) for k, g in groupby(vectors("source")["cases"], lambda c: c["primitive"])])
+def test_primitives_replay(name, cases):
+    for case in cases:
+        source = ReplaySource(words_of(case))
+        assert str(int(getattr(source, name)(*map(int, case["arguments"])))) == case["result"]
+        assert source.consumed == len(case["words"])
+
+
+def test_hash_families_replay():
+    for text, key in vectors("hashing")["strings"]:
+        assert f"{string_key(text.encode()):016x}" == key
+    for line in vectors("hashing")["symbols"]:
+        family = HashFamily(key_bits=line["key_bits"], range=line["range"])
+        seed = tuple(int(word, 16) for word in line["seed"])
+        assert family.symbol(seed, int(line["key"], 16)) == line["symbol"]

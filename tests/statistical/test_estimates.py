@@ -1,0 +1,136 @@
+"""Bias, variance and coverage of every mechanism through the shipping bulk path, on fixed streams.
+
+**Tolerance.** With z = (estimate - truth) / (theoretical standard deviation), the mean of z^2 over N cells has expectation 1 and standard
+deviation sqrt(sum (2 + k)) / N, where k is the excess kurtosis of a cell, known exactly for a sum of independent bits. The tests
+reject at alpha = 1e-6, that is at 4.89 standard deviations; N is chosen so that this is about 3 %. Cells of one crowd are
+uncorrelated or nearly so (GRR: -1/(d - 1)); for RR, where "yes" determines "no", only "yes" is used.
+
+**Power.** The same statistic must reject evil twins: an epsilon 5 % larger than claimed, and noise with 0.9 of its variance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from deniable.client import GRR, OLH, OUE, RR
+from deniable.core.reports import Reports
+from deniable.testing import ReplaySource
+from tests.conftest import all_specs, candidates_of, some_values
+
+SIGMAS = 4.892  # two-sided alpha = 1e-6
+CELLS = 56_000
+SPECS = [spec for spec in all_specs() if spec.domain_size <= 1024 or spec.mechanism == "OLH"]
+
+
+def crowd(spec, n):
+    """Most people hold the first value, a tenth the second, a fifth the last: heavy, light and empty cells."""
+    first, second, *_, last = some_values(spec, 7) if spec.domain_size > 2 else [*some_values(spec, 7)[::6], some_values(spec, 7)[6]]
+    return [first] * (n - n // 10 - n // 5) + [second] * (n // 10) + [last] * (n // 5)
+
+
+def standardized(claimed, shipped, n, groups, key):
+    """z of every cell in every group, the excess kurtosis of the cells, and the cells' true counts."""
+    values = crowd(shipped, n)
+    rows = shipped.privatize(values * groups, source=ReplaySource.from_key(key)).rows()
+    candidates = candidates_of(claimed)
+    estimates = []
+    for group in range(groups):
+        batch = Reports.from_rows(claimed, rows[group * n : (group + 1) * n].tobytes())
+        estimates.append(claimed.estimate(claimed.tally(batch, candidates=candidates)))
+    asked = estimates[0].values
+    held = np.array([values.count(value) for value in asked])
+    p, q = np.broadcast_to(estimates[0].p, held.shape), np.broadcast_to(estimates[0].q, held.shape)
+    variance = held * p * (1 - p) + (n - held) * q * (1 - q)
+    fourth = held * p * (1 - p) * (1 - 6 * p * (1 - p)) + (n - held) * q * (1 - q) * (1 - 6 * q * (1 - q))
+    counts = np.array([estimate.counts for estimate in estimates])
+    z = (counts - held) * (p - q) / np.sqrt(variance)
+    independent = slice(1, None) if claimed.mechanism == "RR" else slice(None)
+    return z[:, independent], (fourth / variance**2)[independent], held[independent]
+
+
+def statistics_of(z, kurtosis):
+    """How far the pooled bias and variance are from theory, in standard deviations, and 4.89 of them for the variance."""
+    bias = abs(z.mean(axis=0)) * np.sqrt(z.shape[0])
+    spread = np.sqrt(z.shape[0] * (2 + kurtosis).sum()) / z.size
+    return bias.max(), abs((z**2).mean() - 1) / spread, SIGMAS * spread
+
+
+def sizes(spec):
+    cells = 1 if spec.mechanism == "RR" else len(candidates_of(spec) or range(spec.domain_size))
+    n = 200 if cells <= 64 else 1000
+    return n, -(-CELLS // cells)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=repr)
+def test_unbiased_with_the_stated_variance(spec):
+    z, kurtosis, held = standardized(spec, spec, *sizes(spec), key="pooled")
+    bias, deviation, tolerance = statistics_of(z, kurtosis)
+    assert bias < SIGMAS + np.log10(len(held))  # the largest of many cells may stray a little further
+    assert deviation < SIGMAS
+    assert tolerance < 0.05
+
+
+@pytest.mark.parametrize(
+    "spec", [RR(epsilon=1.0), GRR(domain_size=16, epsilon=1.0), OUE(domain_size=16, epsilon=1.0), OLH(domain_size=16, epsilon=1.0)]
+)
+def test_evil_twins_are_rejected(spec):
+    n, groups = sizes(spec)
+    bolder = dataclasses.replace(spec, epsilon=1.05, **({"coin": None} if spec.mechanism == "RR" else {}))
+    z, kurtosis, _ = standardized(spec, bolder, n, groups, key="twin")
+    bias, deviation, _ = statistics_of(z, kurtosis)
+    assert max(bias, deviation) > SIGMAS
+    honest, kurtosis, _ = standardized(spec, spec, n, groups, key="twin")
+    assert statistics_of(honest, kurtosis)[1] < SIGMAS
+    for scale in (0.9, 1.1):
+        assert statistics_of(honest * np.sqrt(scale), kurtosis)[1] > SIGMAS
+
+
+@pytest.mark.parametrize(
+    "spec", [GRR(domain_size=64, epsilon=1.0), OUE(domain_size=64, epsilon=1.0), OLH(domain_size=64, epsilon=1.0), RR(epsilon=0.5)]
+)
+@pytest.mark.parametrize("population", [False, True])
+def test_intervals_cover_about_95_percent_through_the_public_interface(spec, population):
+    """n q (1 - q) >= 200: 94 to 96 %, plus 4.89 standard deviations of what 120 repetitions show; rare and empty cells included.
+
+    With fixed people, population intervals are wider than needed, so they may only cover more.
+    """
+    n = int(220 / float(spec.q * (1 - spec.q)))
+    values, repetitions = crowd(spec, n), 120
+    rows = spec.privatize(values * repetitions, source=ReplaySource.from_key("coverage")).rows()
+    held = np.array([values.count(key) for key in range(spec.domain_size)])
+    covered = together = 0
+    for group in range(repetitions):
+        estimate = spec.estimate(spec.tally(Reports.from_rows(spec, rows[group * n : (group + 1) * n].tobytes())))
+        low, high = estimate.interval(0.95, population=population)
+        covered += np.sum((low <= held) & (held <= high))
+        low, high = estimate.bound(0.95, "bernstein", simultaneous=True)
+        together += np.all((low <= held) & (held <= high))
+    cells = repetitions * (1 if spec.mechanism == "RR" else spec.domain_size)
+    share = covered / (repetitions * spec.domain_size)
+    slack = SIGMAS * np.sqrt(0.05 * 0.95 / cells)
+    assert 0.94 - slack < share
+    assert population or share < 0.96 + slack
+    assert together / repetitions > 0.95 - SIGMAS * np.sqrt(0.05 * 0.95 / repetitions)
+
+
+@pytest.mark.parametrize("spec", [GRR(domain_size=256, epsilon=1.0), OUE(domain_size=20, epsilon=5.0)])
+def test_rare_supports_get_conservative_intervals(spec):
+    """Below n q (1 - q) = 200 exact tests are inverted: at least 95 % for each cell, and for all cells at once."""
+    n, repetitions = 2000, 60
+    values = crowd(spec, n)
+    assert n * float(spec.q * (1 - spec.q)) < 200
+    rows = spec.privatize(values * repetitions, source=ReplaySource.from_key("rare")).rows()
+    held = np.array([values.count(key) for key in range(spec.domain_size)])
+    covered, together = 0, 0
+    for group in range(repetitions):
+        estimate = spec.estimate(spec.tally(Reports.from_rows(spec, rows[group * n : (group + 1) * n].tobytes())))
+        low, high = estimate.interval(0.95)
+        covered += np.sum((low <= held) & (held <= high))
+        low, high = estimate.interval(0.95, simultaneous=True)
+        together += np.all((low <= held) & (held <= high))
+    cells = repetitions * spec.domain_size
+    assert covered / cells > 0.95 - SIGMAS * np.sqrt(0.05 * 0.95 / cells)
+    assert together / repetitions > 0.95 - SIGMAS * np.sqrt(0.05 * 0.95 / repetitions)

@@ -1,0 +1,135 @@
+"""Promises about the project itself: what is imported, what it costs in dependencies, and that the docs run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import deniable
+from deniable.contract.encoder import ENCODERS
+from deniable.contract.spec import _BULK, MECHANISMS
+from tests.conftest import ROOT
+
+SOURCE = ROOT / "src" / "deniable"
+DEVICE = [path for folder in ("contract", "client", "testing") for path in sorted((SOURCE / folder).glob("*.py"))] + [
+    SOURCE / "errors.py",
+    SOURCE / "__init__.py",
+]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("module", ["deniable", "deniable.client"])
+def test_importing_loads_no_third_party_module(module):
+    """In a fresh isolated interpreter, with the packages present: nothing outside the standard library may be touched."""
+    code = (
+        f"import sys; before = set(sys.modules); import {module}, json; "
+        "print(json.dumps(sorted({name.split('.')[0] for name in set(sys.modules) - before})))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout)) - {"deniable"}
+    assert loaded <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", DEVICE, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_the_device_imports_the_standard_library_only(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for name in names:
+            assert name.split(".")[0] in sys.stdlib_module_names | {"deniable"}, f"{name} in {path.name}"
+
+
+def test_a_device_without_any_package_can_report():
+    """With site-packages switched off: spec, randomize, encode; bulk work names the extra to install."""
+    code = """
+import sys; sys.path.insert(0, sys.argv[1])
+import deniable as dn
+for spec in (dn.RR(epsilon=1.0), dn.GRR(domain_size=9, epsilon=1.0), dn.OUE(domain_size=9, epsilon=1.0), dn.OLH(domain=dn.Text(9), epsilon=1.0)):
+    value = "tea" if spec.mechanism == "OLH" else 1
+    report = spec.randomize(value)
+    assert spec.decode(spec.encode(report)) == report
+    assert spec.guarantee.epsilon == 1.0 and spec.variance(n=10) > 0
+for bulk in (lambda: spec.privatize(["tea"]), lambda: dn.Survey.of(drink=spec).run({"drink": ["tea"]})):
+    try:
+        bulk()
+    except ImportError as error:
+        assert 'pip install "deniable[analysis]"' in str(error), error
+    else:
+        raise SystemExit("bulk work without packages")
+from deniable.cli import main
+sys.argv = ["deniable"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(SOURCE.parent)], capture_output=True, text=True, check=False)
+    assert 'pip install "deniable[cli]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_randomness_comes_from_the_system_alone():
+    """No predictable generator anywhere in the package, and one place for each of the two secure ones."""
+    weak = re.compile(r"^\s*(import random|from random|import secrets|from secrets)|np\.random|numpy\.random|SystemRandom", re.MULTILINE)
+    uses = {"os.urandom": set(), "algorithms.AES": set()}
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text()
+        assert not weak.search(text), path
+        for name, places in uses.items():
+            if name in text:
+                places.add(str(path.relative_to(SOURCE)))
+    assert uses == {"os.urandom": {"contract/source.py", "core/stream.py"}, "algorithms.AES": {"core/stream.py"}}
+
+
+def test_public_names_are_few_and_load():
+    assert len(deniable.__all__) <= 40
+    for name in deniable.__all__:
+        assert getattr(deniable, name) is not None
+    assert set(deniable.__all__) <= set(dir(deniable))
+    assert deniable.OLH is __import__("deniable.client", fromlist=["OLH"]).OLH
+    with pytest.raises(AttributeError):
+        deniable.seed  # noqa: B018  # there is none, on purpose
+
+
+def test_every_mechanism_has_a_bulk_half_and_a_public_name():
+    import deniable.local  # registers the bulk halves
+
+    assert {cls.__name__ for cls in _BULK} == set(MECHANISMS)
+    assert set(MECHANISMS) <= set(deniable.__all__)
+    assert deniable.local.frequency
+    assert set(ENCODERS) == {"Identity", "Attribute"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_in_the_docs_runs(page, tmp_path, monkeypatch):
+    """Blocks fenced as python without prompts are one script per page (those with prompts are doctests)."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    script = "\n".join(block for block in blocks if ">>>" not in block)
+    exec(compile(script, str(page), "exec"), {"__name__": "docs"})  # noqa: S102  # our own pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_in_the_docs_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{target} in {page.name}"
+
+
+def test_files_stay_small():
+    long = {str(path.relative_to(ROOT)): n for path in SOURCE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 270}
+    assert not long
+
+
+def test_no_machine_paths_in_the_repository():
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    for name in files:
+        path = Path(ROOT / name)
+        if (
+            path.is_file()
+            and path.suffix in {".py", ".md", ".toml", ".txt", ".sh", ".json", ".c", ""}
+            and name != "tests/test_structure.py"
+        ):
+            assert not re.search(r"/(root|home|work|tmp)/\w", path.read_text(errors="replace")), name
