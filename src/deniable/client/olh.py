@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.hashing import HashFamily
+from deniable.contract.hashing import LARGEST_RANGE, HashFamily
 from deniable.contract.law import Law
 from deniable.contract.probability import exp_below, floor_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
+from deniable.errors import ParameterError
 
 HashedReport = tuple[tuple[int, ...], int]
 
@@ -44,12 +45,23 @@ class OLH(FrequencySpec):
 
     def resolve(self) -> None:
         if self.hash_range is None:
-            object.__setattr__(self, "hash_range", int(exp_below(self.epsilon) + Fraction(3, 2)))  # round(e^epsilon + 1)
+            object.__setattr__(self, "hash_range", self.best_range)
+        if self.hash_range == self.best_range > LARGEST_RANGE:
+            raise ParameterError(
+                "epsilon",
+                self.epsilon,
+                allowed=f"at most about 21, where e^epsilon + 1 reaches {LARGEST_RANGE} symbols",
+                fix="choose a smaller epsilon, or set hash_range",
+            )
         self.family  # noqa: B018  # refuses a bad range now rather than at the first report
 
     def __repr__(self) -> str:
-        usual = self.hash_range == int(exp_below(self.epsilon) + Fraction(3, 2))
-        return super().__repr__() if usual else f"{super().__repr__()[:-1]}, hash_range={self.hash_range})"
+        return super().__repr__() if self.hash_range == self.best_range else f"{super().__repr__()[:-1]}, hash_range={self.hash_range})"
+
+    @property
+    def best_range(self) -> int:
+        """The number of symbols with the least variance: e^epsilon + 1, rounded."""
+        return int(exp_below(self.epsilon) + Fraction(3, 2))
 
     @cached_property
     def family(self) -> HashFamily:

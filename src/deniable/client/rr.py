@@ -71,8 +71,8 @@ class RR(FrequencySpec):
             e = exp_below(self.epsilon)
             keep = floor_threshold(e / (e + 1))  # down: telling the truth less often than allowed only adds privacy
             object.__setattr__(self, "coin", (keep, ONE - keep))
-        if not 0 < self.coin[1] < self.coin[0] < ONE:
-            raise ParameterError("epsilon", self.epsilon, allowed="0 < q < p < 1 in multiples of 1 / 2^64", fix="choose another epsilon")
+        if not (min(self.coin) > 0 and max(self.coin) < ONE):
+            raise ParameterError("coin", self.coin, allowed="thresholds between 0 and 2^64", fix="let epsilon decide")
 
     def __repr__(self) -> str:
         shown = [f"epsilon={self.epsilon!r}"]

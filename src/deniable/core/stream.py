@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -27,7 +28,7 @@ Serve = Callable[[slice, Array], tuple[int, int]]
 CHUNK = 1 << 16
 """People per chunk; a multiple of 8, so that chunks of single bits end on a byte."""
 _BUFFER = 1 << 15
-_ZEROS = bytes(1 << 16)
+_ZEROS = bytes(8 * _BUFFER)
 
 
 class SecureStream(Source):
@@ -61,11 +62,19 @@ def serve_everyone(people: int, serve: Serve, source: Source | None) -> None:
 def in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Apply a function to items on all cores; kernels run without the interpreter lock."""
     items = list(items)
-    workers = min(cores(), len(items))
-    if workers <= 1:
+    if min(cores(), len(items)) <= 1:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, items))
+    return list(_pool(cores()).map(work, items))
+
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them costs as much as a million randomized bits."""
+    return ThreadPoolExecutor(workers, thread_name_prefix="deniable")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has no threads; it makes its own
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def cores() -> int:

@@ -67,7 +67,8 @@ def support_of_range(seeds: Array, symbols: Array, count: np.uint64, first: np.u
         step = seeds[i, 0]
         u = step * first + seeds[i, 1] - start
         for j in range(supports.size):
-            supports[j] += (u + step * np.uint64(j)) < width
+            supports[j] += u < width
+            u += step
 
 
 @kernel

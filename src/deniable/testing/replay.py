@@ -43,10 +43,10 @@ class ReplaySource(Source):
         return self._block[self._position - 1]
 
     def fill(self, buffer: memoryview) -> int:
-        filled = 0
+        out, filled = buffer.cast("B"), 0
         while filled < len(buffer) and self._ready():
             count = min(len(buffer) - filled, len(self._block) - self._position)
-            buffer[filled : filled + count] = memoryview(self._block)[self._position : self._position + count].cast("B").cast(buffer.format)
+            out[8 * filled : 8 * (filled + count)] = memoryview(self._block).cast("B")[8 * self._position : 8 * (self._position + count)]
             self._position += count
             filled += count
         self.consumed += filled

@@ -10,6 +10,7 @@ from deniable.core.reports import Reports
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import perturb_symbol
+from deniable.kernels.symbols import count_symbols
 from deniable.local.frequency.pure import PureOracle
 
 
@@ -21,4 +22,6 @@ class BulkGRR(PureOracle[GRR]):
         return perturb_symbol(keys, self.spec.domain_size, np.uint64(self.spec.keep), reports.columns["symbol"][part], words)
 
     def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
-        return np.bincount(reports.columns["symbol"][part], minlength=self.spec.domain_size)
+        counts = np.zeros(self.spec.domain_size, dtype=np.int64)
+        count_symbols(reports.columns["symbol"][part], counts)
+        return counts

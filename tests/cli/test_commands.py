@@ -1,0 +1,111 @@
+"""The commands as a person runs them: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+COMMAND = [str(Path(sys.executable).parent / "deniable")]
+
+
+def run(*arguments, cwd, status=0):
+    done = subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["audit"], ["simulate"]])
+def test_help_explains(command, tmp_path):
+    text = run(*command, "--help", cwd=tmp_path).stdout
+    assert "Usage" in text
+    assert "--json" in text or not command
+
+
+def test_version(tmp_path):
+    assert run("--version", cwd=tmp_path).stdout.startswith("deniable 0.")
+
+
+def test_demo_shows_truth_estimate_interval_chart_and_statement(tmp_path):
+    done = run("demo", "--people", 50_000, cwd=tmp_path)
+    for word in ("truth", "estimate", "95 % interval", "tea", "promised", "epsilon = 1", "50,000 reports"):
+        assert word in done.stdout
+    assert "<svg" in (tmp_path / "demo-output" / "demo.svg").read_text()
+    assert (tmp_path / "demo-output" / "demo.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "GRR", "OUE", "OLH"])
+def test_demo_as_data(mechanism, tmp_path):
+    done = run("demo", "--people", 20_000, "--mechanism", mechanism, "--epsilon", 2, "--json", "--out", "charts", cwd=tmp_path)
+    content = json.loads(done.stdout)
+    assert sum(row["truth"] for row in content["result"]) == content["people"] == 20_000
+    assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in content["result"])
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in content["result"])
+    assert [Path(tmp_path / file).exists() for file in content["charts"]] == [True, True]
+
+
+@pytest.mark.parametrize("mechanism", ["RR", "GRR", "OUE", "OLH"])
+def test_audit_passes_what_ships(mechanism, tmp_path):
+    content = json.loads(run("audit", mechanism, "--epsilon", 0.7, "--json", cwd=tmp_path).stdout)
+    assert content["passed"]
+    assert 0.7 - 1e-9 <= content["epsilon"] <= 0.7
+    assert {check["name"] for check in content["checks"]} >= {"total", "support", "privacy", "law", "unbiased"}
+
+
+def test_audit_prints_a_table_and_samples(tmp_path):
+    done = run("audit", "GRR", "--domain-size", 3, "--trials", 20_000, cwd=tmp_path)
+    assert "passed" in done.stdout
+    assert "FAILED" not in done.stdout
+    assert "from samples: epsilon is at least 0.9" in done.stdout
+
+
+def test_audit_reads_a_published_spec_and_refuses_a_forged_one(tmp_path):
+    import deniable as dn
+
+    spec = dn.RR.from_probabilities("3/4", "1/4")
+    (tmp_path / "spec.json").write_bytes(spec.canonical)
+    content = json.loads(run("audit", "--spec", "spec.json", "--json", cwd=tmp_path).stdout)
+    assert content["digest"] == spec.digest.hex()
+    (tmp_path / "forged.json").write_bytes(spec.canonical.replace(b"1.0986122886681098", b"0.5"))
+    assert "WireError" in run("audit", "--spec", "forged.json", cwd=tmp_path, status=2).stderr
+
+
+def test_simulate_a_column(tmp_path):
+    table = pl.DataFrame({"city": ["Rome"] * 6000 + ["Oslo"] * 3000 + ["Lima"] * 1000, "year": [2000 + i % 3 for i in range(10_000)]})
+    table.write_csv(tmp_path / "people.csv")
+    table.write_parquet(tmp_path / "people.parquet")
+    for file in ("people.csv", "people.parquet"):
+        content = json.loads(run("simulate", file, "--column", "city", "--epsilon", 3, "--json", cwd=tmp_path).stdout)
+        assert [row["value"] for row in content["result"]] == ["Rome", "Oslo", "Lima"]
+        assert [row["truth"] for row in content["result"]] == [6000, 3000, 1000]
+        assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in content["result"])
+    shown = run("simulate", "people.csv", "--column", "year", "--top", 2, "--chart", "years.svg", cwd=tmp_path).stdout
+    assert "95 % interval" in shown
+    assert "<svg" in (tmp_path / "years.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["demo", "--epsilon", "0"], ["ParameterError", "epsilon", "above 0"]),
+        (["demo", "--mechanism", "RR"], ["ParameterError", "domain", "2 values"]),
+        (["audit"], ["ParameterError", "mechanism", "try: deniable audit GRR"]),
+        (["audit", "OUE", "--domain-size", "50"], ["ParameterError", "enumerate"]),
+        (["audit", "Laplace"], ["Laplace", "GRR"]),
+        (["simulate", "absent.csv", "--column", "x"], ["absent.csv"]),
+        (["simulate", "holes.csv", "--column", "x"], ["DomainError", "row 1", "every row"]),
+        (["simulate", "holes.csv", "--column", "z"], ["ParameterError", "column", "'z'", "['x', 'y']"]),
+        (["simulate", "notes.txt", "--column", "x"], ["ParameterError", ".csv or .parquet"]),
+    ],
+)
+def test_mistakes_are_explained_without_a_traceback(arguments, words, tmp_path):
+    (tmp_path / "holes.csv").write_text("x,y\na,1\n,2\nb,3\n")
+    (tmp_path / "notes.txt").write_text("x")
+    done = run(*arguments, cwd=tmp_path, status=2)
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in " ".join(done.stderr.split())

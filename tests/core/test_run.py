@@ -1,0 +1,128 @@
+"""Protocols run in memory: one question, several questions, people split at random."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import deniable as dn
+from deniable.contract.encoder import Attribute, Identity, encoder_from_json
+from deniable.contract.protocol import Question, Round, survey_from_json
+from deniable.core.run import ask, split
+from deniable.errors import WireError
+from deniable.testing import ReplaySource, law_of
+
+DRINKS = dn.Categories("tea", "coffee", "water")
+SURVEY = dn.Survey.of(
+    drink=dn.GRR(domain=DRINKS, epsilon=1.0), age=dn.OUE(domain=dn.Integers(18, 99), epsilon=1.0), smoker=dn.RR(epsilon=0.5)
+)
+PEOPLE = 30_000
+CROWD = {
+    "drink": ["tea"] * 15_000 + ["coffee"] * 10_000 + ["water"] * 5000,
+    "age": np.tile(np.arange(20, 50), PEOPLE // 30),
+    "smoker": np.arange(PEOPLE) % 4 == 0,
+}
+
+
+def test_a_plain_survey_is_one_question_to_everyone():
+    spec = dn.GRR(domain=DRINKS, epsilon=1.0)
+    survey = dn.Survey((Question(name="drink", spec=spec),))
+    result = survey.run(CROWD["drink"], source=ReplaySource.from_key("plain"))["drink"]
+    direct = spec.estimate(spec.tally(spec.privatize(CROWD["drink"], source=ReplaySource.from_key("plain"))))
+    assert result.counts.tolist() == direct.counts.tolist()
+
+
+def test_each_person_answers_one_question():
+    seen = []
+    result = SURVEY.run(CROWD, source=ReplaySource.from_key("three"), progress=lambda done, total: seen.append((done, total)))
+    assert sum(estimate.n for estimate in result.values()) == PEOPLE
+    assert all(abs(estimate.n - 10_000) < 5 * (PEOPLE * 2 / 9) ** 0.5 for estimate in result.values())
+    assert seen[-1] == (PEOPLE, PEOPLE)
+    assert seen == sorted(seen)
+    assert result["drink"].frequencies == pytest.approx([1 / 2, 1 / 3, 1 / 6], abs=5 * float(result["drink"].frequency_stderr.max()))
+    assert result["smoker"].frequencies[1] == pytest.approx(1 / 4, abs=5 * float(result["smoker"].frequency_stderr[1]))
+    assert abs(result["age"].counts[:2].sum()) < 8 * float(result["age"].stderr[0])  # nobody is 18 or 19
+
+
+@pytest.mark.parametrize("table", [pl.DataFrame, pa.table], ids=["polars", "arrow"])
+def test_tables_are_mappings_of_columns(table):
+    crowd = table({"drink": CROWD["drink"], "age": CROWD["age"], "smoker": CROWD["smoker"]})
+    result = SURVEY.run(crowd, source=ReplaySource.from_key("three"))
+    assert result["drink"].counts.tolist() == SURVEY.run(CROWD, source=ReplaySource.from_key("three"))["drink"].counts.tolist()
+
+
+def test_the_split_is_the_draw_that_a_device_makes():
+    asked = Round(
+        (
+            Question(name="a", spec=dn.RR(epsilon=1.0), share=Fraction(1, 2)),
+            Question(name="b", spec=dn.RR(epsilon=1.0), share=Fraction(1, 6)),
+        )
+    )
+    groups = split(asked, 5000, ReplaySource.from_key("split"))
+    source = ReplaySource.from_key("split")
+    names = [getattr(asked.choose(source), "name", None) for _ in range(5000)]
+    assert [i for i, name in enumerate(names) if name == "a"] == groups[0].tolist()
+    assert [i for i, name in enumerate(names) if name == "b"] == groups[1].tolist()
+    assert Counter(names)[None] > 1000  # a third of the people are not asked
+
+
+def test_shares_are_exact():
+    asked = Round(
+        (
+            Question(name="a", spec=dn.RR(epsilon=1.0), share=Fraction(1, 2)),
+            Question(name="b", spec=dn.RR(epsilon=1.0), share=Fraction(1, 6)),
+        )
+    )
+    law = law_of(lambda source: getattr(asked.choose(source), "name", None))
+    assert law == type(law)({"a": Fraction(1, 2), "b": Fraction(1, 6), None: Fraction(1, 3)})
+
+
+def test_a_single_question_draws_nothing_to_be_chosen():
+    assert SURVEY.open().steps == (1, 2, 3, 3)
+    one = Round((Question(name="a", spec=dn.RR(epsilon=1.0)),))
+    assert one.choose(ReplaySource([])).name == "a"
+
+
+def test_encoder_and_spec_are_audited_jointly():
+    """The law of the whole answer, choice of question included, still keeps epsilon between any two records."""
+    survey = dn.Survey.of(drink=dn.GRR(domain=DRINKS, epsilon=1.0), smoker=dn.RR(epsilon=1.0))
+
+    def answer(record, source):
+        question = survey.open().choose(source)
+        return question.name, question.answer(record, source)
+
+    records = [{"drink": drink, "smoker": smoker} for drink in DRINKS.labels for smoker in (0, 1)]
+    laws = [law_of(lambda source, record=record: answer(record, source)) for record in records]
+    assert all(law.total == 1 for law in laws)
+    worst = max(a.ratio(b) for a in laws for b in laws)
+    assert worst == max(question.spec.ratio for question in survey.questions)
+
+
+def test_a_survey_survives_json():
+    assert survey_from_json(SURVEY.canonical) == SURVEY
+    for bad in (b"{}", SURVEY.canonical[:-1], SURVEY.canonical.replace(b"1/3", b"2/6"), SURVEY.canonical.replace(b"Attribute", b"Import")):
+        with pytest.raises(WireError):
+            survey_from_json(bad)
+    for encoder in (Identity(), Attribute("drink")):
+        assert encoder_from_json(encoder.to_json()) == encoder
+
+
+def test_guarantee_of_a_survey_is_its_largest_epsilon():
+    assert SURVEY.guarantee.epsilon == 1.0
+    assert "one question" in SURVEY.guarantee.statement()
+
+
+def test_chunks_and_one_batch_have_the_same_tally():
+    asked = SURVEY.open()
+    tallies = ask(asked, CROWD)
+    assert {name: tally.n for name, tally in tallies.items()}.keys() == {"drink", "age", "smoker"}
+    assert tallies["age"].supports.size == 82
+
+
+def test_an_empty_crowd_is_allowed():
+    assert all(estimate.n == 0 for estimate in SURVEY.run({"drink": [], "age": [], "smoker": []}).values())
