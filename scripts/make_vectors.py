@@ -11,7 +11,7 @@ from typing import Any
 
 from deniable.client import GRR, OLH, OUE, RR
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.canonical import number
+from deniable.contract.canonical import to_plain
 from deniable.contract.domain import Bytes, Categories, Integers, Text
 from deniable.contract.hashing import HashFamily, string_key
 from deniable.contract.source import ONE, Source
@@ -78,7 +78,7 @@ def case(spec: FrequencySpec, value: Any, key: str) -> dict[str, Any]:
     return {
         "spec": spec.canonical.decode(),
         "digest": spec.digest.hex(),
-        "value": _plain(value),
+        "value": to_plain(value),
         "words": [f"{word:016x}" for word in ReplaySource.from_key(key).words(source.consumed)],
         "report": spec.encode(report).hex(),
     }
@@ -157,10 +157,6 @@ def _words(key: str) -> Any:
 
 def _some_value(spec: FrequencySpec) -> Any:
     return spec.domain.value(0) if spec.domain.listed else ("x" if isinstance(spec.domain, Text) else b"x")
-
-
-def _plain(value: Any) -> Any:
-    return {"hex": value.hex()} if isinstance(value, bytes) else number(value) if isinstance(value, int) else value
 
 
 def _write(name: str, content: dict[str, Any]) -> None:

@@ -35,13 +35,6 @@ def all_specs() -> list[FrequencySpec]:
     return [spec_from_json(text.encode()) for text in texts]
 
 
-def value_of(plain: Any) -> Any:
-    """A value as the vectors write it: bytes in hex, integers from 2^53 on as strings (text has no such digits in them)."""
-    if isinstance(plain, dict):
-        return bytes.fromhex(plain["hex"])
-    return int(plain) if isinstance(plain, str) and plain.isdigit() and len(plain) > 15 else plain
-
-
 def some_values(spec: FrequencySpec, count: int) -> list[Any]:
     """Allowed values, the first and the last of the domain among them."""
     if spec.domain.listed:

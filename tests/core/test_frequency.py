@@ -59,6 +59,7 @@ def test_no_reports_no_claims():
     assert estimate.n == 0
     assert estimate.counts.tolist() == [0, 0, 0, 0]
     assert [limit.tolist() for limit in estimate.interval()] == [[0] * 4, [0] * 4]
+    assert [limit.tolist() for limit in estimate.bound()] == [[0] * 4, [0] * 4]
     assert estimate.frequencies.tolist() == [0, 0, 0, 0]
     assert "0 reports" in repr(estimate)
 
@@ -75,6 +76,13 @@ def test_top_and_select_keep_errors_with_their_values():
     assert top.stderr.tolist() == estimate.stderr[:2].tolist()
     assert list(estimate.select([3, 0]).values) == ["gray", "red"]
     assert len(estimate.top(99).values) == 4
+
+
+def test_simultaneous_means_all_values_also_after_looking_for_the_top():
+    """The largest of many estimates was chosen by its noise too: its interval still pays for all of them."""
+    estimate = estimate_of()
+    for limits in (lambda e: e.interval(simultaneous=True), lambda e: e.bound(simultaneous=True)):
+        assert limits(estimate.top(1))[0][0] == limits(estimate)[0][0]
 
 
 def test_candidates_at_estimate_time_select_values():

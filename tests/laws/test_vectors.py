@@ -6,12 +6,13 @@ from itertools import groupby
 
 import pytest
 
+from deniable.contract.canonical import from_plain
 from deniable.contract.hashing import HashFamily, string_key
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core.reports import Reports
 from deniable.errors import WireError
 from deniable.testing import ReplaySource
-from tests.conftest import VECTORS, all_cases, value_of, vectors
+from tests.conftest import VECTORS, all_cases, vectors
 
 CASES = all_cases()
 REFUSED = [bad for name in sorted(MECHANISMS) for bad in vectors(name)["refused_reports"]]
@@ -30,7 +31,7 @@ def test_every_mechanism_has_vectors_and_every_file_a_mechanism():
 def test_scalar_replays(case):
     spec = spec_from_json(case["spec"].encode())
     source = ReplaySource(words_of(case))
-    report = spec.randomize(value_of(case["value"]), source)
+    report = spec.randomize(from_plain(case["value"]), source)
     assert spec.encode(report).hex() == case["report"]
     assert source.consumed == len(case["words"])
     assert spec.digest.hex() == case["digest"]
@@ -43,7 +44,7 @@ def test_bulk_replays(text):
     spec = spec_from_json(text.encode())
     cases = [case for case in CASES if case["spec"] == text]
     source = ReplaySource([word for case in cases for word in words_of(case)])
-    reports = spec.privatize([value_of(case["value"]) for case in cases], source=source)
+    reports = spec.privatize([from_plain(case["value"]) for case in cases], source=source)
     assert [row.tobytes().hex() for row in reports.rows()] == [case["report"] for case in cases]
     assert reports == Reports.from_rows(spec, b"".join(bytes.fromhex(case["report"]) for case in cases))
 

@@ -76,6 +76,8 @@ MISTAKES = {
     "law without seed": (lambda: OLH.law(3), ParameterError, ["seed", "2 words"]),
     "level": (lambda: GRR.estimate(TALLY).interval(95), ParameterError, ["level", "95", "between 0 and 1"]),
     "bound": (lambda: GRR.estimate(TALLY).bound(0.9, "chebyshev"), ParameterError, ["method", "chebyshev", "hoeffding or bernstein"]),
+    "question without a name": (lambda: Question(name="", spec=GRR), ParameterError, ["name", "''", "not empty"]),
+    "subclass in bulk": (lambda: Twin(domain_size=4, epsilon=1.0).privatize([1]), ParameterError, ["mechanism", "'Twin'", "bulk_half"]),
     "share": (lambda: Question(name="a", spec=GRR, share=0.5), ParameterError, ["share", "0.5", "Fraction"]),
     "shares": (lambda: Round((Question(name="a", spec=GRR), Question(name="b", spec=GRR))), ParameterError, ["shares", "2", "at most 1"]),
     "names": (
@@ -145,7 +147,14 @@ MISTAKES = {
     "report truncated": (lambda: OUE.decode(b"\x00"), WireError, ["report", "exactly 2 bytes", "1 bytes came"]),
     "report padded": (lambda: GRR.decode(b"\x00\x00"), WireError, ["report", "exactly 1 bytes", "2 bytes came"]),
     "report corrupted": (lambda: GRR.decode(b"\x04"), WireError, ["symbol", "got 4", "below 4"]),
-    "report with unused bits": (lambda: OUE.decode(b"\x00\xfc"), WireError, ["bits", "below 2"]),
+    "report with unused bits": (lambda: OUE.decode(b"\x00\xfc"), WireError, ["bits", "10 bits", "higher ones zero"]),
+    "report of no kind": (lambda: OLH.encode(3), WireError, ["report", "got 3", "['seed', 'symbol']"]),
+    "report with half a seed": (lambda: OLH.encode(((1,), 1)), WireError, ["seed", "(1,)", "2 of them"]),
+    "report too large": (lambda: GRR.tally([0, 300]), WireError, ["symbol", "300", "below 4"]),
+    "report negative": (lambda: GRR.tally([-1]), WireError, ["symbol", "-1", "below 4"]),
+    "report float": (lambda: GRR.tally([1.5]), WireError, ["symbol", "1.5", "below 4"]),
+    "report boolean": (lambda: GRR.tally([True]), WireError, ["symbol", "True", "below 4"]),
+    "report of too many bits": (lambda: OUE.encode(1 << 10), WireError, ["bits", "1024", "10 bits"]),
     "rows cut": (lambda: Reports.from_rows(OUE, b"\x00" * 3), WireError, ["rows", "3 bytes", "multiple of 2"]),
     "image truncated": (lambda: Reports.from_bytes(REPORTS.to_bytes()[:-9]), WireError, ["checksum", "CRC-32", "whole"]),
     "image padded": (lambda: Reports.from_bytes(REPORTS.to_bytes() + b"\x00"), WireError, ["checksum"]),
@@ -162,6 +171,12 @@ MISTAKES = {
     # protocols
     "tallies for other questions": (lambda: SURVEY.close({"a": TALLY}), ProtocolError, ["tallies", "['a']", "'b'"]),
 }
+
+
+class Twin(dn.GRR):
+    """Randomizes on its own, so it must not be given its parent's kernels."""
+
+
 OUE_LARGE = dn.OUE(domain_size=30, epsilon=1.0)
 GRR5 = dn.GRR(domain_size=5, epsilon=1.0)
 SURVEY = dn.Survey.of(a=GRR, b=GRR)

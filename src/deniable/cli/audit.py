@@ -15,6 +15,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, exact_audit
+from deniable.lab.audit.exact import audit_inputs
 
 Name = StrEnum("Name", {name: name for name in sorted(MECHANISMS)})  # type: ignore[misc]  # the registry decides, at run time
 
@@ -37,7 +38,7 @@ def audit(
         if trials:
             if not json_output:
                 err.print(f"sampling {trials:,} reports of two inputs ...")
-            first, second = spec.domain.value(0), spec.domain.value(spec.domain.size - 1)
+            first, *_, second = audit_inputs(spec.domain)
             sampled = empirical_audit(spec, first, second, trials=trials)
         convicted = sampled is not None and sampled.convicted
         if json_output:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.law import Law
@@ -34,7 +35,7 @@ class GRR(FrequencySpec):
     References: Kairouz, Bonawitz, Ramage 2016 (k-RR); Wang, Blocki, Li, Jha 2017 (direct encoding).
     """
 
-    largest_domain = 1 << 32
+    largest_domain: ClassVar[int] = 1 << 26
 
     @cached_property
     def keep(self) -> int:

@@ -28,7 +28,7 @@ class OLH(FrequencySpec):
     corrected by the exact collision probability of the hash family). Variance as in ``frequency``: about n 4 e^epsilon /
     (e^epsilon - 1)^2 + n f at the default g = round(e^epsilon + 1). Unbiased over the hash family.
 
-    Cost: 128 + log2 g bits (192 + log2 g for keys above 32 bits); three or four random words on the device; the collector hashes
+    Cost: 128 + log2 g bits (192 + log2 g for keys above 32 bits); one or two random words besides the seed; the collector hashes
     n reports times the candidates it asks about. The domain is never allocated: text and 64-bit integers are fine.
 
     >>> oracle = OLH(domain_size=128, epsilon=1.0)

@@ -19,7 +19,7 @@ class OUE(FrequencySpec):
     """Send d bits: the true value's bit is 1 with probability 1/2, every other bit with probability q.
 
     Guarantee: epsilon-local for any two inputs; q = 1 / (e^epsilon + 1), rounded up. Two inputs differ in two bits, whose ratios
-    1 and (1 - q) / q multiply to at most e^epsilon.
+    1 / (2 q) and 2 (1 - q) multiply to (1 - q) / q, at most e^epsilon.
 
     Estimator: (I - n q) / (1/2 - q), variance n 4 e^epsilon / (e^epsilon - 1)^2 + n f. It does not grow with the domain.
 

@@ -62,6 +62,32 @@ def read_object(parameter: str, value: object, required: set[str], optional: fro
     return dict(value)  # type: ignore[call-overload,no-any-return]  # a Mapping, as just checked
 
 
+def to_plain(value: Any) -> Any:
+    """A value as canonical JSON carries it: text as it is, integers tagged from 2^53 on, bytes in hex.
+
+    >>> to_plain("tea"), to_plain(7), to_plain(2**63), to_plain(b"tea")
+    ('tea', 7, {'integer': '9223372036854775808'}, {'bytes': '746561'})
+    """
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, str):
+        return value
+    plain = number(int(value))
+    return {"integer": plain} if isinstance(plain, str) else plain
+
+
+def from_plain(plain: Any) -> Any:
+    """The value behind ``to_plain``; WireError if there is none."""
+    if not isinstance(plain, dict):
+        return plain if isinstance(plain, str) else read_number("value", plain)
+    if set(plain) == {"integer"}:
+        return read_number("value", plain["integer"])
+    try:
+        return bytes.fromhex(read_object("value", plain, {"bytes"})["bytes"])
+    except (TypeError, ValueError) as error:
+        raise WireError("value", plain, allowed="bytes in hex", fix="write it with to_plain") from error
+
+
 def _check(value: object) -> None:
     if isinstance(value, str | bool):
         return

@@ -7,6 +7,7 @@ is audited together with the mechanism behind it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -74,7 +75,7 @@ class Attribute(Encoder):
         except (KeyError, TypeError, IndexError) as error:
             raise DomainError(
                 "values",
-                values,
+                sorted(map(str, values)) if isinstance(values, Mapping) else type(values).__name__,  # names, not people's data
                 allowed=f"records or columns with the attribute {self.name!r}",
                 fix=f"pass a mapping such as {{{self.name!r}: ...}}",
             ) from error

@@ -103,6 +103,6 @@ def check_resolution(epsilon: float, effective: float) -> None:
         raise ParameterError(
             "epsilon",
             epsilon,
-            allowed="small enough for probabilities that are multiples of 1 / 2^64 (about 23, less for a large domain)",
-            fix=f"choose a smaller epsilon; these parameters reach {effective:.6g}",
+            allowed="small enough for probabilities that are multiples of 1 / 2^64 (about 24)",
+            fix=f"choose a smaller epsilon; these parameters reach {effective!r}",
         )

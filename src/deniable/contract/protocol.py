@@ -17,7 +17,7 @@ from functools import cached_property
 from math import lcm
 from typing import Any, ClassVar
 
-from deniable.contract.canonical import canonical_json, parse_canonical, read_object
+from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_object, to_plain
 from deniable.contract.encoder import Attribute, Encoder, Identity, encoder_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
@@ -27,14 +27,22 @@ from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireErr
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What one share of the people is asked."""
+    """What one share of the people is asked.
+
+    ``candidates`` are the values to count, for mechanisms that need to know them when reports are tallied; devices ignore them.
+    """
 
     name: str
     spec: Spec
     encoder: Encoder = field(default_factory=Identity)
     share: Fraction = Fraction(1)
+    candidates: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ParameterError("name", self.name, allowed="a string that is not empty", fix="name the question")
+        if self.candidates is not None:
+            object.__setattr__(self, "candidates", tuple(self.candidates))
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
             raise ParameterError("share", self.share, allowed="a Fraction above 0, at most 1", fix="write Fraction(1, 3)")
 
@@ -45,7 +53,10 @@ class Question:
     def to_json(self) -> dict[str, Any]:
         """The question as plain data."""
         spec = parse_canonical(self.spec.canonical)
-        return {"name": self.name, "spec": spec, "encoder": self.encoder.to_json(), "share": str(self.share)}
+        content = {"name": self.name, "spec": spec, "encoder": self.encoder.to_json(), "share": str(self.share)}
+        if self.candidates is not None:
+            content["candidates"] = [to_plain(value) for value in self.candidates]
+        return content
 
 
 @dataclass(frozen=True)
@@ -170,7 +181,7 @@ def survey_from_json(data: bytes) -> Survey:
         raise WireError("protocol", content["protocol"], allowed=Survey.kind, fix="upgrade deniable or check the name")
     questions = []
     for item in content["questions"]:
-        parts = read_object("question", item, {"name", "spec", "encoder", "share"})
+        parts = read_object("question", item, {"name", "spec", "encoder", "share"}, frozenset({"candidates"}))
         try:
             share = Fraction(parts["share"])
             question = Question(
@@ -178,11 +189,15 @@ def survey_from_json(data: bytes) -> Survey:
                 spec=spec_from_json(canonical_json(parts["spec"])),
                 encoder=encoder_from_json(parts["encoder"]),
                 share=share,
+                candidates=tuple(from_plain(value) for value in parts["candidates"]) if "candidates" in parts else None,
             )
         except (ValueError, TypeError, ZeroDivisionError, ParameterError) as error:
             raise WireError("question", item, allowed="a valid question", fix=str(error)) from error
         questions.append(question)
-    survey = Survey(tuple(questions))
+    try:
+        survey = Survey(tuple(questions))
+    except ParameterError as error:
+        raise WireError("questions", len(questions), allowed="a valid survey", fix=str(error)) from error
     if survey.canonical != data:
         raise WireError("protocol", data, allowed="the canonical form", fix="publish it again")
     return survey

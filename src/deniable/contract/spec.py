@@ -204,7 +204,7 @@ def _bulk_half(spec_class: type) -> Callable[[Any], BulkHalf]:
             if (error.name or "").startswith("deniable"):
                 raise
             raise MissingExtra("bulk analysis", "analysis", error.name) from error
-    for base in spec_class.__mro__:
-        if base in _BULK:
-            return _BULK[base]
-    raise ParameterError("mechanism", spec_class.__name__, allowed="a mechanism with a bulk half", fix="register one with bulk_half(...)")
+    if spec_class not in _BULK:  # a subclass may randomize differently: it does not inherit its parent's kernels
+        name, allowed = spec_class.__name__, "a mechanism with a bulk half of its own"
+        raise ParameterError("mechanism", name, allowed=allowed, fix="register one with bulk_half(...)")
+    return _BULK[spec_class]

@@ -4,7 +4,7 @@
 bits is packed with item 0 in the lowest bit of the first byte, unused high bits are zero::
 
     RR     bit       1 bit                      in a batch, 8 people share a byte
-    GRR    symbol    1, 2, 4 or 8 bytes
+    GRR    symbol    1, 2 or 4 bytes
     OUE    bits      ceil(d / 8) bytes
     OLH    seed      16 or 24 bytes, then symbol, 1, 2 or 4 bytes
 
@@ -70,6 +70,12 @@ class Column:
         """The bytes of this column in one report on its own."""
         return -(-self.bits * self.count // 8)
 
+    def describe(self) -> str:
+        """What is allowed, in a few words."""
+        if self.packed:
+            return f"{self.count} bits, higher ones zero"
+        return f"integers below {self.limit}" + (f", {self.count} of them" if self.count > 1 else "")
+
     @property
     def information(self) -> int:
         """The bits that the column's content needs, storage aside."""
@@ -86,12 +92,18 @@ def encode_report(layout: Layout, report: Any) -> bytes:
     '0100000000000000020000000000000003'
     """
     fields = (report,) if len(layout) == 1 else report
-    parts = []
-    for column, field in zip(layout, fields, strict=True):
-        items = field if isinstance(field, tuple) else (field,)
-        width = column.row_bytes // len(items)
-        parts += [item.to_bytes(width, "little") for item in items]
-    return b"".join(parts)
+    if not isinstance(fields, tuple) or len(fields) != len(layout):
+        raise WireError("report", report, allowed=f"a tuple of {[column.name for column in layout]}", fix="pass what randomize returned")
+    return b"".join(_encode(column, field) for column, field in zip(layout, fields, strict=True))
+
+
+def _encode(column: Column, field: Any) -> bytes:
+    items = field if column.count > 1 and not column.packed else (field,)
+    end = 1 << column.count if column.packed else column.limit
+    whole = isinstance(items, tuple) and len(items) * (column.count if column.packed else 1) == column.count
+    if not whole or not all(type(item) is int and 0 <= item < end for item in items):
+        raise WireError(column.name, field, allowed=column.describe(), fix="pass what randomize returned")
+    return b"".join(item.to_bytes(column.row_bytes // len(items), "little") for item in items)
 
 
 def decode_report(layout: Layout, payload: bytes) -> Any:
@@ -111,7 +123,7 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
             valid = max(items) < column.limit
             field = items if column.count > 1 else items[0]
         if not valid:
-            raise WireError(column.name, field, allowed=f"below {column.limit}", fix="the report was damaged or made up")
+            raise WireError(column.name, field, allowed=column.describe(), fix="the report was damaged or made up")
         fields.append(field)
     return fields[0] if len(layout) == 1 else tuple(fields)
 

@@ -32,7 +32,9 @@ def count_chart(estimate: FrequencyEstimate, truth: Any = None, title: str | Non
         known = [{"value": label, "truth": float(t)} for label, t in zip(labels, np.asarray(truth), strict=True)]
         ticks = _chart(known).mark_tick(color=_TRUTH, thickness=3, size=14)
         layers.append(ticks.encode(y=alt.Y("value:N", sort=labels), x="truth:Q"))
-    return alt.layer(*layers).properties(title=title or estimate.headline(), width=480)
+    legend = "bars: estimate, lines: 95 % interval" + ("" if truth is None else ", red: truth")
+    heading = alt.Title(title or estimate.headline(), subtitle=legend)
+    return alt.layer(*layers).properties(title=heading, width=480)
 
 
 def change_chart(comparison: Comparison, positions: Any) -> Any:

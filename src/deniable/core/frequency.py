@@ -42,6 +42,11 @@ class FrequencyEstimate(Table):
     supports: Array
     p: Array
     q: Array
+    family_size: int = 0
+    """How many values simultaneous statements are about: all that were estimated, also when only the top ones are kept."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "family_size", self.family_size or len(self.values))
 
     @cached_property
     def counts(self) -> Array:
@@ -76,7 +81,7 @@ class FrequencyEstimate(Table):
         """
         alpha = self._alpha(level, simultaneous)
         arguments = (self.supports.astype(float), self.n, self.p, self.q, alpha)
-        if self.n == 0:
+        if self.n == 0:  # among nobody, nobody holds it
             return np.zeros(len(self.values)), np.zeros(len(self.values))
         enough = interval.NORMAL_TAILS_FROM if simultaneous else interval.NORMAL_FROM
         plenty = float(np.min(self.n * self.q * (1 - self.q))) >= enough
@@ -88,7 +93,10 @@ class FrequencyEstimate(Table):
         """Limits (low, high) that hold by an inequality, "hoeffding" or "bernstein", without any approximation."""
         if method not in BOUNDS:
             raise ParameterError("method", method, allowed=" or ".join(BOUNDS), fix="bernstein is the tighter one here")
-        return BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, self._alpha(level, simultaneous))
+        alpha = self._alpha(level, simultaneous)
+        if self.n == 0:  # among nobody, nobody holds it
+            return np.zeros(len(self.values)), np.zeros(len(self.values))
+        return BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha)
 
     def top(self, k: int = 10) -> FrequencyEstimate:
         """The k largest counts, the largest first."""
@@ -99,7 +107,7 @@ class FrequencyEstimate(Table):
         positions = np.asarray(positions)
         p = np.broadcast_to(self.p, self.supports.shape)[positions]
         q = np.broadcast_to(self.q, self.supports.shape)[positions]
-        return FrequencyEstimate(self.spec, [self.values[i] for i in positions], self.n, self.supports[positions], p, q)
+        return FrequencyEstimate(self.spec, [self.values[i] for i in positions], self.n, self.supports[positions], p, q, self.family_size)
 
     def compare(self, other: FrequencyEstimate, *, population: bool = True) -> Comparison:
         """The change of each frequency from this estimate to another one, with a test.
@@ -123,7 +131,7 @@ class FrequencyEstimate(Table):
     def _alpha(self, level: float, simultaneous: bool) -> float:
         if not isinstance(level, int | float) or not 0 < level < 1:
             raise ParameterError("level", level, allowed="a number between 0 and 1", fix="0.95 is usual")
-        return (1 - level) / (len(self.values) if simultaneous else 1)
+        return (1 - level) / (self.family_size if simultaneous else 1)
 
     # --- what people see ---
 

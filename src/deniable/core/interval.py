@@ -4,7 +4,7 @@ With c true holders among n people, I = Bin(c, p) + Bin(n - c, q): mean n q + c 
 s = p (1 - p) - q (1 - q). Every interval here is the set of counts c that a test does not reject, given the observed I:
 
 * ``score``: the normal test with the variance *at c*. Used from n q (1 - q) = 200 on, where its coverage stays within 94 to 96 %
-  at the level 95 % (``tests/statistical`` sums the exact law). ``skewness=True`` adds the Cornish-Fisher term and half a count,
+  at the level 95 % (``tests/exact`` sums the exact law). ``skewness=True`` adds the Cornish-Fisher term and half a count,
   for the far tails that simultaneous intervals need; they use it from n q (1 - q) = 1000 on.
 * ``exact``: both one-sided tests with the exact law; covers at least the level, however rare the reports.
 * ``hoeffding``, ``bernstein``: concentration inequalities; cover at least the level without any approximation, and are wider.

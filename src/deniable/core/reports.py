@@ -148,9 +148,7 @@ class Reports:
             else:
                 bad = column.limit < 1 << column.bits and int(items.max()) >= column.limit
             if bad:
-                raise WireError(
-                    column.name, int(items.max()), allowed=f"below {column.limit}, unused bits zero", fix="a report was damaged or made up"
-                )
+                raise WireError(column.name, int(items.max()), allowed=column.describe(), fix="a report was damaged or made up")
         return self
 
 

@@ -57,7 +57,8 @@ def ask(asked: Round, values: Any, *, source: Source | None = None, progress: Pr
 
 def answer(question: Question, inputs: Any, source: Source | None = None) -> Any:
     """The tally of one question over some people's inputs."""
-    return question.spec.tally(question.spec.privatize(inputs, source=source))
+    reports = question.spec.privatize(inputs, source=source)
+    return question.spec.tally(reports, candidates=None if question.candidates is None else list(question.candidates))
 
 
 def split(asked: Round, people: int, source: Source | None) -> list[Array]:

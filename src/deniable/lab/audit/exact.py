@@ -57,7 +57,7 @@ def exact_audit(spec: FrequencySpec) -> Audit:
     >>> audit.passed, audit.epsilon, [check.name for check in audit.checks]
     (True, 1.0, ['total', 'support', 'privacy', 'tight', 'law', 'unbiased', 'variance'])
     """
-    values = _inputs(spec.domain)
+    values = audit_inputs(spec.domain)
     if spec.outputs * len(values) > LARGEST_ENUMERATION:
         raise ParameterError(
             "domain_size",
@@ -138,7 +138,7 @@ def _hash_checks(spec: FrequencySpec, family: HashFamily, tables: dict[tuple[int
     ]
 
 
-def _inputs(domain: Domain) -> list[Any]:
+def audit_inputs(domain: Domain) -> list[Any]:
     """Every value of a small domain; the first, the last and some between of a large one."""
     if not domain.listed:
         return ["", "a", "b", "é"] if isinstance(domain, Text) else [b"", b"a", b"b", b"\xff"]

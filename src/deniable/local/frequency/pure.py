@@ -14,7 +14,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.reports import Reports
-from deniable.core.stream import CHUNK, in_parallel, serve_everyone
+from deniable.core.stream import CHUNK, cores, in_parallel, serve_everyone
 from deniable.core.tally import WHOLE_DOMAIN, Candidates, Tally, require_same_spec
 from deniable.core.values import keys_of
 from deniable.errors import MergeError, ParameterError
@@ -57,7 +57,8 @@ class PureOracle(ABC, Generic[SpecType]):
                 "candidates", candidates, allowed=f"none for {self.spec.mechanism}, which counts every value", fix="pass them to estimate"
             )
         chosen = self._chosen(candidates)
-        parts = [slice(start, min(start + CHUNK, reports.n)) for start in range(0, reports.n, CHUNK)]
+        share = CHUNK * max(1, -(-reports.n // (CHUNK * cores())))  # one set of counters for each core, however many reports
+        parts = [slice(start, min(start + share, reports.n)) for start in range(0, reports.n, share)]
         size = self.spec.domain_size if chosen is None else chosen.keys.size
         supports: Array = sum(in_parallel(lambda part: self.support(reports, part, chosen), parts), np.zeros(size, dtype=np.int64))
         return Tally(self.spec, reports.n, supports, WHOLE_DOMAIN if chosen is None else chosen.digest, chosen)
