@@ -45,6 +45,13 @@ def test_the_device_imports_the_standard_library_only(path):
             assert name.split(".")[0] in sys.stdlib_module_names | {"deniable"}, f"{name} in {path.name}"
 
 
+def test_a_published_spec_can_be_read_before_anything_else_is_imported():
+    code = "import sys, deniable; print(deniable.spec_from_json(sys.stdin.buffer.read()))"
+    spec = deniable.GRR(domain_size=4, epsilon=1.0)
+    done = subprocess.run([sys.executable, "-c", code], input=spec.canonical, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == repr(spec)
+
+
 def test_a_device_without_any_package_can_report():
     """With site-packages switched off: spec, randomize, encode; bulk work names the extra to install."""
     code = """

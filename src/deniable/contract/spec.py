@@ -157,6 +157,7 @@ def spec_from_json(data: bytes) -> Spec:
     >>> spec_from_json(GRR(domain_size=4, epsilon=1.0).canonical)
     GRR(domain_size=4, epsilon=1.0)
     """
+    importlib.import_module("deniable.client")  # registers the mechanisms; contract knows only the name
     content = read_object("spec", parse_canonical(data), {"mechanism", "parameters", "thresholds"})
     name = content["mechanism"]
     if not isinstance(name, str) or name not in MECHANISMS:
