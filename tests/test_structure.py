@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,20 @@ main()
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(SOURCE.parent)], capture_output=True, text=True, check=False)
     assert 'pip install "deniable[cli]"' in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_base_install_has_no_dependency():
+    assert all("extra ==" in requirement for requirement in requires("deniable"))
+
+
+def test_kernels_are_compiled_once_per_machine_and_say_so(tmp_path):
+    code = "import deniable; spec = deniable.RR(epsilon=1.0); spec.tally(spec.privatize([0, 1] * 9))"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, later = (
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stderr for _ in range(2)
+    )
+    assert first == "deniable: compiling kernels for this machine, once (a few seconds each) ...\n"
+    assert later == ""
 
 
 def test_randomness_comes_from_the_system_alone():

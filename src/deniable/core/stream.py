@@ -28,7 +28,7 @@ Serve = Callable[[slice, Array], tuple[int, int]]
 CHUNK = 1 << 16
 """People per chunk; a multiple of 8, so that chunks of single bits end on a byte."""
 _BUFFER = 1 << 15
-_ZEROS = bytes(8 * _BUFFER)
+_ZEROS = memoryview(bytes(8 * _BUFFER))
 
 
 class SecureStream(Source):
