@@ -30,7 +30,8 @@ bench: $(STAMP)           ## side by side with the other libraries and with plai
 	@$(BIN)/python benchmarks/run.py
 
 vectors: $(STAMP)         ## write the test vectors anew (a change of meaning: bump the version)
-	@$(BIN)/python scripts/make_vectors.py
+	@$(BIN)/python scripts/make_vectors.py && git status --short vectors
 
 clean:                    ## remove the environment and what was built
-	rm -rf $(VENV) .bench demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .bench demo-output .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find src tests -name __pycache__ -prune -exec rm -rf {} +

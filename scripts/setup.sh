@@ -12,18 +12,19 @@ CHECK
 
 if [ ! -x "$venv/bin/python" ]; then
     echo "making the environment in $venv (once; a minute or two) ..."
-    if ! "$python" -m venv "$venv" 2>/dev/null; then
+    if ! "$python" -c "import ensurepip" 2>/dev/null; then
         # Debian ships venv apart from Python.
-        rm -rf "$venv"
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
             echo "installing python3-venv ..."
             apt-get update -q >/dev/null && apt-get install -qy python3-venv >/dev/null
-            "$python" -m venv "$venv"
         else
             echo "Python's venv module is missing; on Debian and Ubuntu: apt-get install python3-venv" >&2
             exit 1
         fi
     fi
+    "$python" -m venv "$venv"
+elif [ "$("$python" -c 'import sys; print(sys.version_info[:2])')" != "$("$venv/bin/python" -c 'import sys; print(sys.version_info[:2])')" ]; then
+    echo "note: $venv was made with another Python; run 'make clean' to change it" >&2
 fi
 
 echo "installing deniable and its development tools ..."

@@ -6,6 +6,8 @@ facts are attributes of the exception, so that a program need not parse the text
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class DeniableError(Exception):
     """The base of every error raised on purpose by deniable.
@@ -23,6 +25,10 @@ class DeniableError(Exception):
         self.allowed = allowed
         self.fix = fix
         super().__init__(f"{parameter}: got {shorten(received)}; allowed: {allowed}; {fix}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default would call the class with the message alone, and kill the worker pool that an error crosses.
+        return _rebuild, (type(self), self.parameter, self.received, self.allowed, self.fix)
 
 
 class ParameterError(DeniableError):
@@ -59,7 +65,12 @@ class MissingExtra(DeniableError, ImportError):
             allowed=f"an installation with the extra '{extra}'",
             fix=f'run: pip install "deniable[{extra}]"',
         )
-        self.extra = extra
+
+
+def _rebuild(kind: type[DeniableError], parameter: str, received: object, allowed: str, fix: str) -> DeniableError:
+    error = kind.__new__(kind)
+    DeniableError.__init__(error, parameter, received, allowed=allowed, fix=fix)
+    return error
 
 
 def shorten(value: object, limit: int = 80) -> str:

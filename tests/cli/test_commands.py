@@ -15,7 +15,8 @@ COMMAND = [str(Path(sys.executable).parent / "deniable")]
 
 def run(*arguments, cwd, status=0):
     done = subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == status, done.stdout + done.stderr
+    assert status is None or done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
     return done
 
 
@@ -32,7 +33,7 @@ def test_version(tmp_path):
 
 def test_demo_shows_truth_estimate_interval_chart_and_statement(tmp_path):
     done = run("demo", "--people", 50_000, cwd=tmp_path)
-    for word in ("truth", "estimate", "95 % interval", "tea", "promised", "epsilon = 1", "50,000 reports"):
+    for word in ("truth", "estimate", "95 % interval", "tea", "promised", "epsilon = 1", "50,000 reports", "Epsilons add up"):
         assert word in done.stdout
     assert "<svg" in (tmp_path / "demo-output" / "demo.svg").read_text()
     assert (tmp_path / "demo-output" / "demo.html").stat().st_size > 10_000
@@ -57,10 +58,10 @@ def test_audit_passes_what_ships(mechanism, tmp_path):
 
 
 def test_audit_prints_a_table_and_samples(tmp_path):
-    done = run("audit", "GRR", "--domain-size", 3, "--trials", 20_000, cwd=tmp_path)
+    done = run("audit", "GRR", "--domain-size", 3, "--trials", 1000, cwd=tmp_path, status=None)  # may convict wrongly, 1 in 100
     assert "passed" in done.stdout
     assert "FAILED" not in done.stdout
-    assert "from samples: epsilon is at least 0.9" in done.stdout
+    assert "from samples: epsilon is at least" in done.stdout
 
 
 def test_audit_reads_a_published_spec_and_refuses_a_forged_one(tmp_path):
@@ -70,6 +71,8 @@ def test_audit_reads_a_published_spec_and_refuses_a_forged_one(tmp_path):
     (tmp_path / "spec.json").write_bytes(spec.canonical)
     content = json.loads(run("audit", "--spec", "spec.json", "--json", cwd=tmp_path).stdout)
     assert content["digest"] == spec.digest.hex()
+    (tmp_path / "edited.json").write_bytes(spec.canonical + b"\n")  # an editor's last line break is no part of the spec
+    run("audit", "--spec", "edited.json", "--trials", 200, cwd=tmp_path, status=None)
     (tmp_path / "forged.json").write_bytes(spec.canonical.replace(b"1.0986122886681098", b"0.5"))
     assert "WireError" in run("audit", "--spec", "forged.json", cwd=tmp_path, status=2).stderr
 
@@ -84,8 +87,37 @@ def test_simulate_a_column(tmp_path):
         assert [row["truth"] for row in content["result"]] == [6000, 3000, 1000]
         assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in content["result"])
     shown = run("simulate", "people.csv", "--column", "year", "--top", 2, "--chart", "years.svg", cwd=tmp_path).stdout
-    assert "95 % interval" in shown
+    assert "the largest 2 of 3 values; 95 % intervals for all" in " ".join(shown.split())
+    assert "In a real survey" in shown
     assert "<svg" in (tmp_path / "years.svg").read_text()
+
+
+def test_simulate_leaves_the_answers_as_they_are(tmp_path):
+    """Leading zeros, markup, numbers that turn into words, other columns' contents: nothing is guessed, merged or interpreted."""
+    answers = ["01", "1", "[/]", "[bold]x[/bold]", "3.10", "n/a", "日本", "NaN"]
+    lines = [f"{answer},{i if i < 700 else 'oops'}" for i, answer in enumerate(answers * 100)]
+    (tmp_path / "raw.csv").write_text("\n".join(["a,b", *lines]) + "\n")
+    content = json.loads(run("simulate", "raw.csv", "--column", "a", "--json", cwd=tmp_path).stdout)
+    assert {row["value"]: row["truth"] for row in content["result"]} == dict.fromkeys(answers, 100)
+    shown = run("simulate", "raw.csv", "--column", "a", cwd=tmp_path).stdout
+    assert all(f"│ {answer} " in shown for answer in answers)
+
+
+def test_simulate_counts_what_is_missing(tmp_path):
+    (tmp_path / "holes.csv").write_text("x,y\na,1\n,2\nb,3\n")
+    pl.DataFrame({"x": [1.0, float("nan"), 2.5, None]}).write_parquet(tmp_path / "holes.parquet")
+    for file, missing in (("holes.csv", 1), ("holes.parquet", 2)):
+        content = json.loads(run("simulate", file, "--column", "x", "--drop-missing", "--json", cwd=tmp_path).stdout)
+        assert (content["missing"], content["people"], content["values"]) == (missing, 2, 2)
+
+
+def test_winners_of_many_get_simultaneous_intervals(tmp_path):
+    """5,000 different answers: the largest estimates are luck, and their intervals must know it."""
+    pl.DataFrame({"id": [f"user{i}" for i in range(5000)]}).write_csv(tmp_path / "ids.csv")
+    done = run("simulate", "ids.csv", "--column", "id", "--top", 3, "--json", cwd=tmp_path)
+    content = json.loads(done.stdout)
+    assert content["interval"] == "95 %, simultaneous"
+    assert "will drown" in " ".join(run("simulate", "ids.csv", "--column", "id", "--top", 3, cwd=tmp_path).stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -97,13 +129,24 @@ def test_simulate_a_column(tmp_path):
         (["audit", "OUE", "--domain-size", "50"], ["ParameterError", "enumerate"]),
         (["audit", "Laplace"], ["Laplace", "GRR"]),
         (["simulate", "absent.csv", "--column", "x"], ["absent.csv"]),
-        (["simulate", "holes.csv", "--column", "x"], ["DomainError", "row 1", "every row"]),
-        (["simulate", "holes.csv", "--column", "z"], ["ParameterError", "column", "'z'", "['x', 'y']"]),
+        (["simulate", "holes.csv", "--column", "x"], ["DomainError", "row 2 of 3", "--drop-missing"]),
+        (["simulate", "holes.csv", "--column", "w"], ["DomainError", "1 different values", "two or more"]),
+        (["simulate", "holes.csv", "--column", "[red]x"], ["ParameterError", "'[red]x'"]),
+        (["simulate", "holes.csv", "--column", "y", "--chart", "chart.bmp"], ["ParameterError", "path", ".svg"]),
+        (["simulate", "empty.csv", "--column", "x"], ["ParameterError", "empty.csv"]),
+        (["simulate", "lists.parquet", "--column", "x"], ["ParameterError", "plain values"]),
+        (["demo", "--out", "notes.txt"], ["notes.txt"]),
+        (["demo", "--out", "/proc/none"], ["/proc/none"]),
+        (["audit", "GRR", "--domain-size", "0"], ["ParameterError", "domain_size", "got 0"]),
+        (["audit", "GRR", "--spec", "notes.txt"], ["ParameterError", "--spec alone", "GRR"]),
+        (["simulate", "holes.csv", "--column", "z"], ["ParameterError", "column", "'z'", "['x', 'y', 'w']"]),
         (["simulate", "notes.txt", "--column", "x"], ["ParameterError", ".csv or .parquet"]),
     ],
 )
 def test_mistakes_are_explained_without_a_traceback(arguments, words, tmp_path):
-    (tmp_path / "holes.csv").write_text("x,y\na,1\n,2\nb,3\n")
+    (tmp_path / "holes.csv").write_text("x,y,w\na,1,c\n,2,c\nb,3,c\n")
+    (tmp_path / "empty.csv").write_text("")
+    pl.DataFrame({"x": [[1], [2, 3]]}).write_parquet(tmp_path / "lists.parquet")
     (tmp_path / "notes.txt").write_text("x")
     done = run(*arguments, cwd=tmp_path, status=2)
     assert "Traceback" not in done.stderr

@@ -57,6 +57,34 @@ def test_tables_are_mappings_of_columns(table):
     assert result["drink"].counts.tolist() == SURVEY.run(CROWD, source=ReplaySource.from_key("three"))["drink"].counts.tolist()
 
 
+def test_pandas_like_columns_are_taken_by_position():
+    """A column whose labels are not its positions: one person must answer one question, whatever the labels say."""
+
+    class Positions:
+        def __init__(self, values):
+            self.values = values
+
+        def __getitem__(self, positions):
+            return Positions(self.values[positions])
+
+        def __array__(self, dtype=None, copy=None):
+            return self.values
+
+    class Labeled(Positions):
+        @property
+        def iloc(self):
+            return Positions(self.values)
+
+        def __len__(self):
+            return len(self.values)
+
+        def __getitem__(self, labels):
+            raise KeyError("by label")
+
+    result = dn.Survey.of(age=SURVEY.questions[1].spec).run({"age": Labeled(CROWD["age"])})
+    assert result["age"].n == PEOPLE
+
+
 def test_the_split_is_the_draw_that_a_device_makes():
     asked = Round(
         (

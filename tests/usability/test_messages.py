@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -14,7 +16,7 @@ from deniable.contract.protocol import Question, Round
 from deniable.contract.spec import spec_from_json
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
-from deniable.errors import DeniableError, DomainError, MergeError, ParameterError, ProtocolError, WireError
+from deniable.errors import BudgetExceeded, DeniableError, DomainError, MergeError, MissingExtra, ParameterError, ProtocolError, WireError
 
 GRR = dn.GRR(domain_size=4, epsilon=1.0)
 OUE = dn.OUE(domain_size=10, epsilon=1.0)
@@ -24,6 +26,7 @@ WORDS = dn.OLH(domain=dn.Text(8), epsilon=1.0)
 WIDE = dn.OLH(domain=dn.Integers(-5, 2**63), epsilon=1.0)
 REPORTS = GRR.privatize([0, 1, 2, 3])
 TALLY = GRR.tally(REPORTS)
+COMPARED = GRR.estimate(TALLY).compare(GRR.estimate(TALLY))
 LISTED = OLH.tally(OLH.privatize([1, 2]), candidates=[1, 2])
 
 MISTAKES = {
@@ -54,7 +57,11 @@ MISTAKES = {
     "domain contradicts": (lambda: dn.GRR(domain=dn.IndexRange(3), domain_size=4, epsilon=1.0), ParameterError, ["domain_size", "4", "3"]),
     "domain not listed": (lambda: dn.GRR(domain=dn.Text(8), epsilon=1.0), ParameterError, ["domain", "Text", "OLH"]),
     "domain too large to list": (lambda: dn.OUE(domain_size=2**40, epsilon=1.0), ParameterError, ["domain", "OLH"]),
-    "RR with three values": (lambda: dn.RR(domain=dn.Categories("a", "b", "c"), epsilon=1.0), ParameterError, ["domain", "2 values"]),
+    "RR with three values": (
+        lambda: dn.RR(domain=dn.Categories("a", "b", "c"), epsilon=1.0),
+        ParameterError,
+        ["domain", "2 values", "GRR"],
+    ),
     "one label": (lambda: dn.Categories("a"), ParameterError, ["labels", "('a',)", "two or more"]),
     "label twice": (lambda: dn.Categories("a", "a"), ParameterError, ["labels", "different"]),
     "label not text": (lambda: dn.Categories("a", 3), ParameterError, ["labels", "strings"]),
@@ -75,6 +82,17 @@ MISTAKES = {
     "law too large": (lambda: OUE_LARGE.law(0), ParameterError, ["domain_size", "different reports"]),
     "law without seed": (lambda: OLH.law(3), ParameterError, ["seed", "2 words"]),
     "level": (lambda: GRR.estimate(TALLY).interval(95), ParameterError, ["level", "95", "between 0 and 1"]),
+    "level of a comparison": (lambda: COMPARED.interval(95), ParameterError, ["level", "95", "between 0 and 1"]),
+    "alpha of a comparison": (lambda: COMPARED.changed(5), ParameterError, ["alpha", "5", "between 0 and 1"]),
+    "compared with nothing": (lambda: GRR.estimate(TALLY).compare(None), ParameterError, ["other", "None", "FrequencyEstimate"]),
+    "top of none": (lambda: GRR.estimate(TALLY).top(0), ParameterError, ["k: got 0", "from 1 on"]),
+    "top negative": (lambda: GRR.estimate(TALLY).top(-1), ParameterError, ["k: got -1", "from 1 on"]),
+    "variance of a negative crowd": (lambda: GRR.variance(n=-5), ParameterError, ["n, f", "(-5, 0.0)"]),
+    "variance of more than all": (lambda: GRR.variance(n=5, f=2), ParameterError, ["n, f", "(5, 2)", "share"]),
+    "estimate of reports": (lambda: GRR.estimate(REPORTS), ParameterError, ["tally", "'Reports'", "oracle.tally(reports)"]),
+    "question without a spec": (lambda: dn.Survey.of(a=3), ParameterError, ["spec", "got 3"]),
+    "labels as a list": (lambda: dn.Categories(["a", "b"]), ParameterError, ["labels", "Categories(*labels)"]),
+    "neither domain nor size": (lambda: dn.GRR(epsilon=1.0), ParameterError, ["domain_size", "None", "domain="]),
     "bound": (lambda: GRR.estimate(TALLY).bound(0.9, "chebyshev"), ParameterError, ["method", "chebyshev", "hoeffding or bernstein"]),
     "question without a name": (lambda: Question(name="", spec=GRR), ParameterError, ["name", "''", "not empty"]),
     "subclass in bulk": (lambda: Twin(domain_size=4, epsilon=1.0).privatize([1]), ParameterError, ["mechanism", "'Twin'", "bulk_half"]),
@@ -117,7 +135,12 @@ MISTAKES = {
     "wide integers": (lambda: WIDE.privatize([-5, 2**63, -6]), DomainError, ["values[2]", "-6", "from -5"]),
     "columns of two lengths": (lambda: SURVEY.run({"a": [0, 1], "b": [0]}), DomainError, ["values", "{'a': 2, 'b': 1}", "one length"]),
     "column absent": (lambda: SURVEY.run({"a": [0, 1]}), DomainError, ["values", "'b'"]),
-    "records expected": (lambda: SURVEY.run([0, 1]), DomainError, ["values", "'a'", "mapping"]),
+    "records expected": (lambda: SURVEY.run([0, 1]), DomainError, ["values", "'list'", "'a'", "mapping"]),
+    "table without the column": (lambda: SURVEY.run(pl.DataFrame({"a": [1], "x": [2]})), DomainError, ["values", "['a', 'x']", "'b'"]),
+    "a generator": (lambda: dn.Survey((Question(name="a", spec=GRR),)).run(i for i in range(3)), DomainError, ["values", "list first"]),
+    "counts instead of people": (lambda: COLORS.privatize({"red": 6000}), DomainError, ["values", "'dict'", "one value per person"]),
+    "one string for a column": (lambda: WORDS.privatize("tea"), DomainError, ["values", "'str'", "one value per person"]),
+    "one string for candidates": (lambda: WORDS.tally(WORDS.privatize(["a"]), candidates="ab"), DomainError, ["'str'", "pass a list"]),
     "attribute absent": (lambda: Attribute("age").encode({"name": 1}, None), DomainError, ["values", "'age'"]),
     # candidates
     "candidates needed": (lambda: WORDS.tally(WORDS.privatize(["tea"])), ParameterError, ["candidates", "None", "name candidates"]),
@@ -162,6 +185,7 @@ MISTAKES = {
     "image foreign": (lambda: Tally.from_bytes(b"PAR1" + bytes(40)), WireError, ["magic", "b'PAR1'", "b'DNBL'"]),
     "image of the other kind": (lambda: Tally.from_bytes(REPORTS.to_bytes()), WireError, ["kind", "got 1", "2"]),
     "Arrow without spec": (lambda: Reports.from_arrow(pa.table({"symbol": [1]})), WireError, ["schema", "metadata"]),
+    "spec as text": (lambda: spec_from_json(GRR.canonical.decode()), WireError, ["spec", "bytes"]),
     "spec not JSON": (lambda: spec_from_json(b"GRR"), WireError, ["json", "canonical"]),
     "spec of the future": (
         lambda: spec_from_json(b'{"mechanism":"X","parameters":{},"thresholds":{}}'),
@@ -205,3 +229,22 @@ def test_nothing_is_counted_from_a_bad_batch():
     with pytest.raises(DomainError):
         GRR.privatize([0, 1, 7], source=source)
     assert source.consumed == 0
+
+
+@pytest.mark.parametrize("kind", [ParameterError, DomainError, WireError, MergeError, ProtocolError, BudgetExceeded])
+def test_errors_cross_processes(kind):
+    """A worker's error must arrive, with all that it says: one that cannot be unpickled kills the pool."""
+    error = pickle.loads(pickle.dumps(kind("epsilon", -1.0, allowed="above 0", fix="try 1.0")))
+    assert type(error) is kind
+    assert (str(error), error.received) == ("epsilon: got -1.0; allowed: above 0; try 1.0", -1.0)
+    missing = pickle.loads(pickle.dumps(MissingExtra("bulk", "analysis", "numpy")))
+    assert isinstance(missing, ImportError)
+    assert 'pip install "deniable[analysis]"' in str(missing)
+
+
+def test_tallies_can_be_summed():
+    assert sum([TALLY, TALLY]).n == 8
+    with pytest.raises(TypeError):
+        3 + TALLY
+    with pytest.raises(TypeError):
+        REPORTS[1:3]

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.console import Mechanism, err, out, plain_errors, print_json
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, exact_audit
 from deniable.lab.audit.exact import audit_inputs
 
-Name = StrEnum("Name", {name: name for name in sorted(MECHANISMS)})  # type: ignore[misc]  # the registry decides, at run time
-
 
 def audit(
-    mechanism: Annotated[Name | None, typer.Argument(help="The mechanism; or give --spec.")] = None,
-    epsilon: Annotated[float, typer.Option(help="The privacy parameter.")] = 1.0,
+    mechanism: Annotated[Mechanism | None, typer.Argument(help="The mechanism; or give --spec.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The privacy parameter; 1 if left out.")] = None,
     domain_size: Annotated[
-        int | None, typer.Option(help="The number of values; small, since every report is enumerated. [default: 4]")
+        int | None, typer.Option(help="The number of values; small, since every report is enumerated; 4 if left out.")
     ] = None,
     spec_file: Annotated[Path | None, typer.Option("--spec", help="A spec's canonical JSON instead.", exists=True, dir_okay=False)] = None,
-    trials: Annotated[int, typer.Option(help="Also sample: reports of each input for the empirical lower bound; 0 for none.", min=0)] = 0,
+    trials: Annotated[
+        int, typer.Option(help="Also sample so many reports of each input, for a lower bound that errs in 1 of 100.", min=0)
+    ] = 0,
     json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
     """Enumerate the code's exact output law and compare it with what is claimed. Exit status 1 if anything differs."""
@@ -52,7 +52,7 @@ def audit(
             for column in ("check", "", "what it means"):
                 table.add_column(column)
             for check in result.checks:
-                table.add_row(check.name, "[green]passed[/]" if check.passed else "[bold red]FAILED[/]", check.detail)
+                table.add_row(check.name, Text("passed", "green") if check.passed else Text("FAILED", "bold red"), check.detail)
             out.print(table)
             out.print(f"claimed epsilon {result.claimed:g}, real epsilon {'infinite' if result.epsilon is None else repr(result.epsilon)}")
             if sampled is not None:
@@ -61,15 +61,18 @@ def audit(
             raise typer.Exit(1)
 
 
-def _spec(mechanism: Any, epsilon: float, domain_size: int | None, spec_file: Path | None) -> FrequencySpec:
-    if (mechanism is None) == (spec_file is None):
-        raise ParameterError("mechanism", mechanism, allowed="a mechanism's name, or --spec", fix="try: deniable audit GRR")
+def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_file: Path | None) -> FrequencySpec:
     if spec_file is not None:
-        spec = spec_from_json(spec_file.read_bytes())
+        given = [value for value in (mechanism, epsilon, domain_size) if value is not None]
+        if given:
+            raise ParameterError("--spec", str(spec_file), allowed="--spec alone", fix=f"the file says it all; leave out {given[0]!s}")
+        spec = spec_from_json(spec_file.read_bytes().rstrip(b"\n"))  # editors end a file with a line break
+    elif mechanism is None:
+        raise ParameterError("mechanism", None, allowed=f"one of {sorted(MECHANISMS)}, or --spec", fix="try: deniable audit GRR")
     else:
-        cls: Any = MECHANISMS[mechanism.value]
-        size = {} if domain_size is None and cls.default_size else {"domain_size": domain_size or 4}
-        spec = cls(epsilon=epsilon, **size)
+        cls: Any = MECHANISMS[str(mechanism)]
+        size = cls.default_size or 4 if domain_size is None else domain_size
+        spec = cls(epsilon=1.0 if epsilon is None else epsilon, domain_size=size)
     if not isinstance(spec, FrequencySpec):
         raise ParameterError("mechanism", spec.mechanism, allowed="a frequency oracle", fix="see deniable audit --help")
     return spec

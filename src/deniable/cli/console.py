@@ -1,4 +1,7 @@
-"""What the commands share: where to print, how to fail, how to choose a mechanism by name."""
+"""What the commands share: where to print, how to fail, how to choose a mechanism by name.
+
+People's answers are printed as they are: no markup is read in them.
+"""
 
 from __future__ import annotations
 
@@ -13,43 +16,41 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
-from deniable.client import GRR, OLH, OUE, RR
+import deniable.client
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.domain import Categories
+from deniable.contract.spec import MECHANISMS
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import DeniableError
 
-out = Console()
-err = Console(stderr=True)
+out = Console(markup=False, highlight=False, emoji=False)
+err = Console(markup=False, highlight=False, emoji=False, stderr=True)
+Mechanism = StrEnum("Mechanism", [(name, name) for name in dir(deniable.client)])  # type: ignore[misc]  # the registry decides, at run time
+Choice = StrEnum("Choice", [(name, name) for name in ("auto", *dir(deniable.client))])  # type: ignore[misc]  # the registry decides
+
+AUTO = Choice("auto")
 
 
-class Mechanism(StrEnum):
-    """The mechanisms that can be asked for by name."""
-
-    AUTO = "auto"
-    RR = "RR"
-    GRR = "GRR"
-    OUE = "OUE"
-    OLH = "OLH"
-
-
-def oracle_for(mechanism: Mechanism, domain: Categories, epsilon: float) -> FrequencySpec:
+def oracle_for(choice: str, domain: Categories, epsilon: float) -> FrequencySpec:
     """The mechanism that was named, or the usual choice: GRR while the domain is small, then OUE, then OLH."""
-    if mechanism is Mechanism.AUTO:
+    name = str(choice)
+    if name == "auto":
         small = domain.size < 3 * exp(min(epsilon, 20.0)) + 2  # where GRR's variance crosses OUE's
-        mechanism = Mechanism.GRR if small else Mechanism.OUE if domain.size <= 4096 else Mechanism.OLH
-    oracles: dict[Mechanism, type[FrequencySpec]] = {Mechanism.RR: RR, Mechanism.GRR: GRR, Mechanism.OUE: OUE, Mechanism.OLH: OLH}
-    return oracles[mechanism](domain=domain, epsilon=epsilon)
+        name = "GRR" if small else "OUE" if domain.size <= 4096 else "OLH"
+    cls: Any = MECHANISMS[name]
+    spec: FrequencySpec = cls(domain=domain, epsilon=epsilon)
+    return spec
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn deniable's errors into one red line and exit status 2; everything else is a bug and keeps its traceback."""
+    """Turn deniable's and the file system's errors into one line and exit status 2; all else is a bug and keeps its traceback."""
     try:
         yield
-    except DeniableError as error:
-        err.print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False, soft_wrap=True)
+    except (DeniableError, OSError) as error:
+        err.print(Text.assemble((type(error).__name__, "bold red"), f": {error}"), soft_wrap=True)
         raise typer.Exit(2) from error
 
 
@@ -68,28 +69,29 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def result_table(estimate: FrequencyEstimate, truth: dict[Any, int]) -> Table:
-    """Truth, estimate and interval side by side."""
-    table = Table(title=estimate.headline(), title_justify="left")
-    for name in ("value", "truth", "estimate", "± std. err.", "95 % interval"):
+    """Truth, estimate and interval side by side; rows that were picked out of more get intervals that hold for all."""
+    picked = len(estimate.values) < estimate.family_size
+    table = Table(title=f"{estimate.n:,} reports, {estimate.spec.mechanism}, epsilon = {estimate.spec.epsilon:.4g}", title_justify="left")
+    for name in ("value", "truth", "estimate", "± std. err.", "from", "to"):
         table.add_column(name, justify="left" if name == "value" else "right")
-    low, high = estimate.interval(0.95)
+    low, high = estimate.interval(0.95, simultaneous=picked)
     for i, value in enumerate(estimate.values):
-        limits = f"{low[i]:,.0f} to {high[i]:,.0f}"
-        table.add_row(str(value), f"{truth[value]:,}", f"{estimate.counts[i]:,.0f}", f"{estimate.stderr[i]:,.0f}", limits)
+        shown = str(value) if str(value).isprintable() else repr(value)
+        table.add_row(shown, *(f"{number:,.0f}" for number in (truth[value], estimate.counts[i], estimate.stderr[i], low[i], high[i])))
+    if picked:
+        table.caption = f"the largest {len(estimate.values):,} of {estimate.family_size:,} values; 95 % intervals for all of them together"
+    else:
+        table.caption = "95 % interval of each value"
     return table
 
 
-def result_rows(estimate: FrequencyEstimate, truth: dict[Any, int]) -> list[dict[str, Any]]:
+def result_rows(estimate: FrequencyEstimate, truth: dict[Any, int]) -> dict[str, Any]:
     """The same as data."""
-    low, high = estimate.interval(0.95)
-    return [
-        {
-            "value": value,
-            "truth": int(truth[value]),
-            "estimate": round(float(estimate.counts[i]), 3),
-            "stderr": round(float(estimate.stderr[i]), 3),
-            "low": round(float(low[i]), 3),
-            "high": round(float(high[i]), 3),
-        }
+    picked = len(estimate.values) < estimate.family_size
+    low, high = estimate.interval(0.95, simultaneous=picked)
+    columns = {"estimate": estimate.counts, "stderr": estimate.stderr, "low": low, "high": high}
+    rows = [
+        {"value": value, "truth": int(truth[value]), **{name: round(float(column[i]), 3) for name, column in columns.items()}}
         for i, value in enumerate(estimate.values)
     ]
+    return {"values": estimate.family_size, "interval": "95 %, simultaneous" if picked else "95 %", "result": rows}

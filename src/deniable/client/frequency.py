@@ -13,7 +13,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.guarantee import Guarantee
@@ -23,6 +23,11 @@ from deniable.contract.probability import check_epsilon, check_resolution, log_a
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import Spec
 from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.core.frequency import FrequencyEstimate
+    from deniable.core.reports import Reports
+    from deniable.core.tally import Tally
 
 LARGEST_LAW = 1 << 16
 
@@ -57,7 +62,7 @@ class FrequencySpec(Spec):
                 "domain",
                 self.domain,
                 allowed=f"a listed domain of at most {self.largest_domain} values for {self.mechanism}",
-                fix="use OLH, which takes any domain and counts named candidates",
+                fix="use GRR for more than two values" if self.largest_domain == 2 else "use OLH, which takes any domain",
             )
         self.resolve()
         check_resolution(self.epsilon, self.effective_epsilon)
@@ -68,6 +73,12 @@ class FrequencySpec(Spec):
     def __repr__(self) -> str:
         shown = f"domain_size={self.domain_size}" if isinstance(self.domain, IndexRange) else f"domain={self.domain!r}"
         return f"{type(self).__name__}({shown}, epsilon={self.epsilon!r})"
+
+    if TYPE_CHECKING:  # what the bulk half returns, for editors and type checkers
+
+        def privatize(self, values: Any, *, source: Source | None = None) -> Reports: ...
+        def tally(self, reports: Any, *, candidates: Any = None) -> Tally: ...
+        def estimate(self, tally: Tally, *, candidates: Any = None) -> FrequencyEstimate: ...
 
     # --- what each mechanism provides, on keys ---
 
@@ -138,6 +149,8 @@ class FrequencySpec(Spec):
 
     def variance(self, n: int, f: float = 0.0) -> float:
         """The variance of an estimated count among n reports, for a value held by a fraction f of their senders."""
+        if n < 0 or not 0 <= f <= 1:
+            raise ParameterError("n, f", (n, f), allowed="n from 0 on, f from 0 to 1", fix="f is a share of the n people")
         p, q = self.p, self.q
         return float(n * q * (1 - q) / (p - q) ** 2) + n * f * float((1 - p - q) / (p - q))
 

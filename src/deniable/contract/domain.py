@@ -71,7 +71,9 @@ class IndexRange(Domain):
 
     def __post_init__(self) -> None:
         if not _is_integer(self.count) or not 2 <= self.count <= LARGEST_KEY + 1:
-            raise ParameterError("domain_size", self.count, allowed="an integer from 2 to 2^64", fix="count the different answers possible")
+            raise ParameterError(
+                "domain_size", self.count, allowed="an integer from 2 to 2^64", fix="count the possible answers, or pass domain="
+            )
 
     @property
     def size(self) -> int:
@@ -91,7 +93,7 @@ class IndexRange(Domain):
         return f"integers from 0 to {self.count - 1}"
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Categories(Domain):
     """A list of labels.
 
@@ -106,12 +108,21 @@ class Categories(Domain):
     def __init__(self, *labels: str) -> None:
         object.__setattr__(self, "labels", labels)
         if len(labels) < 2 or len(set(labels)) < len(labels) or not all(_is_text(label) for label in labels):
-            raise ParameterError("labels", labels, allowed="two or more different strings", fix='write Categories("red", "green", "blue")')
+            raise ParameterError(
+                "labels",
+                labels,
+                allowed="two or more different strings",
+                fix='write Categories("red", "green") or Categories(*labels)',
+            )
         object.__setattr__(self, "_index", {label: i for i, label in enumerate(labels)})
 
     @property
     def size(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(label) for label in self.labels[:4])
+        return f"Categories({shown})" if self.size <= 4 else f"Categories({shown}, ... {self.size} labels)"
 
     def key(self, value: Any) -> int:
         index: dict[str, int] = self._index  # type: ignore[attr-defined]  # set in __init__, kept out of equality

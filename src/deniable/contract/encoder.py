@@ -70,15 +70,17 @@ class Attribute(Encoder):
         return self.encode_many(value, source)  # a record and a table of columns are read the same way
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        try:
-            return values[self.name]
-        except (KeyError, TypeError, IndexError) as error:
+        names = getattr(values, "column_names", None) or getattr(values, "columns", None)  # Arrow; Polars and pandas
+        if names is None and isinstance(values, Mapping):
+            names = values.keys()
+        if names is None or self.name not in list(names):
             raise DomainError(
                 "values",
-                sorted(map(str, values)) if isinstance(values, Mapping) else type(values).__name__,  # names, not people's data
+                type(values).__name__ if names is None else sorted(map(str, names)),  # names, not people's data
                 allowed=f"records or columns with the attribute {self.name!r}",
                 fix=f"pass a mapping such as {{{self.name!r}: ...}}",
-            ) from error
+            )
+        return values[self.name]
 
 
 def encoder_from_json(data: object) -> Encoder:

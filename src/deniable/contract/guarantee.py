@@ -15,9 +15,10 @@ class Guarantee:
     that the worst ratio was compared with e^epsilon in exact arithmetic.
 
     >>> print(Guarantee(epsilon=1.0, unit="one report").statement())
-    Whatever one report says, it is at most 2.72 times as likely under any other true answer (epsilon = 1, local model).
+    No true answer makes any report more than 2.72 times as likely as another true answer would (epsilon = 1, local model).
     The noise is added on the person's own device: nobody else, the collector included, has to be trusted.
-    Not protected: that the person took part, and what several reports of the same person reveal together (their epsilons add up).
+    This holds for one report. Epsilons add up: over a lifetime, k of them are worth k times as much to an observer.
+    Not protected: that the person took part.
     """
 
     epsilon: float
@@ -30,10 +31,11 @@ class Guarantee:
 
     def statement(self) -> str:
         """The promise in plain words: what is protected, against whom, and what is not."""
+        factor = exp(self.epsilon)
         return (
-            f"Whatever {self.unit} says, it is at most {exp(self.epsilon):.3g} times as likely under any other true answer "
-            f"(epsilon = {self.epsilon:.4g}, {self.model} model).\n"
+            f"No true answer makes any report more than {f'{factor:.3g}' if factor < 1000 else f'{factor:,.0f}'} times as likely as "
+            f"another true answer would (epsilon = {self.epsilon:.4g}, {self.model} model).\n"
             "The noise is added on the person's own device: nobody else, the collector included, has to be trusted.\n"
-            "Not protected: that the person took part, and what several reports of the same person reveal together "
-            "(their epsilons add up)."
+            f"This holds for {self.unit}. Epsilons add up: over a lifetime, k of them are worth k times as much to an observer.\n"
+            "Not protected: that the person took part."
         )

@@ -41,6 +41,8 @@ class Question:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ParameterError("name", self.name, allowed="a string that is not empty", fix="name the question")
+        if not isinstance(self.spec, Spec):
+            raise ParameterError("spec", self.spec, allowed="a mechanism's spec", fix="write spec=GRR(...)")
         if self.candidates is not None:
             object.__setattr__(self, "candidates", tuple(self.candidates))
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:

@@ -157,6 +157,8 @@ def spec_from_json(data: bytes) -> Spec:
     >>> spec_from_json(GRR(domain_size=4, epsilon=1.0).canonical)
     GRR(domain_size=4, epsilon=1.0)
     """
+    if not isinstance(data, bytes):
+        raise WireError("spec", data, allowed="bytes, as they were published", fix="pass spec.canonical, or encode the text")
     importlib.import_module("deniable.client")  # registers the mechanisms; contract knows only the name
     content = read_object("spec", parse_canonical(data), {"mechanism", "parameters", "thresholds"})
     name = content["mechanism"]

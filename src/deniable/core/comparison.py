@@ -5,45 +5,68 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
+from deniable.core.interval import NORMAL_FROM, check_level
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
+    from deniable.core.frequency import FrequencyEstimate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Table):
-    """How each frequency changed from one crowd to another.
+    """How each frequency changed from one crowd to another; both count as samples of the people they stand for.
 
-    ``p_values`` test "no change" for each value on its own; ``adjusted`` (Holm 1979) keeps the chance of any false alarm over all
-    values at the level it is compared with.
+    ``p_values`` test "no change" for each value on its own: with the variance that no change implies, or, where few reports support a
+    value by chance, exactly, given the total number of supports (Fisher 1934). ``adjusted`` (Holm 1979) keeps the chance of naming any
+    value wrongly at the level it is compared with.
 
-    >>> change = Comparison(["tea", "coffee"], np.array([0.5, 0.5]), np.array([0.4, 0.6]), np.array([0.02, 0.02]), (1000, 1000))
-    >>> change.difference.round(3).tolist(), change.changed(0.05)
-    ([-0.1, 0.1], ['tea', 'coffee'])
+    >>> from deniable.client import GRR
+    >>> from deniable.testing import ReplaySource
+    >>> spec, source = GRR(domain_size=3, epsilon=1.0), ReplaySource.from_key("weeks")
+    >>> crowds = [0] * 3000 + [1] * 3000, [0] * 2000 + [1] * 4000
+    >>> before, after = (spec.estimate(spec.tally(spec.privatize(crowd, source=source))) for crowd in crowds)
+    >>> before.compare(after).changed(0.05)
+    [0, 1]
     """
 
-    values: Sequence[Any]
-    before: Array
-    after: Array
-    stderr: Array
-    n: tuple[int, int]
+    first: FrequencyEstimate
+    second: FrequencyEstimate
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """What was counted."""
+        return self.first.values
 
     @property
     def difference(self) -> Array:
         """The change of each frequency."""
-        return self.after - self.before
+        return self.second.frequencies - self.first.frequencies
+
+    @cached_property
+    def stderr(self) -> Array:
+        """The standard error of each change."""
+        return np.asarray(np.sqrt(_variance(self.first, self.first.frequencies) + _variance(self.second, self.second.frequencies)))
 
     @cached_property
     def p_values(self) -> Array:
-        """Two-sided p-values of the normal test."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(self.difference == 0, 0.0, np.abs(self.difference) / self.stderr)
-        result: Array = 2 * stats.norm.sf(z)
-        return result
+        """The chance of a change at least as clear, if there was none; two-sided."""
+        if min(side.n for side in self._sides) == 0:
+            return np.ones(len(self.values))
+        pooled = (self.first.counts + self.second.counts) / (self.first.n + self.second.n)
+        spread = np.sqrt(_variance(self.first, pooled) + _variance(self.second, pooled))
+        normal: Array = 2 * stats.norm.sf(np.abs(self.difference) / spread)
+        if self._plenty:
+            return normal
+        if self._same_law:
+            return _fisher(*self._sides)
+        return np.ones(len(self.values))  # few reports and two laws: no test is valid, so nothing is called a change
 
     @cached_property
     def adjusted(self) -> Array:
@@ -56,19 +79,42 @@ class Comparison(Table):
 
     def changed(self, alpha: float = 0.05) -> list[Any]:
         """The values whose frequency changed, with at most this chance of naming any wrongly."""
+        check_level("alpha", alpha)
         return [self.values[i] for i in np.flatnonzero(self.adjusted <= alpha).tolist()]
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Limits (low, high) for each change."""
-        reach = stats.norm.isf((1 - level) / 2) * self.stderr
-        return self.difference - reach, self.difference + reach
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Limits (low, high) for each change; for all of them together if simultaneous (Bonferroni)."""
+        check_level("level", level)
+        alpha = (1 - level) / (self.first.family_size if simultaneous else 1)
+        if self._plenty:
+            reach = stats.norm.isf(alpha / 2) * self.stderr
+            return self.difference - reach, self.difference + reach
+        # Few reports: the two exact intervals, each with half of the error, bound the change together.
+        (low_1, high_1), (low_2, high_2) = (
+            tuple(limit / max(side.n, 1) for limit in side.interval(1 - alpha / 2, population=True)) for side in self._sides
+        )
+        return low_2 - high_1, high_2 - low_1
+
+    @property
+    def _sides(self) -> tuple[FrequencyEstimate, FrequencyEstimate]:
+        return self.first, self.second
+
+    @property
+    def _plenty(self) -> bool:
+        return all(float(np.min(side.n * side.q * (1 - side.q))) >= NORMAL_FROM for side in self._sides)
+
+    @property
+    def _same_law(self) -> bool:
+        return bool(np.all(self.first.p == self.second.p) and np.all(self.first.q == self.second.q))
+
+    # --- what people see ---
 
     def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
+        low, high = self.interval(simultaneous=True)
         return {
             "value": list(self.values),
-            "before": self.before,
-            "after": self.after,
+            "before": self.first.frequencies,
+            "after": self.second.frequencies,
             "change": self.difference,
             "low": low,
             "high": high,
@@ -76,13 +122,26 @@ class Comparison(Table):
         }
 
     def headline(self) -> str:
-        return f"Comparison of {self.n[0]:,} with {self.n[1]:,} reports: change of each frequency"
+        return f"Comparison of {self.first.n:,} with {self.second.n:,} reports; low, high and p hold for all values together (95 %)"
 
     def order(self) -> Array:
         return np.argsort(self.p_values, kind="stable")
 
-    def chart(self, k: int = 20) -> Any:
-        """The k clearest changes with their 95 % intervals, as an Altair chart."""
+    def chart(self, k: int = 20) -> Chart:
+        """The k clearest changes with their intervals."""
         from deniable.core.chart import change_chart
 
         return change_chart(self, self.order()[:k])
+
+
+def _variance(side: FrequencyEstimate, frequencies: Array) -> Array:
+    """The variance of each estimated frequency of a sample, if these were the true ones."""
+    chance = side.q + np.clip(frequencies, 0, 1) * (side.p - side.q)
+    return np.asarray(chance * (1 - chance) / (max(side.n, 1) * (side.p - side.q) ** 2))
+
+
+def _fisher(first: FrequencyEstimate, second: FrequencyEstimate) -> Array:
+    """Given all supports of a value, those in the first crowd are hypergeometric if nothing changed; twice the smaller tail."""
+    law = stats.hypergeom(first.n + second.n, first.supports + second.supports, first.n)
+    tails = np.minimum(law.cdf(first.supports), law.sf(first.supports - 1))
+    return np.asarray(np.minimum(2 * tails, 1.0))

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable.contract.spec import Spec
 from deniable.core import interval
 from deniable.core.comparison import Comparison
+from deniable.core.interval import check_level
 from deniable.core.table import Table
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
 
 BOUNDS = {"hoeffding": interval.hoeffding, "bernstein": interval.bernstein}
 
@@ -30,7 +34,7 @@ class FrequencyEstimate(Table):
     >>> spec = RR.from_probabilities("3/4", "1/4")
     >>> estimate = FrequencyEstimate(spec, ["no", "yes"], 100, np.array([35, 65]), np.array(0.75), np.array(0.25))
     >>> estimate
-    FrequencyEstimate from 100 reports, RR, epsilon = 1.099
+    100 reports, RR, epsilon = 1.099; low and high: 95 %, noise only
     value  count  stderr  low  high  frequency
     yes       80    8.66   63    98        0.8
     no        20    8.66    2    37        0.2
@@ -100,6 +104,8 @@ class FrequencyEstimate(Table):
 
     def top(self, k: int = 10) -> FrequencyEstimate:
         """The k largest counts, the largest first."""
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one value")
         return self.select(np.argsort(-self.counts, kind="stable")[:k])
 
     def select(self, positions: Any) -> FrequencyEstimate:
@@ -109,28 +115,18 @@ class FrequencyEstimate(Table):
         q = np.broadcast_to(self.q, self.supports.shape)[positions]
         return FrequencyEstimate(self.spec, [self.values[i] for i in positions], self.n, self.supports[positions], p, q, self.family_size)
 
-    def compare(self, other: FrequencyEstimate, *, population: bool = True) -> Comparison:
-        """The change of each frequency from this estimate to another one, with a test.
-
-        By default the two crowds count as samples, so that a significant change is one of the people they stand for.
-        """
+    def compare(self, other: FrequencyEstimate) -> Comparison:
+        """The change of each frequency from this estimate to another one, with a test."""
+        if not isinstance(other, FrequencyEstimate):
+            raise ParameterError("other", other, allowed="a FrequencyEstimate", fix="estimate the other crowd first")
         if list(self.values) != list(other.values):
             raise MergeError(
                 "values", list(other.values)[:5], allowed="the same values in the same order", fix="estimate both with one list"
             )
-        return Comparison(
-            self.values, self.frequencies, other.frequencies, np.hypot(self._error(population), other._error(population)), (self.n, other.n)
-        )
-
-    def _error(self, population: bool) -> Array:
-        if not population:
-            return self.frequency_stderr
-        seen = self.supports / max(self.n, 1)
-        return np.asarray(np.sqrt(seen * (1 - seen) / max(self.n, 1)) / np.abs(self.p - self.q))
+        return Comparison(self, other)
 
     def _alpha(self, level: float, simultaneous: bool) -> float:
-        if not isinstance(level, int | float) or not 0 < level < 1:
-            raise ParameterError("level", level, allowed="a number between 0 and 1", fix="0.95 is usual")
+        check_level("level", level)
         return (1 - level) / (self.family_size if simultaneous else 1)
 
     # --- what people see ---
@@ -147,13 +143,13 @@ class FrequencyEstimate(Table):
         }
 
     def headline(self) -> str:
-        return f"FrequencyEstimate from {self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}"
+        return f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; low and high: 95 %, noise only"
 
     def order(self) -> Array:
         return np.argsort(-self.counts, kind="stable")
 
-    def chart(self, k: int = 20) -> Any:
-        """The k largest counts with their 95 % intervals, as an Altair chart."""
+    def chart(self, k: int = 20) -> Chart:
+        """The k largest counts with their 95 % intervals."""
         from deniable.core.chart import count_chart
 
         return count_chart(self.top(k))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 Limits = tuple[Array, Array]
@@ -25,6 +26,12 @@ NORMAL_FROM = 200.0
 """The variance n q (1 - q) of the supports from which the normal test is used."""
 NORMAL_TAILS_FROM = 1000.0
 """The same for the far tails that simultaneous intervals need."""
+
+
+def check_level(name: str, level: object) -> None:
+    """Refuse a level that is no probability: 95 is not 95 %."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise ParameterError(name, level, allowed="a number between 0 and 1", fix="0.95 is usual for a level, 0.05 for alpha")
 
 
 def score(supports: Array, n: int, p: Array, q: Array, alpha: float, *, skewness: bool = False) -> Limits:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Reports:
 
     def __getitem__(self, position: int) -> Any:
         """One report, as ``randomize`` would have returned it."""
+        position = index(position)  # a slice is refused here: batches are split before they are made
         return self.spec.decode(self.rows()[position].tobytes())
 
     def rows(self) -> Array:

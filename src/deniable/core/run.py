@@ -79,6 +79,8 @@ def crowd_size(values: Any) -> int:
         if len(set(sizes.values())) != 1:
             raise DomainError("values", sizes, allowed="columns of one length", fix="give one value per person in every column")
         return next(iter(sizes.values()))
+    if not hasattr(values, "__len__"):
+        raise DomainError("values", type(values).__name__, allowed="a column of known length", fix="make it a list first")
     return len(values)
 
 
@@ -86,6 +88,8 @@ def take(column: Any, positions: Array) -> Any:
     """Some rows of a column, whatever holds it."""
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return column.take(pa.array(positions))
+    if hasattr(column, "iloc"):  # pandas: by position, never by its labels
+        return column.iloc[positions]
     if isinstance(column, list | tuple):
         return [column[i] for i in positions]
     return column[positions]

@@ -74,7 +74,8 @@ class Table(ABC):
 
 def _text(cell: Any) -> str:
     if not isinstance(cell, float | np.floating):
-        return str(cell)
+        text = str(cell)
+        return text if text.isprintable() else repr(text)  # a line break or a control character must not reach the terminal
     cell = float(cell)
     if cell == 0 or 1000 <= abs(cell) < 1e15:
         return f"{cell:,.0f}"

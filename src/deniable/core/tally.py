@@ -78,6 +78,9 @@ class Tally:
             )
         return Tally(self.spec, self.n + other.n, self.supports + other.supports, self.digest, self.candidates or other.candidates)
 
+    def __radd__(self, other: object) -> Tally:
+        return self if other == 0 else NotImplemented  # so that sum(tallies) works
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented

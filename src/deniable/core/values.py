@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ def keys_of(domain: Domain, values: Any) -> Array:
     >>> keys_of(Integers(-1, 8), np.array([-1, 8]))
     array([0, 9], dtype=uint64)
     """
+    if isinstance(values, str | bytes | Mapping):
+        raise DomainError("values", type(values).__name__, allowed="a column with one value per person", fix="pass a list or an array")
     if isinstance(domain, Categories):
         return _indices_of_labels(domain, values)
     if isinstance(domain, Bytes):

@@ -20,7 +20,7 @@ class _Announcement(event.Listener):
     def on_start(self, event: object) -> None:
         if not self.done:
             self.done = True
-            sys.stderr.write("deniable: compiling kernels for this machine, once (a few seconds each) ...\n")
+            sys.stderr.write("deniable: compiling kernels for this machine, once for each kind of data (a second or two) ...\n")
 
     def on_end(self, event: object) -> None:
         pass
@@ -32,8 +32,15 @@ event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call
 
 
 def kernel(function: Function) -> Function:
-    """A loop over arrays, compiled on first use and cached. It runs without the interpreter lock, so threads share the work."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    """A loop over arrays, compiled on first use and cached. It runs without the interpreter lock, so threads share the work.
+
+    Where no folder can be written to, neither the package's nor the user's (set ``NUMBA_CACHE_DIR`` to name one), it is compiled anew in
+    every process.
+    """
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # numba's word for: no place to keep the cache
+        return cast(Function, numba.njit(nogil=True)(function))
 
 
 def inlined(function: Function) -> Function:

@@ -1,5 +1,3 @@
 """The bulk half of the local mechanisms; importing it registers them."""
 
-from deniable.local import frequency
-
-__all__ = ["frequency"]
+from deniable.local import frequency as frequency

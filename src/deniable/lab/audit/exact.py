@@ -38,6 +38,11 @@ class Audit:
     epsilon: float | None
     checks: tuple[Check, ...]
 
+    def __str__(self) -> str:
+        real = "infinite" if self.epsilon is None else repr(self.epsilon)
+        lines = [f"{'passed' if check.passed else 'FAILED'}  {check.name:<10}  {check.detail}" for check in self.checks]
+        return "\n".join([*lines, f"claimed epsilon {self.claimed:g}, real epsilon {real}"])
+
     @property
     def passed(self) -> bool:
         """Whether every check passed."""

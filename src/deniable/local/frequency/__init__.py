@@ -1,5 +1,7 @@
-"""Frequency oracles in bulk, one file each."""
+"""Frequency oracles in bulk, one file each, each found by being here."""
 
-from deniable.local.frequency import grr, olh, oue, rr
+import importlib
+import pkgutil
 
-__all__ = ["grr", "olh", "oue", "rr"]
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

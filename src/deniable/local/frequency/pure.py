@@ -64,6 +64,8 @@ class PureOracle(ABC, Generic[SpecType]):
         return Tally(self.spec, reports.n, supports, WHOLE_DOMAIN if chosen is None else chosen.digest, chosen)
 
     def estimate(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+        if not isinstance(tally, Tally):
+            raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
         require_same_spec(self.spec, tally.spec)
         if tally.digest == WHOLE_DOMAIN:
             if tally.supports.size != self.spec.domain_size:
