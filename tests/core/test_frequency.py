@@ -85,6 +85,11 @@ def test_simultaneous_means_all_values_also_after_looking_for_the_top():
     estimate = estimate_of()
     for limits in (lambda e: e.interval(simultaneous=True), lambda e: e.bound(simultaneous=True)):
         assert limits(estimate.top(1))[0][0] == limits(estimate)[0][0]
+    assert estimate.top(1).rows()["low"][0] == estimate.interval(simultaneous=True)[0][0]
+    assert "for all 4 values together" in repr(estimate.top(1))
+    other = estimate_of(key="other")
+    alone, whole = estimate.top(1).compare(other.select([0])), estimate.compare(other)
+    assert alone.adjusted[0] == pytest.approx(min(4 * whole.p_values[0], 1.0))
 
 
 def test_candidates_at_estimate_time_select_values():

@@ -172,6 +172,10 @@ def test_questions_about_open_domains_name_their_candidates():
     assert list(estimate.values) == ["tea", "日本", "mate"]
     assert np.all(np.abs(estimate.counts - [3000, 1000, 0]) < 5 * estimate.stderr)
     assert survey_from_json(survey.canonical) == survey
+    stored = {name: dn.Tally.from_bytes(tally.to_bytes()) for name, tally in ask(survey.open(), ["tea"] * 50).items()}
+    assert list(survey.close(stored)["word"].values) == ["tea", "日本", "mate"]
+    some = dn.Survey((Question(name="drink", spec=dn.GRR(domain=DRINKS, epsilon=1.0), candidates=["water", "tea"]),))
+    assert list(some.run(CROWD["drink"])["drink"].values) == ["water", "tea"]
 
 
 def test_an_empty_crowd_is_allowed():

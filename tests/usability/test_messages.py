@@ -146,6 +146,7 @@ MISTAKES = {
     "candidates needed": (lambda: WORDS.tally(WORDS.privatize(["tea"])), ParameterError, ["candidates", "None", "name candidates"]),
     "candidates not taken": (lambda: GRR.tally(REPORTS, candidates=[1]), ParameterError, ["candidates", "[1]", "pass them to estimate"]),
     "candidates out of domain": (lambda: OLH.tally(OLH.privatize([1]), candidates=[5000]), DomainError, ["5000", "from 0 to 999"]),
+    "candidates of a question": (lambda: Question(name="a", spec=OLH, candidates=[5000]), DomainError, ["5000", "from 0 to 999"]),
     "candidates twice": (lambda: OLH.tally(OLH.privatize([1]), candidates=[5, 7, 5]), DomainError, ["candidates[2]", "got 5", "once"]),
     # things that do not belong together
     "reports of another epsilon": (lambda: dn.GRR(domain_size=4, epsilon=2.0).tally(REPORTS), MergeError, ["spec.epsilon", "1.0", "2.0"]),

@@ -70,15 +70,14 @@ def print_json(content: dict[str, Any]) -> None:
 
 def result_table(estimate: FrequencyEstimate, truth: dict[Any, int]) -> Table:
     """Truth, estimate and interval side by side; rows that were picked out of more get intervals that hold for all."""
-    picked = len(estimate.values) < estimate.family_size
     table = Table(title=f"{estimate.n:,} reports, {estimate.spec.mechanism}, epsilon = {estimate.spec.epsilon:.4g}", title_justify="left")
     for name in ("value", "truth", "estimate", "± std. err.", "from", "to"):
         table.add_column(name, justify="left" if name == "value" else "right")
-    low, high = estimate.interval(0.95, simultaneous=picked)
+    low, high = estimate.interval(0.95, simultaneous=estimate.picked)
     for i, value in enumerate(estimate.values):
         shown = str(value) if str(value).isprintable() else repr(value)
         table.add_row(shown, *(f"{number:,.0f}" for number in (truth[value], estimate.counts[i], estimate.stderr[i], low[i], high[i])))
-    if picked:
+    if estimate.picked:
         table.caption = f"the largest {len(estimate.values):,} of {estimate.family_size:,} values; 95 % intervals for all of them together"
     else:
         table.caption = "95 % interval of each value"
@@ -87,11 +86,10 @@ def result_table(estimate: FrequencyEstimate, truth: dict[Any, int]) -> Table:
 
 def result_rows(estimate: FrequencyEstimate, truth: dict[Any, int]) -> dict[str, Any]:
     """The same as data."""
-    picked = len(estimate.values) < estimate.family_size
-    low, high = estimate.interval(0.95, simultaneous=picked)
+    low, high = estimate.interval(0.95, simultaneous=estimate.picked)
     columns = {"estimate": estimate.counts, "stderr": estimate.stderr, "low": low, "high": high}
     rows = [
         {"value": value, "truth": int(truth[value]), **{name: round(float(column[i]), 3) for name, column in columns.items()}}
         for i, value in enumerate(estimate.values)
     ]
-    return {"values": estimate.family_size, "interval": "95 %, simultaneous" if picked else "95 %", "result": rows}
+    return {"values": estimate.family_size, "interval": "95 %, simultaneous" if estimate.picked else "95 %", "result": rows}

@@ -42,6 +42,7 @@ class OLH(FrequencySpec):
 
     hash_range: int = None  # type: ignore[assignment]  # resolved below
     needs_listed_domain: ClassVar[bool] = False
+    candidates_at_tally: ClassVar[bool] = True
 
     def resolve(self) -> None:
         if self.hash_range is None:

@@ -45,6 +45,8 @@ class Question:
             raise ParameterError("spec", self.spec, allowed="a mechanism's spec", fix="write spec=GRR(...)")
         if self.candidates is not None:
             object.__setattr__(self, "candidates", tuple(self.candidates))
+            for candidate in self.candidates:
+                self.spec.domain.key(candidate)  # DomainError now rather than when reports have come in
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
             raise ParameterError("share", self.share, allowed="a Fraction above 0, at most 1", fix="write Fraction(1, 3)")
 
@@ -164,7 +166,9 @@ class Survey(Protocol):
         names = [question.name for question in self.questions]
         if set(tallies) != set(names):
             raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
-        return {question.name: question.spec.estimate(tallies[question.name]) for question in self.questions}
+        return {
+            question.name: question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in self.questions
+        }
 
     @property
     def guarantee(self) -> Guarantee:

@@ -45,6 +45,10 @@ class Spec(ABC):
     """One mechanism with its parameters."""
 
     mechanism: ClassVar[str]
+    candidates_at_tally: ClassVar[bool] = False
+    """Whether a report must be looked at once for each candidate, so that they are needed before the reports are gone."""
+
+    domain: Domain
     epsilon: float
 
     # --- the device's half: the standard library is enough ---

@@ -47,7 +47,7 @@ def check_ending(path: str | PathLike[str]) -> None:
 
 def count_chart(estimate: FrequencyEstimate, truth: Any = None, title: str | None = None) -> Chart:
     """Estimated counts as bars with 95 % intervals; ``truth``, where it is known, as ticks."""
-    low, high = estimate.interval(0.95)
+    low, high = estimate.interval(0.95, simultaneous=estimate.picked)
     labels = [str(value) for value in estimate.values]
     records = [
         {"value": label, "count": float(count), "low": float(a), "high": float(b)}
@@ -62,7 +62,9 @@ def count_chart(estimate: FrequencyEstimate, truth: Any = None, title: str | Non
         known = [{"value": label, "truth": float(t)} for label, t in zip(labels, np.asarray(truth), strict=True)]
         ticks = _base(known).mark_tick(color=_TRUTH, thickness=3, size=14)
         layers.append(ticks.encode(y=alt.Y("value:N", sort=labels), x="truth:Q"))
-    legend = "bars: estimate, lines: 95 % interval" + ("" if truth is None else ", red: truth")
+    legend = f"bars: estimate, lines: 95 % interval{'s that hold together' if estimate.picked else ''}" + (
+        "" if truth is None else ", red: truth"
+    )
     heading = alt.Title(title or estimate.headline(), subtitle=legend)
     return Chart(alt.layer(*layers).properties(title=heading, width=480))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from deniable.core.interval import NORMAL_FROM, check_level
+from deniable.core.interval import NORMAL_TAILS_FROM, check_level
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 
@@ -72,7 +72,7 @@ class Comparison(Table):
     def adjusted(self) -> Array:
         """Holm's p-values, valid for all values together."""
         order = np.argsort(self.p_values)
-        steps = self.p_values[order] * np.arange(order.size, 0, -1)
+        steps = self.p_values[order] * (self.first.family_size - np.arange(order.size))  # all that were estimated, also after top()
         result = np.empty(order.size)
         result[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
         return result
@@ -89,7 +89,7 @@ class Comparison(Table):
         if self._plenty:
             reach = stats.norm.isf(alpha / 2) * self.stderr
             return self.difference - reach, self.difference + reach
-        # Few reports: the two exact intervals, each with half of the error, bound the change together.
+        # Few reports: the two crowds' own intervals, each with half of the error, bound the change together.
         (low_1, high_1), (low_2, high_2) = (
             tuple(limit / max(side.n, 1) for limit in side.interval(1 - alpha / 2, population=True)) for side in self._sides
         )
@@ -101,7 +101,7 @@ class Comparison(Table):
 
     @property
     def _plenty(self) -> bool:
-        return all(float(np.min(side.n * side.q * (1 - side.q))) >= NORMAL_FROM for side in self._sides)
+        return all(float(np.min(side.n * side.q * (1 - side.q))) >= NORMAL_TAILS_FROM for side in self._sides)
 
     @property
     def _same_law(self) -> bool:

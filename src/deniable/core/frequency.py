@@ -131,8 +131,13 @@ class FrequencyEstimate(Table):
 
     # --- what people see ---
 
+    @property
+    def picked(self) -> bool:
+        """Whether these are some of more values that were estimated: then views show intervals that hold for all of those."""
+        return len(self.values) < self.family_size
+
     def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
+        low, high = self.interval(0.95, simultaneous=self.picked)
         return {
             "value": list(self.values),
             "count": self.counts,
@@ -143,7 +148,8 @@ class FrequencyEstimate(Table):
         }
 
     def headline(self) -> str:
-        return f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; low and high: 95 %, noise only"
+        together = f" for all {self.family_size:,} values together" if self.picked else ""
+        return f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; low and high: 95 %{together}, noise only"
 
     def order(self) -> Array:
         return np.argsort(-self.counts, kind="stable")

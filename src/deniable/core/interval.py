@@ -25,7 +25,7 @@ Limits = tuple[Array, Array]
 NORMAL_FROM = 200.0
 """The variance n q (1 - q) of the supports from which the normal test is used."""
 NORMAL_TAILS_FROM = 1000.0
-"""The same for the far tails that simultaneous intervals need."""
+"""The same for the far tails that simultaneous intervals and tests of many values need."""
 
 
 def check_level(name: str, level: object) -> None:

@@ -58,7 +58,7 @@ def ask(asked: Round, values: Any, *, source: Source | None = None, progress: Pr
 def answer(question: Question, inputs: Any, source: Source | None = None) -> Any:
     """The tally of one question over some people's inputs."""
     reports = question.spec.privatize(inputs, source=source)
-    return question.spec.tally(reports, candidates=None if question.candidates is None else list(question.candidates))
+    return question.spec.tally(reports, candidates=question.candidates if question.spec.candidates_at_tally else None)
 
 
 def split(asked: Round, people: int, source: Source | None) -> list[Array]:

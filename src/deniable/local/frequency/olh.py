@@ -20,8 +20,6 @@ _BLOCK = 1 << 12
 class BulkOLH(PureOracle[OLH]):
     """A report supports the candidates that its seed hashes to its symbol."""
 
-    candidates_at_tally = True
-
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         seeds, symbols = reports.columns["seed"][part], reports.columns["symbol"][part]
         return perturb_hashed(keys, np.uint64(self.spec.hash_range), np.uint64(self.spec.keep), seeds, symbols, words)

@@ -6,6 +6,7 @@ A mechanism adds two things: the kernel that makes its reports and the kernel th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -28,9 +29,6 @@ LARGEST_LISTING = 1 << 26
 class PureOracle(ABC, Generic[SpecType]):
     """The bulk half of a mechanism in the frame of ``client.frequency``."""
 
-    candidates_at_tally = False
-    """Whether a report must be looked at once for each candidate, so that they are needed before the reports are gone."""
-
     def __init__(self, spec: SpecType) -> None:
         self.spec = spec
 
@@ -52,7 +50,7 @@ class PureOracle(ABC, Generic[SpecType]):
         if not isinstance(reports, Reports):
             reports = Reports.collect(self.spec, reports)
         require_same_spec(self.spec, reports.spec)
-        if candidates is not None and not self.candidates_at_tally:
+        if candidates is not None and not self.spec.candidates_at_tally:
             raise ParameterError(
                 "candidates", candidates, allowed=f"none for {self.spec.mechanism}, which counts every value", fix="pass them to estimate"
             )
@@ -71,7 +69,10 @@ class PureOracle(ABC, Generic[SpecType]):
             if tally.supports.size != self.spec.domain_size:
                 raise MergeError("counters", tally.supports.size, allowed=f"{self.spec.domain_size}, one for each value", fix="tally again")
             estimate = self._estimate(range(self.spec.domain_size), tally)
-            return estimate if candidates is None else estimate.select(Candidates.of(self.spec.domain, candidates).keys.astype(np.int64))
+            if candidates is None:
+                return estimate
+            named = estimate.select(Candidates.of(self.spec.domain, candidates).keys.astype(np.int64))
+            return replace(named, family_size=len(named.values))  # named before looking: statements are about these alone
         chosen = tally.candidates if candidates is None else Candidates.of(self.spec.domain, candidates)
         if chosen is None or chosen.digest != tally.digest or chosen.keys.size != tally.supports.size:
             raise MergeError(
