@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from deniable.client import GRR, OLH, OUE, RR
+from deniable.client import BLH, GRR, HRR, OLH, OUE, RR, SUE, THE, SubsetSelection
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.canonical import to_plain
 from deniable.contract.domain import Bytes, Categories, Integers, Text
@@ -51,6 +51,37 @@ EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
         (OLH(domain=Integers(0, LARGE), epsilon=1.0), [0, 2**32, LARGE]),
         (OLH(domain=Text(64), epsilon=2.0), ["", "tea", "日本"]),
         (OLH(domain=Bytes(8), epsilon=2.0), [b"", b"\x00\xff"]),
+    ],
+    "SUE": [
+        (SUE(domain_size=2, epsilon=1.0), [0, 1]),
+        (SUE(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (SUE(domain=Categories("a", "b", "c", "d"), epsilon=2.0), ["a", "d"]),
+        (SUE(domain_size=100, epsilon=4.0), [0, 99]),
+    ],
+    "THE": [
+        (THE(domain_size=2, epsilon=1.0), [0, 1]),
+        (THE(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (THE(domain_size=70, epsilon=2.0, theta=0.75), [0, 69]),
+    ],
+    "BLH": [
+        (BLH(domain_size=2, epsilon=1.0), [0, 1]),
+        (BLH(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (BLH(domain=Text(64), epsilon=2.0), ["", "日本"]),
+    ],
+    "HRR": [
+        (HRR(domain_size=2, epsilon=1.0), [0, 1]),
+        (HRR(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (HRR(domain=Categories("a", "b", "c", "d"), epsilon=2.0), ["a", "d"]),
+        (HRR(domain_size=1000, epsilon=1.0), [0, 511, 999]),
+    ],
+    "SubsetSelection": [
+        (SubsetSelection(domain_size=2, epsilon=1.0), [0, 1]),
+        (SubsetSelection(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (SubsetSelection(domain_size=8, epsilon=1.0, size=5), [0, 7]),
+        (SubsetSelection(domain_size=64, epsilon=1.0), [0, 63]),
+        (SubsetSelection(domain_size=65, epsilon=1.0), [0, 63, 64]),
+        (SubsetSelection(domain_size=66, epsilon=0.1), [0, 65]),
+        (SubsetSelection(domain_size=200, epsilon=4.0), [0, 100, 199]),
     ],
 }
 

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the mechanisms' own files decide
     from deniable import errors as errors
+    from deniable.client.blh import BLH as BLH
     from deniable.client.grr import GRR as GRR
+    from deniable.client.hrr import HRR as HRR
     from deniable.client.olh import OLH as OLH
     from deniable.client.oue import OUE as OUE
     from deniable.client.rr import RR as RR
+    from deniable.client.subset_selection import SubsetSelection as SubsetSelection
+    from deniable.client.sue import SUE as SUE
+    from deniable.client.the import THE as THE
     from deniable.contract.domain import Bytes as Bytes
     from deniable.contract.domain import Categories as Categories
     from deniable.contract.domain import IndexRange as IndexRange

@@ -10,24 +10,40 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.client import GRR, OLH, OUE, RR
+from deniable.client import BLH, GRR, HRR, OLH, OUE, RR, SUE, THE, SubsetSelection
 from deniable.core.frequency import FrequencyEstimate
 from deniable.lab.audit import epsilon_lower_bound
 
 CHECKS = json.loads((Path(__file__).parent.parent / "data" / "local_checks.json").read_text())
 EPSILONS = (0.5, 1, 2, 4)
-ORACLES = {"GRR": GRR, "OUE": OUE, "OLH": OLH}
+ORACLES = {"GRR": GRR, "OUE": OUE, "OLH": OLH, "SubsetSelection": SubsetSelection}
 close = lambda value: pytest.approx(value, rel=1e-5)  # noqa: E731  # the tolerance that the values state
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", ["GRR", "OUE", "OLH"])
 def test_variance_and_influence(name, epsilon):
     expected = CHECKS["count_variance"][f"eps_{epsilon}"]
     spec = ORACLES[name](domain_size=128, epsilon=epsilon)
     assert spec.variance(n=10_000) == close(expected[name])
     assert spec.variance(n=10_000, f=0.1) == close(expected[f"{name}_at_n_v_1000"])
     assert spec.influence == close(expected[f"influence_of_one_report_{name}"])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("oracle", [SUE, THE, BLH, HRR, SubsetSelection])
+def test_variance_of_the_other_oracles(oracle, epsilon):
+    expected = CHECKS["count_variance"][f"eps_{epsilon}"]
+    spec = oracle(domain_size=128, epsilon=epsilon)
+    assert spec.variance(n=10_000) == close(expected[spec.mechanism])
+    if oracle is THE:
+        assert spec.theta == close(expected["THE_theta"])
+    if oracle is SubsetSelection:
+        assert spec.size == expected["SubsetSelection_size"]
+        assert spec.variance(n=10_000, f=0.1) == close(expected["SubsetSelection_at_n_v_1000"])
+    if oracle in (BLH, HRR):
+        penalty = CHECKS["one_bit_penalty_over_optimal"][f"eps_{epsilon}"]
+        assert spec.variance(n=1) == close(penalty * 4 * exp(epsilon) / (exp(epsilon) - 1) ** 2)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

@@ -46,7 +46,8 @@ def test_spec_is_a_frozen_value(spec):
 
 @each_spec
 def test_effective_epsilon_is_tight_and_never_above(spec):
-    assert spec.epsilon - 1e-9 <= spec.effective_epsilon <= spec.epsilon
+    assert spec.effective_epsilon <= spec.epsilon
+    assert not spec.tight or spec.effective_epsilon >= spec.epsilon - 1e-9
     assert spec.ratio <= exp_below(spec.epsilon)
     assert 0 < spec.q < spec.p < 1
 

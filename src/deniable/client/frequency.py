@@ -46,6 +46,8 @@ class FrequencySpec(Spec):
     default_size: ClassVar[int | None] = None
     largest_domain: ClassVar[int] = 1 << 64
     needs_listed_domain: ClassVar[bool] = True
+    tight: ClassVar[bool] = True
+    """Whether the law uses up the epsilon it is given; where it cannot, ``effective_epsilon`` says what it uses."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -65,7 +67,7 @@ class FrequencySpec(Spec):
                 fix="use GRR for more than two values" if self.largest_domain == 2 else "use OLH, which takes any domain",
             )
         self.resolve()
-        check_resolution(self.epsilon, self.effective_epsilon)
+        check_resolution(self.epsilon, self.effective_epsilon, tight=self.tight)
 
     def resolve(self) -> None:
         """Fill in the parameters that were left open, once epsilon and domain are known to be good."""

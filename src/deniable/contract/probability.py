@@ -46,8 +46,8 @@ def exact_epsilon(epsilon: float) -> Decimal:
     return min(Decimal(repr(epsilon)), Decimal(epsilon))
 
 
-def exp_below(epsilon: float) -> Fraction:
-    """A rational just below e^epsilon: less than 1e-58 of it is lost.
+def exp_below(epsilon: float, share: Fraction = Fraction(1)) -> Fraction:
+    """A rational just below e^(share epsilon): less than 1e-58 of it is lost.
 
     >>> float(exp_below(1.0))
     2.718281828459045
@@ -55,7 +55,12 @@ def exp_below(epsilon: float) -> Fraction:
     True
     """
     # Decimal.exp rounds to nearest whatever the context says; the neighbor below is a certain lower bound.
-    return Fraction(_PRECISE.next_minus(exact_epsilon(epsilon).exp(_PRECISE)))
+    return Fraction(_PRECISE.next_minus(_exponent(epsilon, share).exp(_PRECISE)))
+
+
+def exp_above(epsilon: float, share: Fraction) -> Fraction:
+    """A rational just above e^(share epsilon); the share may be negative."""
+    return Fraction(_PRECISE.next_plus(_exponent(epsilon, share).exp(_PRECISE)))
 
 
 def log_above(ratio: Fraction) -> float:
@@ -83,7 +88,7 @@ def ceil_threshold(probability: Fraction) -> int:
     return math.ceil(probability * ONE)
 
 
-def check_resolution(epsilon: float, effective: float) -> None:
+def check_resolution(epsilon: float, effective: float, *, tight: bool = True) -> None:
     """Refuse a law that does not keep epsilon, or an epsilon that integers over 2^64 cannot express."""
     if effective > epsilon:
         raise ParameterError(
@@ -99,10 +104,15 @@ def check_resolution(epsilon: float, effective: float) -> None:
             allowed="large enough for its probabilities to differ by at least 1 / 2^64",
             fix="choose a larger epsilon; below about 1e-15 a report carries no information",
         )
-    if epsilon - effective > TIGHTNESS:
+    if tight and epsilon - effective > TIGHTNESS:
         raise ParameterError(
             "epsilon",
             epsilon,
             allowed="small enough for probabilities that are multiples of 1 / 2^64 (about 24)",
             fix=f"choose a smaller epsilon; these parameters reach {effective!r}",
         )
+
+
+def _exponent(epsilon: float, share: Fraction) -> Decimal:
+    # Sixty digits: what is lost here is far below what the neighbors taken above and below allow for.
+    return _PRECISE.divide(_PRECISE.multiply(exact_epsilon(epsilon), Decimal(share.numerator)), Decimal(share.denominator))

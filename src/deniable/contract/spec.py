@@ -195,9 +195,9 @@ def _write(value: object) -> object:
 def _read(name: str, value: object) -> object:
     if isinstance(value, dict):
         return domain_from_json(value)
-    if name == "epsilon":
+    if isinstance(value, str) and not value.lstrip("-").isdigit():  # a decimal: the repr of a float is never digits alone
         try:
-            return float(str(value))
+            return float(value)
         except ValueError as error:
             raise WireError(name, value, allowed="a decimal string", fix='write it as in "1.0"') from error
     return read_number(name, value)

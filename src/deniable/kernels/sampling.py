@@ -158,3 +158,22 @@ def perturb_unary(values: Array, count: int, raise_other: np.uint64, keep: np.ui
         byte = out[i, value >> 3] & ~bit
         out[i, value >> 3] = byte | bit if kept else byte
     return values.size, at
+
+
+@kernel
+def perturb_sign(values: Array, order: np.uint64, keep: np.uint64, rows: Array, signs: Array, first: int, words: Array) -> tuple[int, int]:
+    """HRR: a row, and its sign in the value's column or the opposite one. ``signs`` is packed and zero; ``first`` is the first person's bit."""
+    at = 0
+    for i in range(values.size):
+        start = at
+        row, at = draw_below(order, _ZERO, words, at)  # a power of two rejects nothing
+        if at < 0 or at >= words.size:
+            return i, start
+        sign = row & np.uint64(values[i])
+        for shift in (32, 16, 8, 4, 2, 1):
+            sign ^= sign >> np.uint64(shift)
+        kept = words[at] < keep
+        at += 1
+        rows[i] = row
+        signs[(first + i) >> 3] |= np.uint8(((sign & _ONE) ^ np.uint64(not kept)) << np.uint64((first + i) & 7))
+    return values.size, at

@@ -83,7 +83,7 @@ def exact_audit(spec: FrequencySpec) -> Audit:
         Check("total", totals == {Fraction(1)}, "every law sums to exactly 1"),
         Check("support", worst is not None, "every report is possible for every input"),
         Check("privacy", private and stated, f"worst ratio {_shown(worst)} <= e^{spec.epsilon:g} = {float(exp_below(spec.epsilon)):.12g}"),
-        Check("tight", epsilon is None or epsilon >= spec.epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
+        Check("tight", epsilon is None or epsilon >= spec.effective_epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
         Check("law", honest, "the enumerated law is the stated one, fraction by fraction"),
     ]
     family = spec.family

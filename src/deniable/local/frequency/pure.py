@@ -40,6 +40,15 @@ class PureOracle(ABC, Generic[SpecType]):
     def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         """How many reports in ``part`` support each candidate, or each value of the domain."""
 
+    @property
+    def counters(self) -> int:
+        """How many integers ``support`` returns when the whole domain is counted."""
+        return self.spec.domain_size
+
+    def finish(self, sums: Array, n: int) -> Array:
+        """Turn the sums of ``support`` over all parts into supports of values; where they are that already, nothing is left to do."""
+        return sums
+
     def privatize(self, values: Any, source: Source | None) -> Reports:
         keys = keys_of(self.spec.domain, values)
         reports = Reports.empty(self.spec, keys.size)
@@ -57,8 +66,9 @@ class PureOracle(ABC, Generic[SpecType]):
         chosen = self._chosen(candidates)
         share = CHUNK * max(1, -(-reports.n // (CHUNK * cores())))  # one set of counters for each core, however many reports
         parts = [slice(start, min(start + share, reports.n)) for start in range(0, reports.n, share)]
-        size = self.spec.domain_size if chosen is None else chosen.keys.size
-        supports: Array = sum(in_parallel(lambda part: self.support(reports, part, chosen), parts), np.zeros(size, dtype=np.int64))
+        size = self.counters if chosen is None else chosen.keys.size
+        sums: Array = sum(in_parallel(lambda part: self.support(reports, part, chosen), parts), np.zeros(size, dtype=np.int64))
+        supports = self.finish(sums, reports.n)
         return Tally(self.spec, reports.n, supports, WHOLE_DOMAIN if chosen is None else chosen.digest, chosen)
 
     def estimate(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
