@@ -10,7 +10,7 @@ any other given value. With I the number of reports that support v, n reports, a
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -74,7 +74,8 @@ class FrequencySpec(Spec):
 
     def __repr__(self) -> str:
         shown = f"domain_size={self.domain_size}" if isinstance(self.domain, IndexRange) else f"domain={self.domain!r}"
-        return f"{type(self).__name__}({shown}, epsilon={self.epsilon!r})"
+        own = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.name not in ("domain_size", "domain", "epsilon")]
+        return f"{type(self).__name__}({', '.join([shown, f'epsilon={self.epsilon!r}', *own])})"
 
     if TYPE_CHECKING:  # what the bulk half returns, for editors and type checkers
 

@@ -57,7 +57,8 @@ class OLH(FrequencySpec):
         self.family  # noqa: B018  # refuses a bad range now rather than at the first report
 
     def __repr__(self) -> str:
-        return super().__repr__() if self.hash_range == self.best_range else f"{super().__repr__()[:-1]}, hash_range={self.hash_range})"
+        usual = f", hash_range={self.hash_range})" if self.hash_range == self.best_range else ""
+        return super().__repr__().replace(usual, ")") if usual else super().__repr__()
 
     @property
     def best_range(self) -> int:

@@ -46,7 +46,9 @@ class SubsetSelection(FrequencySpec):
             best = int(self.domain_size / (exp_below(self.epsilon) + 1) + Fraction(1, 2))
             object.__setattr__(self, "size", max(1, best))
         if not isinstance(self.size, int) or not 1 <= self.size < self.domain_size:
-            raise ParameterError("size", self.size, allowed=f"an integer from 1 to {self.domain_size - 1}", fix="leave it out for the best one")
+            raise ParameterError(
+                "size", self.size, allowed=f"an integer from 1 to {self.domain_size - 1}", fix="leave it out for the best one"
+            )
 
     @cached_property
     def keep(self) -> int:

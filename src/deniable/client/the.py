@@ -29,7 +29,7 @@ class THE(UnaryEncoding):
 
     >>> oracle = THE(domain_size=128, epsilon=1.0)
     >>> round(oracle.theta, 5), round(oracle.variance(n=10_000), 2), round(oracle.effective_epsilon, 4)
-    (0.61855, 48071.54, 0.8664)
+    (0.61855, 48071.54, 0.896)
 
     References: Wang, Blocki, Li, Jha 2017.
     """

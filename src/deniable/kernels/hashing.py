@@ -9,7 +9,6 @@ import numpy as np
 from deniable.kernels.compiled import Array, inlined, kernel
 from deniable.kernels.sampling import draw_below
 
-_ZERO = np.uint64(0)
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 
@@ -32,7 +31,6 @@ def _starts(symbol: Any, count: Any) -> Any:
 def perturb_hashed(keys: Array, count: np.uint64, keep: np.uint64, seeds: Array, symbols: Array, words: Array) -> tuple[int, int]:
     """OLH: the seed as it comes, then randomized response on the symbol."""
     others = count - np.uint64(1)
-    rejected = (_ZERO - others) % others
     seed_words = seeds.shape[1]
     at = 0
     for i in range(keys.size):
@@ -46,7 +44,7 @@ def perturb_hashed(keys: Array, count: np.uint64, keep: np.uint64, seeds: Array,
         kept = words[at] < keep
         at += 1
         if not kept:
-            other, at = draw_below(others, rejected, words, at)
+            other, at = draw_below(others, words, at)
             if at < 0:
                 return i, start
             symbol = other + np.uint64(other >= symbol)

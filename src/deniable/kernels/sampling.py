@@ -34,8 +34,8 @@ def _multiply(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @inlined
-def draw_below(count: Any, rejected: Any, words: Array, at: int) -> tuple[Any, int]:
-    """``Source.below``; ``rejected`` is 2^64 mod count. Returns the number and the next position, or DRY."""
+def draw_below(count: Any, words: Array, at: int) -> tuple[Any, int]:
+    """``Source.below``. Returns the number and the next position, or DRY."""
     result = _ZERO
     while True:
         if at >= words.size:
@@ -43,7 +43,7 @@ def draw_below(count: Any, rejected: Any, words: Array, at: int) -> tuple[Any, i
             break
         high, low = _multiply(words[at], count)
         at += 1
-        if low >= rejected:
+        if low >= count or low >= (_ZERO - count) % count:  # 2^64 mod count is below count: the division is hardly ever made
             result = high
             break
     return result, at
@@ -80,11 +80,10 @@ def draw_block(threshold: Any, lanes: Any, words: Array, at: int) -> tuple[Any, 
 @kernel
 def fill_below(count: np.uint64, out: Array, words: Array) -> tuple[int, int]:
     """Uniform numbers below ``count``."""
-    rejected = (_ZERO - count) % count
     at = 0
     for i in range(out.size):
         start = at
-        draw, at = draw_below(count, rejected, words, at)
+        draw, at = draw_below(count, words, at)
         if at < 0:
             return i, start
         out[i] = draw
@@ -110,7 +109,6 @@ def perturb_bit(values: Array, if_true: np.uint64, if_false: np.uint64, out: Arr
 def perturb_symbol(values: Array, count: int, keep: np.uint64, out: Array, words: Array) -> tuple[int, int]:
     """GRR on ``count`` symbols: keep the value, or draw another one."""
     others = np.uint64(count - 1)
-    rejected = (_ZERO - others) % others
     at = 0
     for i in range(values.size):
         start = at
@@ -120,7 +118,7 @@ def perturb_symbol(values: Array, count: int, keep: np.uint64, out: Array, words
         kept = words[at] < keep
         at += 1
         if not kept:
-            other, at = draw_below(others, rejected, words, at)
+            other, at = draw_below(others, words, at)
             if at < 0:
                 return i, start
             symbol = other + np.uint64(other >= symbol)
@@ -162,11 +160,11 @@ def perturb_unary(values: Array, count: int, raise_other: np.uint64, keep: np.ui
 
 @kernel
 def perturb_sign(values: Array, order: np.uint64, keep: np.uint64, rows: Array, signs: Array, first: int, words: Array) -> tuple[int, int]:
-    """HRR: a row, and its sign in the value's column or the opposite one. ``signs`` is packed and zero; ``first`` is the first person's bit."""
+    """HRR: a row, and its sign in the value's column or the opposite one; ``signs`` is packed and zero, from bit ``first`` on."""
     at = 0
     for i in range(values.size):
         start = at
-        row, at = draw_below(order, _ZERO, words, at)  # a power of two rejects nothing
+        row, at = draw_below(order, words, at)  # a power of two rejects nothing
         if at < 0 or at >= words.size:
             return i, start
         sign = row & np.uint64(values[i])

@@ -32,10 +32,16 @@ def _flip(row: Array, flipped: Any, count: int, rank: Any) -> None:
             word &= (_ONE << np.uint64(count - 64 * block)) - _ONE
         ones = _ones(word)
         if rank < ones:
-            while rank > _ZERO:
-                word &= word - _ONE
-                rank -= _ONE
-            row[block] ^= word & (_ZERO - word)
+            for shift in range(0, 64, 8):  # the byte first, then the bit in it
+                byte = (word >> np.uint64(shift)) & np.uint64(0xFF)
+                ones = _ones(byte)
+                if rank < ones:
+                    while rank > _ZERO:
+                        byte &= byte - _ONE
+                        rank -= _ONE
+                    row[block] ^= (byte & (_ZERO - byte)) << np.uint64(shift)
+                    break
+                rank -= ones
             break
         rank -= ones
 
@@ -63,7 +69,7 @@ def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first
         while count != target:
             adding = count < target
             pool = np.uint64(others) - count if adding else count
-            rank, at = draw_below(pool, (_ZERO - pool) % pool, words, at)
+            rank, at = draw_below(pool, words, at)
             if at < 0:
                 return i, start
             _flip(row, _ALL if adding else _ZERO, others, rank)
