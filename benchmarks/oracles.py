@@ -16,14 +16,17 @@ from timing import best, json_line, say
 
 PEOPLE = 1_000_000
 REPEATS = 3
-PEER_PEOPLE = {"RR": 100_000, "GRR": 100_000, "OUE": 50_000, "OLH": 10_000}
+PEER_PEOPLE = {"RR": 100_000, "GRR": 100_000, "OUE": 50_000, "SUE": 50_000, "SubsetSelection": 50_000, "HRR": 100_000, "OLH": 10_000}
 PEERS = {
     "RR": ("opendp",),
     "GRR": ("pure-ldp", "multi-freq-ldpy", "ldp-toolbox", "opendp"),
     "OUE": ("pure-ldp", "multi-freq-ldpy", "ldp-toolbox"),
+    "SUE": ("pure-ldp", "multi-freq-ldpy", "ldp-toolbox"),
+    "SubsetSelection": ("multi-freq-ldpy", "ldp-toolbox"),
+    "HRR": ("pure-ldp",),
     "OLH": ("pure-ldp", "multi-freq-ldpy", "ldp-toolbox"),
 }
-TARGETS = {"GRR": 60, "OUE": 60, "OLH": 1000}
+TARGETS = {"GRR": 60, "OUE": 60, "SUE": 60, "SubsetSelection": 50, "HRR": 100, "OLH": 1000}
 PATIENCE = 300
 """Seconds that a peer may take, all its runs together."""
 

@@ -23,7 +23,13 @@ WARM_UP = 50
 def pure_ldp(mechanism):
     from pure_ldp import frequency_oracles
 
-    name, options = {"GRR": ("DE", {}), "OUE": ("UE", {"use_oue": True}), "OLH": ("LH", {"use_olh": True})}[mechanism]
+    name, options = {
+        "GRR": ("DE", {}),
+        "OUE": ("UE", {"use_oue": True}),
+        "SUE": ("UE", {"use_oue": False}),
+        "OLH": ("LH", {"use_olh": True}),
+        "HRR": ("HadamardMech", {"t": 1}),  # one coefficient, one bit
+    }[mechanism]
     options["index_mapper"] = int  # values count from 0, not from 1
     client = getattr(frequency_oracles, f"{name}Client")(EPSILON, DOMAIN_SIZE, **options)
     server = getattr(frequency_oracles, f"{name}Server")(EPSILON, DOMAIN_SIZE, **options)
@@ -36,20 +42,30 @@ def pure_ldp(mechanism):
 
 
 def multi_freq_ldpy(mechanism):
-    from multi_freq_ldpy.pure_frequency_oracles import GRR, LH, UE
+    from multi_freq_ldpy.pure_frequency_oracles import GRR, LH, SS, UE
 
     if mechanism == "GRR":
         return lambda x: GRR.GRR_Client(x, DOMAIN_SIZE, EPSILON), lambda all_: GRR.GRR_Aggregator_MI(all_, DOMAIN_SIZE, EPSILON)
-    if mechanism == "OUE":
-        return lambda x: UE.UE_Client(x, DOMAIN_SIZE, EPSILON, True), lambda all_: UE.UE_Aggregator_MI(all_, EPSILON, True)
+    if mechanism in ("OUE", "SUE"):
+        optimal = mechanism == "OUE"
+        return lambda x: UE.UE_Client(x, DOMAIN_SIZE, EPSILON, optimal), lambda all_: UE.UE_Aggregator_MI(all_, EPSILON, optimal)
+    if mechanism == "SubsetSelection":
+        return lambda x: SS.SS_Client(x, DOMAIN_SIZE, EPSILON), lambda all_: SS.SS_Aggregator_MI(all_, DOMAIN_SIZE, EPSILON)
     return lambda x: LH.LH_Client(x, DOMAIN_SIZE, EPSILON, True), lambda all_: LH.LH_Aggregator_MI(all_, DOMAIN_SIZE, EPSILON, True)
 
 
 def ldp_toolbox(mechanism):
-    from ldp_toolbox.protocols.frequency import grr, lh, ue
+    from ldp_toolbox.protocols.frequency import grr, lh, ss, ue
 
-    make = {"GRR": grr.GeneralizedRandomizedResponse, "OUE": ue.UnaryEncoding, "OLH": lh.LocalHashing}[mechanism]
-    protocol = make(DOMAIN_SIZE, EPSILON)  # unary encoding and hashing are the optimized ones by default
+    make = {
+        "GRR": grr.GeneralizedRandomizedResponse,
+        "OUE": ue.UnaryEncoding,
+        "SUE": ue.UnaryEncoding,
+        "SubsetSelection": ss.SubsetSelection,
+        "OLH": lh.LocalHashing,
+    }[mechanism]
+    options = (False,) if mechanism == "SUE" else ()  # unary encoding and hashing are the optimized ones by default
+    protocol = make(DOMAIN_SIZE, EPSILON, *options)
     return protocol.obfuscate, protocol.estimate
 
 

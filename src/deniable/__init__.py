@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.core.tally import Tally as Tally
     from deniable.lab.audit import empirical_audit as empirical_audit
     from deniable.lab.audit import exact_audit as exact_audit
+    from deniable.local.choose import frequency_oracle as frequency_oracle
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOMES = {
     "deniable.core.reports": ("Reports",),
     "deniable.core.tally": ("Tally",),
     "deniable.lab.audit": ("empirical_audit", "exact_audit"),
+    "deniable.local.choose": ("frequency_oracle",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from math import exp
 from typing import Any
 
 import typer
@@ -24,6 +23,7 @@ from deniable.contract.domain import Categories
 from deniable.contract.spec import MECHANISMS
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import DeniableError
+from deniable.local.choose import frequency_oracle
 
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
@@ -34,11 +34,10 @@ AUTO = Choice("auto")
 
 
 def oracle_for(choice: str, domain: Categories, epsilon: float) -> FrequencySpec:
-    """The mechanism that was named, or the usual choice: GRR while the domain is small, then OUE, then OLH."""
+    """The mechanism that was named, or the one with the smallest predicted error."""
     name = str(choice)
     if name == "auto":
-        small = domain.size < 3 * exp(min(epsilon, 20.0)) + 2  # where GRR's variance crosses OUE's
-        name = "GRR" if small else "OUE" if domain.size <= 4096 else "OLH"
+        return frequency_oracle(domain=domain, epsilon=epsilon).spec
     cls: Any = MECHANISMS[name]
     spec: FrequencySpec = cls(domain=domain, epsilon=epsilon)
     return spec

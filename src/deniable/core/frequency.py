@@ -19,6 +19,7 @@ from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
+    from deniable.core.postprocess import Postprocessed
 
 BOUNDS = {"hoeffding": interval.hoeffding, "bernstein": interval.bernstein}
 
@@ -124,6 +125,12 @@ class FrequencyEstimate(Table):
                 "values", list(other.values)[:5], allowed="the same values in the same order", fix="estimate both with one list"
             )
         return Comparison(self, other)
+
+    def postprocess(self, method: str) -> Postprocessed:
+        """Counts made consistent by "base-cut", "norm", "norm-sub" or "norm-mul"; biased, see ``core.postprocess``."""
+        from deniable.core.postprocess import postprocess
+
+        return postprocess(self, method)
 
     def _alpha(self, level: float, simultaneous: bool) -> float:
         check_level("level", level)

@@ -24,34 +24,32 @@ def _ones(word: Any) -> Any:
 
 
 @inlined
-def _flip(row: Array, flipped: Any, count: int, rank: Any) -> None:
-    """Flip the bit of this rank among the ones of ``row ^ flipped``, within the first ``count`` bits."""
-    for block in range(row.size):
-        word = row[block] ^ flipped
-        if 64 * block + 64 > count:
-            word &= (_ONE << np.uint64(count - 64 * block)) - _ONE
-        ones = _ones(word)
+def _position(word: Any, rank: Any) -> Any:
+    """The lowest bits but ``rank`` cleared, down to a single one: the byte first, then the bit in it."""
+    found = _ZERO
+    for shift in range(0, 64, 8):
+        byte = (word >> np.uint64(shift)) & np.uint64(0xFF)
+        ones = _ones(byte)
         if rank < ones:
-            for shift in range(0, 64, 8):  # the byte first, then the bit in it
-                byte = (word >> np.uint64(shift)) & np.uint64(0xFF)
-                ones = _ones(byte)
-                if rank < ones:
-                    while rank > _ZERO:
-                        byte &= byte - _ONE
-                        rank -= _ONE
-                    row[block] ^= (byte & (_ZERO - byte)) << np.uint64(shift)
-                    break
-                rank -= ones
+            while rank > _ZERO:
+                byte &= byte - _ONE
+                rank -= _ONE
+            found = (byte & (_ZERO - byte)) << np.uint64(shift)
             break
         rank -= ones
+    return found
 
 
 @kernel
 def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first: np.uint64, out: Array, words: Array) -> tuple[int, int]:
     """SubsetSelection on ``others`` + 1 values; see ``client.subset_selection`` for the order of the draws."""
     blocks = (others + 63) // 64
-    last = _ALL if others % 64 == 0 else (_ONE << np.uint64(others % 64)) - _ONE
+    whole = out.shape[1] >> 3
     row = np.zeros(blocks + 1, dtype=np.uint64)
+    ones = np.zeros(blocks, dtype=np.uint64)
+    lanes = np.full(blocks, _ALL)
+    if others % 64:
+        lanes[blocks - 1] = (_ONE << np.uint64(others % 64)) - _ONE
     at = 0
     for i in range(values.size):
         start = at
@@ -62,18 +60,31 @@ def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first
         target = np.uint64(size - int(included))
         count = _ZERO
         for block in range(blocks):
-            row[block], at = draw_block(first, last if block == blocks - 1 else _ALL, words, at)
+            row[block], at = draw_block(first, lanes[block], words, at)
             if at < 0:
                 return i, start
-            count += _ones(row[block])
+            ones[block] = _ones(row[block])
+            count += ones[block]
         while count != target:
             adding = count < target
-            pool = np.uint64(others) - count if adding else count
-            rank, at = draw_below(pool, words, at)
+            rank, at = draw_below(np.uint64(others) - count if adding else count, words, at)
             if at < 0:
                 return i, start
-            _flip(row, _ALL if adding else _ZERO, others, rank)
-            count = count + _ONE if adding else count - _ONE
+            block = 0
+            if adding:  # the bit of this rank among the zeros
+                while rank >= _ones(lanes[block]) - ones[block]:
+                    rank -= _ones(lanes[block]) - ones[block]
+                    block += 1
+                row[block] ^= _position(~row[block] & lanes[block], rank)
+                ones[block] += _ONE
+                count += _ONE
+            else:  # the bit of this rank among the ones
+                while rank >= ones[block]:
+                    rank -= ones[block]
+                    block += 1
+                row[block] ^= _position(row[block], rank)
+                ones[block] -= _ONE
+                count -= _ONE
         # Put the true value's place back: everything from it on moves up by one bit.
         value = np.int64(values[i])
         row[blocks] = _ZERO
@@ -83,6 +94,9 @@ def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first
         low = (_ONE << bit) - _ONE
         word = row[place]
         row[place] = (word & low) | (np.uint64(included) << bit) | ((word & ~low) << _ONE)
-        for byte in range(out.shape[1]):
-            out[i, byte] = np.uint8(row[byte >> 3] >> np.uint64(8 * (byte & 7)))
+        for block in range(whole):
+            for k in range(8):
+                out[i, 8 * block + k] = np.uint8(row[block] >> np.uint64(8 * k))
+        for byte in range(8 * whole, out.shape[1]):
+            out[i, byte] = np.uint8(row[whole] >> np.uint64(8 * (byte - 8 * whole)))
     return values.size, at
