@@ -122,6 +122,8 @@ def refused_reports(spec: FrequencySpec) -> list[dict[str, str]]:
     last = spec.layout[-1]
     if last.packed and last.count % 8:
         bad["unused bits set"] = good[:-1] + bytes([good[-1] | 1 << last.count % 8])
+    if last.ones is not None:
+        bad["another number of members"] = bytes([good[0] ^ 1]) + good[1:]
     if not last.packed and last.limit < 1 << last.bits:
         bad["symbol out of range"] = good[: -last.row_bytes] + last.limit.to_bytes(last.row_bytes, "little")
     return [{"spec": spec.canonical.decode(), "why": why, "report": payload.hex()} for why, payload in bad.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import comb
+from math import comb, exp
 from typing import ClassVar
 
 from deniable.client.frequency import FrequencySpec
@@ -24,7 +24,7 @@ class SubsetSelection(FrequencySpec):
     Guarantee: epsilon-local for any two inputs; p = w e^epsilon / (w e^epsilon + d - w), rounded down.
 
     Estimator: a report supports its members; q = (p (w - 1) + (1 - p) w) / (d - 1). Variance as in ``frequency``: averaged over all values
-    no mechanism has less, at the default w = d / (e^epsilon + 1), rounded. With w = 1 it is GRR.
+    no mechanism has less, at the default w, one of the two integers around d / (e^epsilon + 1). With w = 1 it is GRR.
 
     Cost: log2 of d over w bits of information, sent as d bits; about d / 9 random words on the device; the collector adds up n d bits.
 
@@ -43,12 +43,19 @@ class SubsetSelection(FrequencySpec):
 
     def resolve(self) -> None:
         if self.size is None:
-            best = int(self.domain_size / (exp_below(self.epsilon) + 1) + Fraction(1, 2))
-            object.__setattr__(self, "size", max(1, best))
+            below = int(self.domain_size / (exp_below(self.epsilon) + 1))  # the best size is one of the two around d / (e^epsilon + 1)
+            object.__setattr__(self, "size", min((max(1, below), below + 1), key=self._spread))
         if not isinstance(self.size, int) or not 1 <= self.size < self.domain_size:
             raise ParameterError(
                 "size", self.size, allowed=f"an integer from 1 to {self.domain_size - 1}", fix="leave it out for the best one"
             )
+
+    def _spread(self, size: int) -> float:
+        """The variance for each report, averaged over the values, if sets had this size."""
+        d, e = self.domain_size, exp(self.epsilon)
+        p = size * e / (size * e + d - size)
+        q = (p * (size - 1) + (1 - p) * size) / (d - 1)
+        return q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q) / d
 
     @cached_property
     def keep(self) -> int:
@@ -67,7 +74,7 @@ class SubsetSelection(FrequencySpec):
 
     @property
     def layout(self) -> Layout:
-        return (Column.of_bits("members", self.domain_size),)
+        return (Column.of_bits("members", self.domain_size, ones=self.size),)
 
     @cached_property
     def p(self) -> Fraction:

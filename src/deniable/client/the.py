@@ -23,7 +23,7 @@ class THE(UnaryEncoding):
     Guarantee: epsilon-local for any two inputs, p rounded down and q up. The threshold throws information away, and the law that is
     left keeps a smaller epsilon than the one that the noise was scaled for: ``effective_epsilon`` states it.
 
-    Estimator: (I - n q) / (p - q), variance as in ``frequency``, smallest at the default theta. Always worse than OUE; for teaching.
+    Estimator: (I - n q) / (p - q), variance as in ``frequency``, smallest at the default theta. At every f worse than SUE; for teaching.
 
     Cost: d bits; about d / 9 random words on the device; the collector adds up n d bits.
 
@@ -55,7 +55,9 @@ class THE(UnaryEncoding):
         return ceil_threshold(exp_above(self.epsilon, -Fraction(repr(self.theta)) / 2) / 2)
 
     def _best_theta(self) -> float:
-        """The threshold with the least variance, to five digits, by golden-section search."""
+        """The threshold with the least variance, to five digits, by golden-section search; 1/2 + epsilon/8 where floats are too coarse."""
+        if self.epsilon < 1e-3:
+            return round(max(0.5 + self.epsilon / 8, 0.50001), 5)
         low, high, shrink = 0.5, 1.0, (sqrt(5) - 1) / 2
         while high - low > 1e-8:
             left, right = high - shrink * (high - low), low + shrink * (high - low)

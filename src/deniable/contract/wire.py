@@ -51,11 +51,12 @@ class Column:
     limit: int
     count: int = 1
     packed: bool = False
+    ones: int | None = None
 
     @classmethod
-    def of_bits(cls, name: str, count: int) -> Column:
-        """A column of single bits."""
-        return cls(name, limit=2, count=count, packed=True)
+    def of_bits(cls, name: str, count: int, ones: int | None = None) -> Column:
+        """A column of single bits; exactly so many ``ones`` among them, where that is known."""
+        return cls(name, limit=2, count=count, packed=True, ones=ones)
 
     @property
     def bits(self) -> int:
@@ -73,7 +74,7 @@ class Column:
     def describe(self) -> str:
         """What is allowed, in a few words."""
         if self.packed:
-            return f"{self.count} bits, higher ones zero"
+            return f"{self.count} bits, higher ones zero" + (f", exactly {self.ones} of them set" if self.ones is not None else "")
         return f"integers below {self.limit}" + (f", {self.count} of them" if self.count > 1 else "")
 
     @property
@@ -101,7 +102,8 @@ def _encode(column: Column, field: Any) -> bytes:
     items = field if column.count > 1 and not column.packed else (field,)
     end = 1 << column.count if column.packed else column.limit
     whole = isinstance(items, tuple) and len(items) * (column.count if column.packed else 1) == column.count
-    if not whole or not all(type(item) is int and 0 <= item < end for item in items):
+    valid = whole and all(type(item) is int and 0 <= item < end for item in items)
+    if not valid or (column.ones is not None and field.bit_count() != column.ones):
         raise WireError(column.name, field, allowed=column.describe(), fix="pass what randomize returned")
     return b"".join(item.to_bytes(column.row_bytes // len(items), "little") for item in items)
 
@@ -116,7 +118,7 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
         raw, payload = payload[: column.row_bytes], payload[column.row_bytes :]
         if column.packed:
             field: Any = int.from_bytes(raw, "little")
-            valid = field < 1 << column.count
+            valid = field < 1 << column.count and column.ones in (None, field.bit_count())
         else:
             width = column.bits // 8
             items = tuple(int.from_bytes(raw[i : i + width], "little") for i in range(0, len(raw), width))

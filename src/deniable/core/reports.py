@@ -147,6 +147,8 @@ class Reports:
                 used = column.count % 8 if column.count > 1 else self.n % 8
                 last = items[..., -1]
                 bad = bool(used) and int(last.max()) >> used != 0
+                if column.ones is not None:
+                    bad = bad or bool(np.any(np.bitwise_count(items).sum(axis=-1, dtype=np.int64) != column.ones))
             else:
                 bad = column.limit < 1 << column.bits and int(items.max()) >= column.limit
             if bad:
