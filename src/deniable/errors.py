@@ -75,5 +75,8 @@ def _rebuild(kind: type[DeniableError], parameter: str, received: object, allowe
 
 def shorten(value: object, limit: int = 80) -> str:
     """The repr of a value, cut so that a message stays readable whatever was passed in."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or a value that contains itself
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -273,3 +273,19 @@ def test_a_law_that_does_not_sum_to_one_is_noticed():
 
     assert exact_audit(Leaky(**SIZED)).failures == ["law"]
     assert Leaky(**SIZED).law(0).total == Fraction(1, 2)
+
+
+def test_every_coin_states_an_epsilon_that_it_keeps():
+    """Computed epsilons are decimals on the wire and floats in memory; both readings must be above the law's."""
+    for a in range(2, 100):
+        for b in range(1, a, 7):
+            coin = RR.from_probabilities(Fraction(a, 100), Fraction(b, 100))
+            assert coin.ratio <= exp_below(coin.epsilon)
+    assert exact_audit(RR.from_probabilities("0.11", "0.09")).passed
+
+
+def test_an_audit_looks_at_every_input_or_refuses():
+    with pytest.raises(ParameterError, match="all of them audited"):
+        exact_audit(GRR(domain_size=257, epsilon=1.0))
+    assert exact_audit(OLH(domain=Text(1), epsilon=1.0)).passed
+    assert "4 inputs" in str(exact_audit(GRR(domain_size=4, epsilon=1.0)))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import deniable as dn
 from deniable.core import interval
+from deniable.core.frequency import FrequencyEstimate
 
 LAWS = {
     "OUE, epsilon 1": (1 / 2, 1 / (e + 1)),
@@ -132,3 +134,39 @@ def test_evil_twins_of_the_intervals_are_rejected():
 
     assert sum(misses(forgets_the_holders, n, n // 2, p, q, 0.05)) > 0.06
     assert sum(misses(nine_tenths, n, n // 10, p, q, 0.05)) > 0.06
+
+
+def public_interval(spec, n, supports, *, simultaneous=False):
+    estimate = FrequencyEstimate(spec, range(len(supports)), n, np.asarray(supports), np.asarray(float(spec.p)), np.asarray(float(spec.q)))
+    return estimate.interval(0.95, simultaneous=simultaneous)
+
+
+@pytest.mark.parametrize(
+    ("spec", "n"),
+    [
+        (dn.OLH(domain_size=100, epsilon=9.0, hash_range=2), 1200),
+        (dn.OLH(domain_size=100, epsilon=4.0, hash_range=2), 1200),
+        (dn.RR.from_probabilities("0.9999", "0.5"), 1200),
+        (dn.OUE(domain_size=100, epsilon=1.0), 1200),
+        (dn.GRR(domain_size=100, epsilon=2.0), 3000),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99, 1.0])
+def test_the_method_is_chosen_so_that_the_public_interval_covers(spec, n, share):
+    """Where nearly everyone's report is certain, the normal test is as wrong as where nearly nobody's supports by chance."""
+    p, q, count = float(spec.p), float(spec.q), int(share * n)
+    seen, weights = supports_law(n, count, p, q)
+    low, high = public_interval(spec, n, seen.astype(int))
+    assert weights[(low <= count) & (count <= high)].sum() >= 0.94
+
+
+def test_simultaneous_intervals_choose_their_method_by_the_far_tails():
+    """n q (1 - q) = 300: enough for one interval, not for the tails of a thousand."""
+    spec = dn.GRR(domain_size=1000, epsilon=4.0)
+    p, q = float(spec.p), float(spec.q)
+    n = people(300, q)
+    seen, weights = supports_law(n, n // 100, p, q)
+    estimate = FrequencyEstimate(spec, range(len(seen)), n, seen.astype(int), np.asarray(p), np.asarray(q), family_size=1000)
+    low, high = estimate.interval(0.95, simultaneous=True)
+    assert weights[(low > n // 100) | (high < n // 100)].sum() <= 0.05 / 1000

@@ -59,7 +59,10 @@ def test_scalar_equals_bulk_on_a_long_stream(spec):
     values = some_values(spec, people)
     source = ReplaySource.from_key("long")
     one_by_one = b"".join(spec.encode(spec.randomize(value, source)) for value in values)
-    assert spec.privatize(values, source=ReplaySource.from_key("long")).rows().tobytes() == one_by_one
+    bulk = ReplaySource.from_key("long")
+    assert spec.privatize(values, source=bulk).rows().tobytes() == one_by_one
+    assert bulk.consumed == source.consumed
+    assert bulk.words(3) == source.words(3)  # and both go on with the same words
 
 
 @each_spec

@@ -46,6 +46,7 @@ def test_bulk_replays(text):
     source = ReplaySource([word for case in cases for word in words_of(case)])
     reports = spec.privatize([from_plain(case["value"]) for case in cases], source=source)
     assert [row.tobytes().hex() for row in reports.rows()] == [case["report"] for case in cases]
+    assert source.consumed == sum(len(case["words"]) for case in cases)
     assert reports == Reports.from_rows(spec, b"".join(bytes.fromhex(case["report"]) for case in cases))
 
 

@@ -20,7 +20,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.hashing import HashFamily
 from deniable.contract.law import Law
 from deniable.contract.probability import check_epsilon, check_resolution, log_above
-from deniable.contract.source import SYSTEM, Source
+from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import Spec
 from deniable.errors import ParameterError
 
@@ -137,9 +137,9 @@ class FrequencySpec(Spec):
         """The exact output law for a value, as Fractions; for mechanisms with a seed, given that seed."""
         if self.outputs > LARGEST_LAW:
             raise ParameterError("domain_size", self.domain_size, allowed=f"at most {LARGEST_LAW} different reports", fix="shrink it")
-        if len(seed) != self.seed_words:
+        if len(seed) != self.seed_words or not all(type(word) is int and 0 <= word < ONE for word in seed):
             raise ParameterError("seed", seed, allowed=f"{self.seed_words} words for {self!r}", fix="pass the seed of one report")
-        return self.output_law(self.domain.key(value), seed)
+        return self.output_law(self.domain.key(value), tuple(seed))
 
     def probabilities(self, key: int) -> tuple[Fraction, Fraction]:
         """P and q of the value with this key; the same for all values in most mechanisms."""
@@ -151,7 +151,10 @@ class FrequencySpec(Spec):
         return (self.supports(report, key) - q) / (p - q)
 
     def variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders."""
+        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders.
+
+        For a coin with unequal sides (RR) this is about "yes"; "no" has the same variance with 1 - f in place of f.
+        """
         if n < 0 or not 0 <= f <= 1:
             raise ParameterError("n, f", (n, f), allowed="n from 0 on, f from 0 to 1", fix="f is a share of the n people")
         p, q = self.p, self.q
@@ -160,7 +163,8 @@ class FrequencySpec(Spec):
     @property
     def influence(self) -> float:
         """How far one report, true or made up, can move one count."""
-        return float((1 - self.q) / (self.p - self.q))
+        pairs = [self.probabilities(key) for key in (0, 1)]
+        return float(max(max(1 - q, q) / (p - q) for p, q in pairs))
 
     @cached_property
     def effective_epsilon(self) -> float:

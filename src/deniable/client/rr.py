@@ -71,7 +71,8 @@ class RR(FrequencySpec):
             e = exp_below(self.epsilon)
             keep = floor_threshold(e / (e + 1))  # down: telling the truth less often than allowed only adds privacy
             object.__setattr__(self, "coin", (keep, ONE - keep))
-        if not (min(self.coin) > 0 and max(self.coin) < ONE):
+        pair = isinstance(self.coin, tuple) and len(self.coin) == 2 and all(type(side) is int for side in self.coin)
+        if not pair or not (min(self.coin) > 0 and max(self.coin) < ONE):
             raise ParameterError("coin", self.coin, allowed="thresholds between 0 and 2^64", fix="let epsilon decide")
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 from deniable.errors import WireError
@@ -72,7 +73,7 @@ def to_plain(value: Any) -> Any:
         return {"bytes": value.hex()}
     if isinstance(value, str):
         return value
-    plain = number(int(value))
+    plain = number(index(value))
     return {"integer": plain} if isinstance(plain, str) else plain
 
 

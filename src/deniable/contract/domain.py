@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
+from operator import index
 from typing import Any, ClassVar
 
 from deniable.contract.canonical import number, read_number, read_object
@@ -70,21 +71,23 @@ class IndexRange(Domain):
     kind: ClassVar[str] = "index"
 
     def __post_init__(self) -> None:
-        if not _is_integer(self.count) or not 2 <= self.count <= LARGEST_KEY + 1:
+        count = _integer(self.count)
+        if count is None or not 2 <= count <= LARGEST_KEY + 1:
             raise ParameterError(
                 "domain_size", self.count, allowed="an integer from 2 to 2^64", fix="count the possible answers, or pass domain="
             )
+
+        object.__setattr__(self, "count", count)  # a NumPy integer would overflow in the device's arithmetic
 
     @property
     def size(self) -> int:
         return self.count
 
     def key(self, value: Any) -> int:
-        if self.count == 2 and isinstance(value, bool):
-            return int(value)
-        if not _is_integer(value) or not 0 <= value < self.count:
+        key = int(value) if self.count == 2 and isinstance(value, bool) else _integer(value)
+        if key is None or not 0 <= key < self.count:
             raise self.refuse(value)
-        return int(value)
+        return key
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "size": number(self.count)}
@@ -155,20 +158,24 @@ class Integers(Domain):
 
     def __post_init__(self) -> None:
         bounds = (self.low, self.high)
-        fits = all(_is_integer(bound) and -(2**63) <= bound <= LARGEST_KEY for bound in bounds)
-        if not fits or not 0 < self.high - self.low <= LARGEST_KEY:
+        low, high = (_integer(bound) for bound in bounds)
+        if low is None or high is None or not -(2**63) <= low < high <= LARGEST_KEY or high - low > LARGEST_KEY:
             raise ParameterError(
                 "low, high", bounds, allowed="integers, low < high, at most 2^64 values of 64 bits", fix="swap or narrow them"
             )
+
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
 
     @property
     def size(self) -> int:
         return self.high - self.low + 1
 
     def key(self, value: Any) -> int:
-        if not _is_integer(value) or not self.low <= value <= self.high:
+        number = _integer(value)
+        if number is None or not self.low <= number <= self.high:
             raise self.refuse(value)
-        return int(value) - self.low
+        return number - self.low
 
     def value(self, key: int) -> int:
         return self.low + key
@@ -193,14 +200,18 @@ class Bytes(Domain):
     listed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not _is_integer(self.max_length) or not 1 <= self.max_length <= LONGEST_STRING:
+        length = _integer(self.max_length)
+        if length is None or not 1 <= length <= LONGEST_STRING:
             raise ParameterError(
                 "max_length", self.max_length, allowed=f"an integer from 1 to {LONGEST_STRING}", fix="bound it by the longest value"
             )
 
+        object.__setattr__(self, "max_length", length)
+
     @property
     def size(self) -> int:
-        return sum(256**length for length in range(self.max_length + 1))
+        size: int = (256 ** (self.max_length + 1) - 1) // 255
+        return size
 
     def key(self, value: Any) -> int:
         if not isinstance(value, bytes) or len(value) > self.max_length:
@@ -254,9 +265,15 @@ def domain_from_json(data: object) -> Domain:
     raise WireError("domain", data, allowed="kind index, categories, integers, bytes or text", fix="check the version")
 
 
-def _is_integer(value: object) -> bool:
-    # NumPy integers count; floats and booleans do not: True is not the answer 1 of many.
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+def _integer(value: object) -> int | None:
+    """The integer that a value is; None for floats, booleans and all else: True is not the answer 1 of many."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "i")  # NumPy's scalars, and arrays, which are no single value
+    if isinstance(value, bool) or kind not in ("i", "u") or getattr(value, "shape", ()) != ():
+        return None
+    try:
+        return index(value)  # type: ignore[arg-type]  # that is the question
+    except TypeError:
+        return None
 
 
 def _is_text(value: object) -> bool:

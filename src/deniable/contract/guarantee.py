@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp
+from math import ceil, exp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,11 @@ class Guarantee:
 
     def statement(self) -> str:
         """The promise in plain words: what is protected, against whom, and what is not."""
-        factor = exp(self.epsilon)
+        factor = ceil(exp(self.epsilon) * 100) / 100  # up, like epsilon: a promise is not rounded down
+        epsilon = ceil(self.epsilon * 10_000) / 10_000
         return (
-            f"No true answer makes any report more than {f'{factor:.3g}' if factor < 1000 else f'{factor:,.0f}'} times as likely as "
-            f"another true answer would (epsilon = {self.epsilon:.4g}, {self.model} model).\n"
+            f"No true answer makes any report more than {factor:,.2f} times as likely as another true answer would "
+            f"(epsilon = {epsilon:g}, {self.model} model).\n"
             "The noise is added on the person's own device: nobody else, the collector included, has to be trusted.\n"
             f"This holds for {self.unit}. Epsilons add up: over a lifetime, k of them are worth k times as much to an observer.\n"
             "Not protected: that the person took part."

@@ -16,6 +16,8 @@ from deniable.errors import ParameterError
 _PRECISE = Context(prec=60, rounding=ROUND_FLOOR)
 LARGEST_EPSILON = 30.0
 """Beyond it no mechanism's probabilities fit 64 bits; the exact limit of each is checked on its own law."""
+SMALLEST_EPSILON = 1e-8
+"""Below it, estimators in double precision would lose the difference of the probabilities."""
 TIGHTNESS = 1e-9
 """How far the exact epsilon of the integer law may stay below the epsilon asked for."""
 
@@ -23,11 +25,20 @@ TIGHTNESS = 1e-9
 def check_epsilon(epsilon: object) -> float:
     """Epsilon as a float, or an error that says what is wrong with it."""
     try:
-        number = math.nan if isinstance(epsilon, bool | str) else float(epsilon)  # type: ignore[arg-type]  # TypeError below
+        number = float(epsilon) if hasattr(epsilon, "__float__") and type(epsilon).__name__ not in ("bool", "bool_") else math.nan
+        if isinstance(epsilon, Fraction | Decimal) and Fraction(number) > epsilon:
+            number = math.nextafter(number, 0.0)  # down: no more than was asked for
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 < number < math.inf:
         raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="common choices lie between 0.1 and 4")
+    if number < SMALLEST_EPSILON:
+        raise ParameterError(
+            "epsilon",
+            epsilon,
+            allowed=f"at least {SMALLEST_EPSILON}",
+            fix="choose a larger epsilon; below that, more people than there are would be needed to learn anything",
+        )
     if number > LARGEST_EPSILON:
         raise ParameterError(
             "epsilon",
@@ -75,7 +86,9 @@ def log_above(ratio: Fraction) -> float:
     quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     bound = up.next_plus(quotient.ln(up))  # ln rounds to nearest: the neighbor above is a certain upper bound
     nearest = float(bound)
-    return nearest if Decimal(nearest) >= bound else math.nextafter(nearest, math.inf)
+    while exact_epsilon(nearest) < bound:  # both readings of the float must be above
+        nearest = math.nextafter(nearest, math.inf)
+    return nearest
 
 
 def floor_threshold(probability: Fraction) -> int:

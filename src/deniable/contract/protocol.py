@@ -9,9 +9,10 @@ once.
 from __future__ import annotations
 
 import importlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -22,7 +23,10 @@ from deniable.contract.encoder import Attribute, Encoder, Identity, encoder_from
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import Spec, spec_from_json
-from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireError
+from deniable.errors import DomainError, MissingExtra, ParameterError, ProtocolError, WireError
+
+LARGEST_SCALE = 1 << 32
+"""The finest scale on which people are split among questions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +48,12 @@ class Question:
         if not isinstance(self.spec, Spec):
             raise ParameterError("spec", self.spec, allowed="a mechanism's spec", fix="write spec=GRR(...)")
         if self.candidates is not None:
+            if isinstance(self.candidates, str | bytes):
+                raise DomainError("candidates", self.candidates, allowed="a list of values", fix="put a single one in a list")
             object.__setattr__(self, "candidates", tuple(self.candidates))
-            for candidate in self.candidates:
-                self.spec.domain.key(candidate)  # DomainError now rather than when reports have come in
+            keys = [self.spec.domain.key(candidate) for candidate in self.candidates]  # DomainError now, not when reports have come in
+            if len(set(keys)) < len(keys):
+                raise DomainError("candidates", self.candidates, allowed="each candidate once", fix="drop the repetition")
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
             raise ParameterError("share", self.share, allowed="a Fraction above 0, at most 1", fix="write Fraction(1, 3)")
 
@@ -76,6 +83,11 @@ class Round:
         total = sum(question.share for question in self.questions)
         if total > 1:
             raise ParameterError("shares", str(total), allowed="a sum of at most 1", fix="each person answers one question")
+
+        if self.steps[-1] > LARGEST_SCALE:
+            raise ParameterError(
+                "shares", f"a common denominator of {self.steps[-1]}", allowed=f"at most {LARGEST_SCALE}", fix="use rounder shares"
+            )
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
@@ -173,7 +185,7 @@ class Survey(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         worst = max((question.spec.guarantee for question in self.questions), key=lambda guarantee: guarantee.epsilon)
-        return Guarantee(epsilon=worst.epsilon, unit="one answer to one question of the survey", certificate=worst.certificate)
+        return replace(worst, unit="one answer to one question of the survey")
 
     @cached_property
     def canonical(self) -> bytes:
@@ -189,6 +201,8 @@ def survey_from_json(data: bytes) -> Survey:
     for item in content["questions"]:
         parts = read_object("question", item, {"name", "spec", "encoder", "share"}, frozenset({"candidates"}))
         try:
+            if not isinstance(parts["share"], str) or not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", parts["share"]):
+                raise ValueError(f"share {parts['share']!r:.20} is no short fraction")
             share = Fraction(parts["share"])
             question = Question(
                 name=parts["name"],

@@ -22,6 +22,8 @@ import os
 import struct
 from abc import ABC, abstractmethod
 
+from deniable.errors import ParameterError
+
 WORD_BITS = 64
 ONE = 1 << WORD_BITS
 """The integer that stands for probability 1."""
@@ -47,6 +49,9 @@ class Source(ABC):
             buffer[i] = self.word()
         return len(buffer)
 
+    def unread(self, words: memoryview) -> None:  # noqa: B027  # optional: most sources have nothing to take back
+        """Take back words that ``fill`` gave and nobody used. A source that is never replayed may forget them."""
+
     def bernoulli(self, threshold: int) -> bool:
         """True with probability threshold / 2^64, exactly."""
         return self.word() < threshold
@@ -54,6 +59,8 @@ class Source(ABC):
     def below(self, count: int) -> int:
         """Uniform on 0..count - 1, exactly (Lemire 2019: multiply, and reject the few words that would bias it)."""
         one = 1 << self.word_bits
+        if not 1 <= count <= one:
+            raise ParameterError("count", count, allowed=f"from 1 to 2^{self.word_bits}", fix="split the draw")
         rejected = one % count
         while True:
             product = self.word() * count

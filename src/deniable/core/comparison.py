@@ -85,6 +85,8 @@ class Comparison(Table):
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Array, Array]:
         """Limits (low, high) for each change; for all of them together if simultaneous (Bonferroni)."""
         check_level("level", level)
+        if min(side.n for side in self._sides) == 0:  # from nobody, nothing is known
+            return np.full(len(self.values), -1.0), np.full(len(self.values), 1.0)
         alpha = (1 - level) / (self.first.family_size if simultaneous else 1)
         if self._plenty:
             reach = stats.norm.isf(alpha / 2) * self.stderr
@@ -101,7 +103,7 @@ class Comparison(Table):
 
     @property
     def _plenty(self) -> bool:
-        return all(float(np.min(side.n * side.q * (1 - side.q))) >= NORMAL_TAILS_FROM for side in self._sides)
+        return all(side.least_variance >= NORMAL_TAILS_FROM for side in self._sides)
 
     @property
     def _same_law(self) -> bool:

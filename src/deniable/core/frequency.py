@@ -81,18 +81,23 @@ class FrequencyEstimate(Table):
         """Limits (low, high) for each count.
 
         They cover the mechanism's noise; with ``population=True`` also that the people are a sample, for statements about everyone
-        like them. ``simultaneous=True`` makes all intervals hold at once (Bonferroni). Below n q (1 - q) = 200
-        (1000 if simultaneous) exact tests are inverted: then the limits cover at least the level.
+        like them. ``simultaneous=True`` makes all intervals hold at once (Bonferroni). Below n q (1 - q) or
+        n p (1 - p) = 200 (1000 if simultaneous) exact tests are inverted: then the limits cover at least the level.
         """
         alpha = self._alpha(level, simultaneous)
         arguments = (self.supports.astype(float), self.n, self.p, self.q, alpha)
         if self.n == 0:  # among nobody, nobody holds it
             return np.zeros(len(self.values)), np.zeros(len(self.values))
         enough = interval.NORMAL_TAILS_FROM if simultaneous else interval.NORMAL_FROM
-        plenty = float(np.min(self.n * self.q * (1 - self.q))) >= enough
+        plenty = self.least_variance >= enough
         if population:
             return interval.sampling_score(*arguments) if plenty and not simultaneous else interval.sampling_exact(*arguments)
         return interval.score(*arguments, skewness=simultaneous) if plenty else interval.exact(*arguments)
+
+    @property
+    def least_variance(self) -> float:
+        """The variance of the supports if everyone, or nobody, held a value, whichever is less: where it is small, no test is normal."""
+        return float(self.n * np.min(np.minimum(self.q * (1 - self.q), self.p * (1 - self.p)), initial=np.inf))
 
     def bound(self, level: float = 0.95, method: str = "bernstein", *, simultaneous: bool = False) -> tuple[Array, Array]:
         """Limits (low, high) that hold by an inequality, "hoeffding" or "bernstein", without any approximation."""
@@ -134,7 +139,7 @@ class FrequencyEstimate(Table):
 
     def _alpha(self, level: float, simultaneous: bool) -> float:
         check_level("level", level)
-        return (1 - level) / (self.family_size if simultaneous else 1)
+        return (1 - level) / (max(self.family_size, 1) if simultaneous else 1)
 
     # --- what people see ---
 

@@ -6,7 +6,7 @@ column of one bit a person is packed across people, eight to a byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -44,6 +44,8 @@ class Reports:
     @classmethod
     def collect(cls, spec: Spec, reports: Iterable[Any]) -> Reports:
         """A batch from reports that were made one by one."""
+        if isinstance(reports, bytes | str | Mapping) or not isinstance(reports, Iterable):
+            raise WireError("reports", type(reports).__name__, allowed="a list of reports", fix="use from_rows for bytes")
         rows = [spec.encode(report) for report in reports]
         return cls.from_rows(spec, b"".join(rows))
 
@@ -138,21 +140,29 @@ class Reports:
         rows = {column.name: _from_arrow(column, table.column(column.name)) for column in spec.layout}
         return cls(spec, table.num_rows, rows)._checked()
 
+    def check_shapes(self) -> None:
+        """Refuse columns that do not fit n and the spec, or symbols that counters have no place for."""
+        for column in self.spec.layout:
+            items = self.columns.get(column.name)
+            if items is None or items.shape != _shape(column, self.n) or items.dtype != _dtype(column):
+                raise WireError(
+                    column.name, None if items is None else items.shape, allowed=f"the column of {self.n} reports", fix="use from_rows"
+                )
+            if not column.packed and column.limit < 1 << column.bits and int(items.max(initial=0)) >= column.limit:
+                raise WireError(column.name, int(items.max()), allowed=column.describe(), fix="a report was damaged or made up")
+
     def _checked(self) -> Reports:
+        self.check_shapes()
         for column in self.spec.layout:
             items = self.columns[column.name]
-            if items.size == 0:
+            if not column.packed or items.size == 0:
                 continue
-            if column.packed:
-                used = column.count % 8 if column.count > 1 else self.n % 8
-                last = items[..., -1]
-                bad = bool(used) and int(last.max()) >> used != 0
-                if column.ones is not None:
-                    bad = bad or bool(np.any(np.bitwise_count(items).sum(axis=-1, dtype=np.int64) != column.ones))
-            else:
-                bad = column.limit < 1 << column.bits and int(items.max()) >= column.limit
+            used = column.count % 8 if column.count > 1 else self.n % 8
+            bad = bool(used) and int(items[..., -1].max()) >> used != 0
+            if column.ones is not None:
+                bad = bad or bool(np.any(np.bitwise_count(items).sum(axis=-1, dtype=np.int64) != column.ones))
             if bad:
-                raise WireError(column.name, int(items.max()), allowed=column.describe(), fix="a report was damaged or made up")
+                raise WireError(column.name, "other bits", allowed=column.describe(), fix="a report was damaged or made up")
         return self
 
 
@@ -187,7 +197,7 @@ def _from_arrow(column: Column, chunked: Any) -> Array:
     if chunked.null_count:
         raise WireError(column.name, "null", allowed="a value in every row", fix="drop the damaged rows and count them")
     n = len(chunked)
-    if _is_single_bit(column):
+    if _is_single_bit(column) and chunked.type == pa.bool_():
         return np.packbits(chunked.to_numpy(), bitorder="little")
     kind = pa.from_numpy_dtype(_dtype(column)) if len(_shape(column, n)) == 1 else pa.binary(column.row_bytes)
     if chunked.type != kind:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from deniable.contract.protocol import Protocol, Question, Round
 from deniable.contract.source import Source
 from deniable.core.stream import serve_everyone
+from deniable.core.values import keys_of
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
@@ -43,6 +44,7 @@ def ask(asked: Round, values: Any, *, source: Source | None = None, progress: Pr
                 allowed=f"{people}, one for each person",
                 fix="align the columns",
             )
+        keys_of(question.spec.domain, inputs)  # everyone's value is checked before anyone's is drawn, whoever is asked
         tally = None
         for start in range(0, max(group.size, 1), CHUNK):
             chunk = group[start : start + CHUNK]
@@ -66,7 +68,7 @@ def split(asked: Round, people: int, source: Source | None) -> list[Array]:
     *ends, scale = asked.steps
     if scale == 1:
         return [np.arange(people)]
-    draws = np.empty(people, dtype=np.uint32 if scale <= 1 << 32 else np.uint64)
+    draws = np.empty(people, dtype=np.uint64)
     serve_everyone(people, lambda part, words: fill_below(np.uint64(scale), draws[part], words), source)
     chosen = np.searchsorted(np.array(ends, dtype=draws.dtype), draws, side="right")
     return [np.flatnonzero(chosen == i) for i in range(len(asked.questions))]

@@ -96,3 +96,4 @@ def _serve(start: int, end: int, serve: Serve, source: Source) -> None:
         if served == 0:  # one person needs more than the whole buffer
             words = np.empty(2 * words.size, dtype=np.uint64)
         words[:left] = kept
+    source.unread(words[:left].data)

@@ -32,13 +32,19 @@ class Table(ABC):
         """All rows as a pyarrow Table, in the order of the domain."""
         import pyarrow as pa
 
-        return pa.table(self.rows())
+        rows = self.rows()
+        values = rows.pop("value")
+        whole = all(isinstance(value, int) for value in values)
+        kind = pa.uint64() if whole and values and min(values) >= 0 and max(values) >= 1 << 63 else None
+        if whole and values and min(values) < 0 and max(values) >= 1 << 63:
+            kind = pa.decimal128(20)  # no integer type holds both ends
+        return pa.table({"value": pa.array(values, kind), **rows})
 
     def to_polars(self) -> Any:
         """All rows as a Polars DataFrame, in the order of the domain."""
         import polars as pl
 
-        return pl.DataFrame(self.rows())
+        return pl.DataFrame(pl.from_arrow(self.to_arrow()))
 
     def __repr__(self) -> str:
         head, lines = self._cells()
@@ -68,7 +74,7 @@ class Table(ABC):
         return list(rows), [list(line) for line in zip(*columns, strict=True)]
 
     def _rest(self) -> list[str]:
-        hidden = len(next(iter(self.rows().values()))) - SHOWN
+        hidden = len(self.order()) - SHOWN
         return [f"... and {hidden:,} more"] if hidden > 0 else []
 
 

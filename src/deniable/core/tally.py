@@ -22,7 +22,7 @@ from deniable.contract.domain import Domain
 from deniable.contract.spec import Spec, spec_from_json
 from deniable.contract.wire import TALLY, read_image, write_image
 from deniable.core.values import keys_of
-from deniable.errors import DomainError, MergeError, WireError
+from deniable.errors import DomainError, MergeError, ParameterError, WireError
 from deniable.kernels.compiled import Array
 
 WHOLE_DOMAIN = bytes(32)
@@ -68,6 +68,13 @@ class Tally:
     digest: bytes = WHOLE_DOMAIN
     candidates: Candidates | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        supports = np.asarray(self.supports)
+        whole = supports.dtype.kind in "iu" and supports.ndim == 1 and isinstance(self.n, int) and self.n >= 0
+        if not whole or (supports.size and not (int(supports.min()) >= 0 and int(supports.max()) <= self.n)):
+            raise ParameterError("supports", self.supports, allowed=f"integers from 0 to n = {self.n}", fix="tally the reports again")
+        object.__setattr__(self, "supports", supports.astype(np.int64, copy=False))
+
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
@@ -76,6 +83,8 @@ class Tally:
             raise MergeError(
                 "candidates", other.digest.hex(), allowed=f"the list with digest {self.digest.hex()}", fix="tally both with one list"
             )
+        if self.supports.size != other.supports.size:
+            raise MergeError("counters", other.supports.size, allowed=f"{self.supports.size}, as here", fix="tally both alike")
         return Tally(self.spec, self.n + other.n, self.supports + other.supports, self.digest, self.candidates or other.candidates)
 
     def __radd__(self, other: object) -> Tally:

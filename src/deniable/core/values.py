@@ -24,17 +24,27 @@ def keys_of(domain: Domain, values: Any) -> Array:
     """
     if isinstance(values, str | bytes | Mapping):
         raise DomainError("values", type(values).__name__, allowed="a column with one value per person", fix="pass a list or an array")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise domain.refuse(None, int(np.ma.getmaskarray(values).argmax()))
     if isinstance(domain, Categories):
         return _indices_of_labels(domain, values)
     if isinstance(domain, Bytes):
         return _keys_of_strings(domain, values)
-    column = np.asarray(values)
+    return _keys_of_integers(domain, values)
+
+
+def _keys_of_integers(domain: Domain, values: Any) -> Array:
+    try:
+        column = np.asarray(values)
+    except (ValueError, TypeError):  # lists of lists, scalars of other libraries
+        return _keys_one_by_one(domain, values)
     if column.ndim != 1:
         raise DomainError("values", f"an array of shape {column.shape}", allowed="one value per person", fix="pass one column")
     if column.size == 0:
         return np.zeros(0, dtype=np.uint64)
     allowed = "biu" if isinstance(domain, IndexRange) and domain.size == 2 else "iu"
-    if column.dtype.kind not in allowed and isinstance(values, list | tuple):
+    mixed = isinstance(values, list | tuple) and domain.size != 2 and any(isinstance(value, bool | np.bool_) for value in values)
+    if (column.dtype.kind not in allowed or mixed) and isinstance(values, list | tuple):
         return _keys_one_by_one(domain, values)  # a list may mix what no array type holds: -1 and 2^63
     if column.dtype.kind not in allowed:
         raise DomainError(
@@ -45,7 +55,8 @@ def keys_of(domain: Domain, values: Any) -> Array:
         position = int(np.argmax(_outside(column, low, high)))
         raise domain.refuse(column[position].item(), position)
     if column.dtype.kind == "b":
-        return column.view(np.uint8)
+        return column.astype(np.uint8)
+    column = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("="))  # one kernel for every layout and byte order
     # A difference of 64-bit integers is right modulo 2^64, whatever the sign of low.
     return column if low == 0 else column.astype(np.uint64) - np.uint64(low % 2**64)
 
@@ -93,18 +104,30 @@ def _keys_of_strings(domain: Bytes, values: Any) -> Array:
 
 
 def _strings(domain: Domain, values: Any, kind: Any) -> Any:
+    """One Arrow array of strings, or bytes, and nothing that merely could be turned into them."""
     if hasattr(values, "to_arrow"):  # polars
         values = values.to_arrow()
     try:
-        if isinstance(values, pa.ChunkedArray | pa.Array):
-            column = values.cast(kind)
-            return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        items = values.tolist() if isinstance(values, np.ndarray) else list(values)
-        return pa.array(items, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
-        items = list(values) if hasattr(values, "__iter__") else [values]
-        position, value = next(((i, v) for i, v in enumerate(items) if not _allowed(domain, v)), (0, values))
-        raise domain.refuse(value, position) from None
+        if not isinstance(values, pa.ChunkedArray | pa.Array):
+            if getattr(values, "ndim", 1) != 1:
+                raise DomainError("values", f"an array of shape {values.shape}", allowed="one value per person", fix="pass one column")
+            values = pa.array(values.tolist() if isinstance(values, np.ndarray) else list(values))
+        column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        found = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        right = (
+            (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+            if kind == pa.string()
+            else (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+        )
+        if len(column) == 0 or any(test(found) for test in right):
+            return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, UnicodeEncodeError):
+        pass  # reported below: the first value that is not allowed
+    items = (
+        values.to_pylist() if isinstance(values, pa.ChunkedArray | pa.Array) else list(values) if hasattr(values, "__iter__") else [values]
+    )
+    position, value = next(((i, v) for i, v in enumerate(items) if not _allowed(domain, v)), (0, f"a column of {type(values).__name__}"))
+    raise domain.refuse(value, position)
 
 
 def _allowed(domain: Domain, value: object) -> bool:

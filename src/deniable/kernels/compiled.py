@@ -17,8 +17,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class _Announcement(event.Listener):
     """Says once per process that a compilation has begun; kernels found in the cache stay silent."""
 
-    def on_start(self, event: object) -> None:
-        if not self.done:
+    def on_start(self, event: Any) -> None:
+        ours = str(getattr(event.data.get("dispatcher"), "__module__", "")).startswith("deniable")
+        if ours and not self.done:
             self.done = True
             sys.stderr.write("deniable: compiling kernels for this machine, once for each kind of data (a second or two) ...\n")
 

@@ -52,6 +52,11 @@ class ReplaySource(Source):
         self.consumed += filled
         return filled
 
+    def unread(self, words: memoryview) -> None:
+        self._block = array("Q", words.tobytes()) + self._block[self._position :]
+        self._position = 0
+        self.consumed -= len(words)
+
     def _ready(self) -> bool:
         if self._position == len(self._block):
             self._block, self._position = next(self._blocks, array("Q")), 0

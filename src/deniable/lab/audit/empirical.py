@@ -21,7 +21,6 @@ from deniable.core.interval import clopper_pearson
 from deniable.errors import ParameterError
 
 CHUNK = 1 << 16
-Feature = Callable[[Any], Hashable]
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,9 @@ def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confiden
     >>> round(epsilon_lower_bound(731_059, 268_941, 1_000_000), 4)       # a correct coin of epsilon 1
     0.9942
     """
+    if not 0 < confidence < 1 or not 0 <= hits_second <= trials or not 0 <= hits_first <= trials:
+        received = (hits_first, hits_second, trials, confidence)
+        raise ParameterError("hits, trials, confidence", received, allowed="hits up to trials, confidence below 1", fix="0.99 is usual")
     alpha = 1 - confidence
     low, _ = clopper_pearson(np.array([hits_first]), trials, alpha)  # alpha / 2 on the side that is used
     _, high = clopper_pearson(np.array([hits_second]), trials, alpha)

@@ -59,6 +59,7 @@ class PureOracle(ABC, Generic[SpecType]):
         if not isinstance(reports, Reports):
             reports = Reports.collect(self.spec, reports)
         require_same_spec(self.spec, reports.spec)
+        reports.check_shapes()  # kernels trust what they are given
         if candidates is not None and not self.spec.candidates_at_tally:
             raise ParameterError(
                 "candidates", candidates, allowed=f"none for {self.spec.mechanism}, which counts every value", fix="pass them to estimate"
