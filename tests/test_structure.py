@@ -158,7 +158,7 @@ def test_links_in_the_docs_lead_somewhere(page):
 
 
 def test_files_stay_small():
-    long = {str(path.relative_to(ROOT)): n for path in SOURCE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 270}
+    long = {str(path.relative_to(ROOT)): n for path in SOURCE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 300}
     assert not long
 
 
