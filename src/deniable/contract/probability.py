@@ -115,7 +115,7 @@ def check_resolution(epsilon: float, effective: float, *, tight: bool = True) ->
             "epsilon",
             epsilon,
             allowed="large enough for its probabilities to differ by at least 1 / 2^64",
-            fix="choose a larger epsilon; below about 1e-15 a report carries no information",
+            fix="choose a larger epsilon; such a report carries no information",
         )
     if tight and epsilon - effective > TIGHTNESS:
         raise ParameterError(
