@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from deniable.core.stream import SecureStream, cores, in_parallel
-from deniable.local.frequency.oue import sum_bits
+from deniable.local.frequency.unary import sum_bits
 from oracles import PEERS, PEOPLE, oracle_of
 from population import DOMAIN_SIZE, people, values_for
 from printing import compact, markdown

@@ -157,6 +157,12 @@ def test_links_in_the_docs_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{target} in {page.name}"
 
 
+def test_the_benchmarks_start():
+    """No timing is asserted anywhere; but the program that takes them must not rot."""
+    done = subprocess.run([sys.executable, "run.py", "--help"], cwd=ROOT / "benchmarks", capture_output=True, text=True, check=True)
+    assert "--quick" in done.stdout
+
+
 def test_files_stay_small():
     long = {str(path.relative_to(ROOT)): n for path in SOURCE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 300}
     assert not long
