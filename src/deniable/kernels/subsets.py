@@ -15,29 +15,31 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
-def _ones(word: Any) -> Any:
-    """How many bits are set; compiled to one instruction."""
+def _ones_by_byte(word: Any) -> Any:
+    """How many bits are set in each byte of a word."""
     word = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    return (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
 
 
 @inlined
-def _position(word: Any, rank: Any) -> Any:
-    """The lowest bits but ``rank`` cleared, down to a single one: the byte first, then the bit in it."""
-    found = _ZERO
-    for shift in range(0, 64, 8):
-        byte = (word >> np.uint64(shift)) & np.uint64(0xFF)
-        ones = _ones(byte)
-        if rank < ones:
-            while rank > _ZERO:
-                byte &= byte - _ONE
-                rank -= _ONE
-            found = (byte & (_ZERO - byte)) << np.uint64(shift)
-            break
-        rank -= ones
-    return found
+def _ones(word: Any) -> Any:
+    """How many bits are set."""
+    return (_ones_by_byte(word) * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@inlined
+def _bit(word: Any, rank: Any) -> Any:
+    """The one of this rank, alone in its word: its byte by the running sums of the bytes, then the bit in it."""
+    upto = _ones_by_byte(word) * np.uint64(0x0101010101010101)
+    shift, below = _ZERO, _ZERO
+    while (upto >> shift) & np.uint64(0xFF) <= rank:
+        below = (upto >> shift) & np.uint64(0xFF)
+        shift += np.uint64(8)
+    byte = (word >> shift) & np.uint64(0xFF)
+    for _ in range(rank - below):
+        byte &= byte - _ONE
+    return (byte & (_ZERO - byte)) << shift
 
 
 @kernel
@@ -50,6 +52,7 @@ def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first
     lanes = np.full(blocks, _ALL)
     if others % 64:
         lanes[blocks - 1] = (_ONE << np.uint64(others % 64)) - _ONE
+    room = np.array([_ones(lane) for lane in lanes])
     at = 0
     for i in range(values.size):
         start = at
@@ -72,17 +75,17 @@ def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first
                 return i, start
             block = 0
             if adding:  # the bit of this rank among the zeros
-                while rank >= _ones(lanes[block]) - ones[block]:
-                    rank -= _ones(lanes[block]) - ones[block]
+                while rank >= room[block] - ones[block]:
+                    rank -= room[block] - ones[block]
                     block += 1
-                row[block] ^= _position(~row[block] & lanes[block], rank)
+                row[block] ^= _bit(~row[block] & lanes[block], rank)
                 ones[block] += _ONE
                 count += _ONE
             else:  # the bit of this rank among the ones
                 while rank >= ones[block]:
                     rank -= ones[block]
                     block += 1
-                row[block] ^= _position(row[block], rank)
+                row[block] ^= _bit(row[block], rank)
                 ones[block] -= _ONE
                 count -= _ONE
         # Put the true value's place back: everything from it on moves up by one bit.
