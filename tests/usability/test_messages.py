@@ -65,6 +65,7 @@ MISTAKES = {
     "one label": (lambda: dn.Categories("a"), ParameterError, ["labels", "('a',)", "two or more"]),
     "label twice": (lambda: dn.Categories("a", "a"), ParameterError, ["labels", "different"]),
     "label not text": (lambda: dn.Categories("a", 3), ParameterError, ["labels", "strings"]),
+    "labels of no kind": (lambda: dn.Categories({}, {}), ParameterError, ["labels", "strings"]),
     "label not UTF-8": (lambda: dn.Categories("a", "\ud800"), ParameterError, ["labels", "strings"]),
     "integers reversed": (lambda: dn.Integers(5, 5), ParameterError, ["low, high", "(5, 5)", "low < high"]),
     "integers too wide": (lambda: dn.Integers(-1, 2**64 - 1), ParameterError, ["low, high", "2^64"]),

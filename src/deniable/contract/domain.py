@@ -76,7 +76,6 @@ class IndexRange(Domain):
             raise ParameterError(
                 "domain_size", self.count, allowed="an integer from 2 to 2^64", fix="count the possible answers, or pass domain="
             )
-
         object.__setattr__(self, "count", count)  # a NumPy integer would overflow in the device's arithmetic
 
     @property
@@ -110,7 +109,7 @@ class Categories(Domain):
 
     def __init__(self, *labels: str) -> None:
         object.__setattr__(self, "labels", labels)
-        if len(labels) < 2 or len(set(labels)) < len(labels) or not all(_is_text(label) for label in labels):
+        if len(labels) < 2 or not all(_is_text(label) for label in labels) or len(set(labels)) < len(labels):
             raise ParameterError(
                 "labels",
                 labels,
@@ -163,7 +162,6 @@ class Integers(Domain):
             raise ParameterError(
                 "low, high", bounds, allowed="integers, low < high, at most 2^64 values of 64 bits", fix="swap or narrow them"
             )
-
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
@@ -205,7 +203,6 @@ class Bytes(Domain):
             raise ParameterError(
                 "max_length", self.max_length, allowed=f"an integer from 1 to {LONGEST_STRING}", fix="bound it by the longest value"
             )
-
         object.__setattr__(self, "max_length", length)
 
     @property
