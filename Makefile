@@ -17,7 +17,7 @@ demo: $(STAMP)            ## a crowd of a million answers a question; table, cha
 	@$(BIN)/deniable demo
 
 test: $(STAMP)            ## run all tests
-	@echo "running the tests (about three minutes on two cores) ..."
+	@echo "running the tests (about four minutes on two cores) ..."
 	@$(BIN)/python -m pytest -n auto
 
 lint: $(STAMP)            ## formatting, lint, types, import order
