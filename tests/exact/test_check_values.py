@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import e, exp, log
+from math import exp, log
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,8 @@ from scipy import stats
 
 from deniable.client import BLH, GRR, HRR, OLH, OUE, RR, SUE, THE, SubsetSelection
 from deniable.core.frequency import FrequencyEstimate
-from deniable.lab.audit import epsilon_lower_bound
+from deniable.lab.audit import epsilon_lower_bound, exact_audit
+from tests.exact.test_audit import PForcedToHalf, WriteOver
 
 CHECKS = json.loads((Path(__file__).parent.parent / "data" / "local_checks.json").read_text())
 EPSILONS = (0.5, 1, 2, 4)
@@ -104,10 +105,19 @@ def test_expected_empirical_epsilon_of_a_correct_mechanism(key):
     assert bound == close(CHECKS["empirical_epsilon_of_GRR_1e6_trials_alpha_0.01"][key])
 
 
-def test_write_over_bug_and_forced_half_have_the_stated_epsilons():
-    """The evil twins of ``test_audit`` are held to the same figures."""
-    assert log(e + 2) == close(CHECKS["unary_write_over_bug_at_eps1"]["OUE"])
-    assert CHECKS["OLH_with_p_forced_to_half"] == {"eps_0.5": 0.0, "eps_1": close(log(2))}
+def test_the_audit_finds_the_stated_epsilons_of_published_bugs():
+    """The figures are the reference's; the epsilons are what the exact audit finds in the twins' code."""
+
+    class SymmetricWriteOver(SUE):
+        def perturb(self, key, source):
+            return source.bernoulli_bits(self.raise_other, self.domain_size) | source.bernoulli(self.keep) << key
+
+    for twin in (WriteOver, SymmetricWriteOver):
+        expected = CHECKS["unary_write_over_bug_at_eps1"]["OUE" if twin is WriteOver else "SUE"]
+        assert exact_audit(twin(domain_size=4, epsilon=1.0)).epsilon == close(expected)
+    for epsilon, hash_range in ((0.5, 2), (1, 3)):  # g = int(e^epsilon) + 1
+        found = exact_audit(PForcedToHalf(domain_size=4, epsilon=epsilon, hash_range=hash_range)).epsilon
+        assert found == pytest.approx(CHECKS["OLH_with_p_forced_to_half"][f"eps_{epsilon}"], rel=1e-5, abs=1e-12)
 
 
 def test_one_attribute_each_beats_a_split_epsilon():
@@ -124,7 +134,7 @@ def test_two_sigma_of_randomized_response():
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_best_guess_from_one_report(epsilon):
-    """An observer with a uniform prior guesses a value that the report supports; summed exactly over the law."""
+    """An observer with a uniform prior guesses a value that the report supports: the laws' p and q in the closed form."""
     expected = CHECKS["attack_success_d128"][f"eps_{epsilon}"]
     d = 128
     assert float(GRR(domain_size=d, epsilon=epsilon).p) == close(expected["GRR_and_upper_bound"])

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, ClassVar
 
-from deniable.contract.canonical import number, read_number, read_object
+from deniable.contract.canonical import number
 from deniable.contract.hashing import string_key
-from deniable.errors import DomainError, ParameterError, WireError
+from deniable.errors import DomainError, ParameterError
 
 LARGEST_KEY = 2**64 - 1
 LONGEST_STRING = 65_535
@@ -242,24 +242,6 @@ class Text(Bytes):
 
     def describe(self) -> str:
         return f"text of at most {self.max_length} bytes in UTF-8"
-
-
-def domain_from_json(data: object) -> Domain:
-    """The domain behind ``to_json``; WireError if it is none."""
-    kind = data.get("kind") if isinstance(data, dict) else None
-    if kind == IndexRange.kind:
-        return IndexRange(read_number("size", read_object("domain", data, {"kind", "size"})["size"]))
-    if kind == Categories.kind:
-        labels = read_object("domain", data, {"kind", "labels"})["labels"]
-        if isinstance(labels, list):
-            return Categories(*labels)
-    if kind == Integers.kind:
-        fields = read_object("domain", data, {"kind", "low", "high"})
-        return Integers(read_number("low", fields["low"]), read_number("high", fields["high"]))
-    for strings in (Bytes, Text):
-        if kind == strings.kind:
-            return strings(read_number("max_length", read_object("domain", data, {"kind", "max_length"})["max_length"]))
-    raise WireError("domain", data, allowed="kind index, categories, integers, bytes or text", fix="check the version")
 
 
 def _integer(value: object) -> int | None:

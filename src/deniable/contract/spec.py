@@ -16,7 +16,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 from deniable.contract.canonical import canonical_json, number, parse_canonical, read_number, read_object
-from deniable.contract.domain import Domain, domain_from_json
+from deniable.contract.domain import Domain
+from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
 from deniable.contract.source import SYSTEM, Source
