@@ -33,7 +33,7 @@ SPECS = [
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_a_tally_of_many_parts_is_the_sum_of_its_parts(spec, workers, monkeypatch):
     monkeypatch.setattr(stream, "cores", lambda: workers)
-    monkeypatch.setattr("deniable.local.frequency.pure.cores", lambda: workers)
+    monkeypatch.setattr("deniable.local.frequency.oracle.cores", lambda: workers)
     rows = spec.privatize(np.arange(150_001) % spec.domain_size, source=ReplaySource.from_key("parts")).rows()
     parts = [Reports.from_rows(spec, rows[start : start + 50_000].tobytes()) for start in range(0, 150_001, 50_000)]
     assert spec.tally(Reports.from_rows(spec, rows.tobytes())) == sum(spec.tally(part) for part in parts)

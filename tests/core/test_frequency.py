@@ -9,8 +9,8 @@ import pytest
 
 import deniable as dn
 from deniable.core.chart import count_chart
-from deniable.core.frequency import FrequencyEstimate
 from deniable.core.reports import Reports
+from deniable.core.supports import SupportEstimate
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.testing import ReplaySource
@@ -112,7 +112,7 @@ def test_olh_counts_named_candidates_without_the_domain():
 def test_olh_on_the_whole_domain_equals_olh_on_all_candidates():
     for spec in (dn.OLH(domain_size=5000, epsilon=1.0), dn.OLH(domain_size=5000, epsilon=0.5, hash_range=3)):
         reports = spec.privatize(np.arange(5000), source=ReplaySource.from_key("all"))
-        assert spec.tally(reports).supports.tolist() == spec.tally(reports, candidates=list(range(5000))).supports.tolist()
+        assert spec.tally(reports).counters.tolist() == spec.tally(reports, candidates=list(range(5000))).counters.tolist()
 
 
 def test_text_is_counted_by_its_words():
@@ -228,5 +228,5 @@ def test_a_rare_change_is_found_exactly():
 
 
 def test_a_constructed_estimate_needs_no_reports():
-    estimate = FrequencyEstimate(SPEC, ["a"], 1000, np.array([400]), np.array(0.5), np.array(0.3))
+    estimate = SupportEstimate(SPEC, ["a"], 1000, np.array([400]), np.array(0.5), np.array(0.3))
     assert estimate.counts.tolist() == pytest.approx([500])

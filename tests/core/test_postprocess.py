@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import deniable as dn
-from deniable.core.frequency import FrequencyEstimate
 from deniable.core.postprocess import METHODS, norm_sub
+from deniable.core.supports import SupportEstimate
 from deniable.errors import ParameterError
 from deniable.testing import ReplaySource
 
@@ -29,7 +29,7 @@ def sampled(key, n=1_000_000):
     )  # n p (1 - p) > 1e5: normal to the last digit that matters
     p, q = float(SPEC.p), float(SPEC.q)
     supports = np.rint(held * p + (n - held) * q + normal * np.sqrt(held * p * (1 - p) + (n - held) * q * (1 - q)))
-    return held / n, FrequencyEstimate(SPEC, range(1024), n, supports.astype(np.int64), np.asarray(p), np.asarray(q))
+    return held / n, SupportEstimate(SPEC, range(1024), n, supports.astype(np.int64), np.asarray(p), np.asarray(q))
 
 
 @given(st.lists(st.integers(-50, 100), min_size=1, max_size=30), st.integers(1, 200))
@@ -62,7 +62,7 @@ def test_base_cut_names_what_nobody_holds_in_one_run_of_twenty_at_most():
     false = 0
     for i in range(200):
         _, noise = sampled(f"cut {i}")
-        nobody = FrequencyEstimate(SPEC, range(900), n, noise.supports[124:], np.asarray(p), np.asarray(q))
+        nobody = SupportEstimate(SPEC, range(900), n, noise.supports[124:], np.asarray(p), np.asarray(q))
         held = np.floor(n / np.arange(125, 1025) ** 1.5 / (1 / np.arange(1, 1025) ** 1.5).sum())
         false += bool(np.any((nobody.postprocess("base-cut").counts > 0) & (held < 100)))
     assert false < 27

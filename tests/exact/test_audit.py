@@ -154,7 +154,7 @@ class SlidesEstimator(OLH):
 
     @property
     def q(self):
-        return self.other
+        return self.apart
 
 
 class SubsetTrueValueFirst(SubsetSelection):

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from deniable.client import BLH, GRR, HRR, OLH, OUE, RR, SUE, THE, SubsetSelection
-from deniable.core.frequency import FrequencyEstimate
+from deniable.core.supports import SupportEstimate
 from deniable.lab.audit import epsilon_lower_bound, exact_audit
 from tests.exact.test_audit import PForcedToHalf, WriteOver
 
@@ -88,12 +88,12 @@ def test_worked_examples():
     example = CHECKS["RR_worked_example"]
     coin = RR.from_probabilities(example["truth_probability"], 1 - example["truth_probability"])
     tally_yes, tally_no = example["observed"]
-    estimate = FrequencyEstimate(coin, ["yes", "no"], 100, np.array([tally_yes, tally_no]), np.array(0.75), np.array(0.25))
+    estimate = SupportEstimate(coin, ["yes", "no"], 100, np.array([tally_yes, tally_no]), np.array(0.75), np.array(0.25))
     assert estimate.counts.tolist() == close(example["estimated"])
     assert coin.epsilon == close(log(3))
     unary = CHECKS["unary_worked_example"]
     p, q = np.array(unary["p"]), np.array(unary["q"])
-    estimate = FrequencyEstimate(coin, list("abcd"), unary["n"], np.array(unary["bit_sums"]), p, q)
+    estimate = SupportEstimate(coin, list("abcd"), unary["n"], np.array(unary["bit_sums"]), p, q)
     assert estimate.counts == pytest.approx(unary["estimates"])
 
 

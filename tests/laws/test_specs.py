@@ -119,7 +119,7 @@ def test_tally_counts_what_the_scalar_code_says_is_supported(spec):
     asked = candidates_of(spec) or [spec.domain.value(key) for key in range(min(spec.domain_size, 40))]
     tally = spec.tally(reports, candidates=candidates_of(spec))
     expected = [sum(spec.supports(reports[i], spec.domain.key(value)) for i in range(64)) for value in asked]
-    assert tally.supports[: len(asked)].tolist() == expected
+    assert tally.counters[: len(asked)].tolist() == expected
     assert spec.tally([reports[i] for i in range(64)], candidates=candidates_of(spec)) == tally
 
 

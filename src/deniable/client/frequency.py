@@ -1,10 +1,6 @@
-"""What all mechanisms for counting answers share: the frame of pure protocols (Wang, Blocki, Li, Jha 2017).
+"""What all mechanisms for counting answers share, whatever their reports look like: domain, privacy, randomizing, the exact law.
 
-A report *supports* some values. Let p be the probability that it supports the value its sender holds, and q that it supports
-any other given value. With I the number of reports that support v, n reports, and n_v true holders of v::
-
-    estimate of n_v   (I - n q) / (p - q)                                       unbiased
-    variance          n q (1 - q) / (p - q)^2 + n_v (1 - p - q) / (p - q)       exact, for fixed data
+``linear`` adds estimators that sum up what each report says, ``pure`` those where a report supports some values and not others.
 """
 
 from __future__ import annotations
@@ -17,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.hashing import HashFamily
 from deniable.contract.law import Law
 from deniable.contract.probability import check_epsilon, check_resolution, log_above
 from deniable.contract.source import ONE, SYSTEM, Source
@@ -86,14 +81,9 @@ class FrequencySpec(Spec):
     # --- what each mechanism provides, on keys ---
 
     @property
-    def family(self) -> HashFamily | None:
-        """The hash family that a report's public seed chooses from, if the mechanism hashes."""
-        return None
-
-    @property
     def seed_words(self) -> int:
         """How many words a report draws first and sends in the open."""
-        return 0 if self.family is None else self.family.seed_words
+        return 0
 
     @abstractmethod
     def perturb(self, key: int, source: Source) -> Any:
@@ -102,20 +92,6 @@ class FrequencySpec(Spec):
     @abstractmethod
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
         """The exact law of ``perturb`` for a key, given the seed."""
-
-    @abstractmethod
-    def supports(self, report: Any, key: int) -> bool:
-        """Whether a report supports the value with this key."""
-
-    @property
-    @abstractmethod
-    def p(self) -> Fraction:
-        """The probability that a report supports the value its sender holds."""
-
-    @property
-    @abstractmethod
-    def q(self) -> Fraction:
-        """The probability that a report supports another given value."""
 
     @property
     @abstractmethod
@@ -126,6 +102,19 @@ class FrequencySpec(Spec):
     @abstractmethod
     def ratio(self) -> Fraction:
         """The largest ratio of the probabilities of one report under two inputs: e to the effective epsilon."""
+
+    @abstractmethod
+    def evidence(self, report: Any, key: int) -> int:
+        """What a report shows about the value with this key, in a few classes; audits by sampling count them."""
+
+    @abstractmethod
+    def variance(self, n: int, f: float = 0.0) -> float:
+        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders."""
+
+    @property
+    @abstractmethod
+    def influence(self) -> float:
+        """How far one report, true or made up, can move one count."""
 
     # --- what follows ---
 
@@ -141,30 +130,14 @@ class FrequencySpec(Spec):
             raise ParameterError("seed", seed, allowed=f"{self.seed_words} words for {self!r}", fix="pass the seed of one report")
         return self.output_law(self.domain.key(value), tuple(seed))
 
-    def probabilities(self, key: int) -> tuple[Fraction, Fraction]:
-        """P and q of the value with this key; the same for all values in most mechanisms."""
-        return self.p, self.q
-
-    def score(self, report: Any, key: int) -> Fraction:
-        """What one report adds to the estimate of one count, exactly; its expectation is 1 for a holder and 0 for others."""
-        p, q = self.probabilities(key)
-        return (self.supports(report, key) - q) / (p - q)
-
-    def variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders.
-
-        For a coin with unequal sides (RR) this is about "yes"; "no" has the same variance with 1 - f in place of f.
-        """
-        if n < 0 or not 0 <= f <= 1:
-            raise ParameterError("n, f", (n, f), allowed="n from 0 on, f from 0 to 1", fix="f is a share of the n people")
-        p, q = self.p, self.q
-        return float(n * q * (1 - q) / (p - q) ** 2) + n * f * float((1 - p - q) / (p - q))
-
     @property
-    def influence(self) -> float:
-        """How far one report, true or made up, can move one count."""
-        pairs = [self.probabilities(key) for key in (0, 1)]
-        return float(max(max(1 - q, q) / (p - q) for p, q in pairs))
+    def best_guess(self) -> float:
+        """How often an observer's best guess from one report is right, at most, if every value is equally likely.
+
+        No epsilon-local mechanism allows more than this: e^epsilon / (e^epsilon + d - 1).
+        """
+        e = float(self.ratio)
+        return e / (e + self.domain_size - 1)
 
     @cached_property
     def effective_epsilon(self) -> float:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from deniable.client.frequency import FrequencySpec
+from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
 from deniable.contract.probability import exp_below, floor_threshold
 from deniable.contract.source import ONE, Source
@@ -15,7 +15,7 @@ from deniable.contract.wire import Column, Layout
 
 
 @mechanism
-class GRR(FrequencySpec):
+class GRR(PureProtocol):
     """Report the truth with probability p, and any other value with probability q each.
 
     Guarantee: epsilon-local for any two inputs; p = e^epsilon / (e^epsilon + d - 1), rounded down, and q = (1 - p) / (d - 1).
@@ -68,13 +68,23 @@ class GRR(FrequencySpec):
         return self.domain_size
 
     def perturb(self, key: int, source: Source) -> int:
-        if source.bernoulli(self.keep):
-            return key
-        other = source.below(self.domain_size - 1)
-        return other + (other >= key)
+        return keep_or_replace(key, self.domain_size, self.keep, source)
 
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
         return Law({symbol: self.p if symbol == key else self.q for symbol in range(self.domain_size)})
 
     def supports(self, report: int, key: int) -> bool:
         return report == key
+
+    @property
+    def best_guess(self) -> float:
+        """The report itself."""
+        return float(self.p)
+
+
+def keep_or_replace(symbol: int, count: int, keep: int, source: Source) -> int:
+    """The symbol, with the threshold ``keep``, or another of the ``count`` symbols, each equally likely."""
+    if source.bernoulli(keep):
+        return symbol
+    other = source.below(count - 1)
+    return other + (other >= symbol)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from deniable.client.frequency import FrequencySpec
+from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
 from deniable.contract.probability import exp_below, floor_threshold
 from deniable.contract.source import ONE, Source
@@ -17,7 +17,7 @@ SignReport = tuple[int, int]
 
 
 @mechanism
-class HRR(FrequencySpec):
+class HRR(PureProtocol):
     """Draw a row of the Hadamard matrix, and send its sign in the value's column by randomized response.
 
     The matrix has K = 2^k >= d rows and columns, and the sign in row r, column v is minus one to the power of the number of ones in
@@ -89,3 +89,9 @@ class HRR(FrequencySpec):
     def supports(self, report: SignReport, key: int) -> bool:
         row, sign = report
         return (row & key).bit_count() & 1 == sign
+
+    @property
+    def best_guess(self) -> float:
+        """Any supported value. Only one report, row 0 with the sign that it has nowhere, supports none."""
+        p = float(self.p)
+        return ((2 * self.order - 1) * p + 1 - p) / (self.order * self.domain_size)

@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from deniable.client.frequency import FrequencySpec
+from deniable.client.grr import keep_or_replace
+from deniable.client.hashed import HashedProtocol
 from deniable.contract.hashing import LARGEST_RANGE, HashFamily
 from deniable.contract.law import Law
 from deniable.contract.probability import exp_below, floor_threshold
@@ -19,13 +20,13 @@ HashedReport = tuple[tuple[int, ...], int]
 
 
 @mechanism
-class OLH(FrequencySpec):
+class OLH(HashedProtocol):
     """Hash the value to g symbols with a fresh public seed, and send the symbol by randomized response.
 
     Guarantee: epsilon-local for any two inputs and for every seed; keep = e^epsilon / (e^epsilon + g - 1), rounded down.
 
     Estimator: a report supports every value that its seed hashes to its symbol, so p = keep and q = 1/g (for g not a power of two
-    corrected by the exact collision probability of the hash family). Variance as in ``frequency``: about n 4 e^epsilon /
+    corrected by the exact collision probability of the hash family). Variance as in ``pure``: about n 4 e^epsilon /
     (e^epsilon - 1)^2 + n f at the default g = round(e^epsilon + 1). Unbiased over the hash family.
 
     Cost: 128 + log2 g bits (192 + log2 g for keys above 32 bits); one or two random words besides the seed; the collector hashes
@@ -41,7 +42,6 @@ class OLH(FrequencySpec):
     """
 
     hash_range: int = None  # type: ignore[assignment]  # resolved below
-    needs_listed_domain: ClassVar[bool] = False
     candidates_at_tally: ClassVar[bool] = True
 
     def resolve(self) -> None:
@@ -67,8 +67,14 @@ class OLH(FrequencySpec):
 
     @cached_property
     def family(self) -> HashFamily:
-        """The hash family that seeds choose from."""
         return HashFamily(key_bits=self.domain.key_bits, range=self.hash_range)
+
+    @property
+    def seed_words(self) -> int:
+        return self.family.seed_words
+
+    def symbol(self, function: tuple[int, ...], key: int) -> int:
+        return self.family.symbol(function, key)
 
     @cached_property
     def keep(self) -> int:
@@ -89,18 +95,12 @@ class OLH(FrequencySpec):
         return Fraction(self.keep, ONE)
 
     @cached_property
-    def other(self) -> Fraction:
-        """The probability of sending one given symbol that is not the true one."""
+    def apart(self) -> Fraction:
         return (1 - self.p) / (self.hash_range - 1)
-
-    @cached_property
-    def q(self) -> Fraction:
-        collision = self.family.collision
-        return collision * self.p + (1 - collision) * self.other
 
     @property
     def ratio(self) -> Fraction:
-        return self.p / self.other
+        return self.p / self.apart
 
     @property
     def outputs(self) -> int:
@@ -108,16 +108,12 @@ class OLH(FrequencySpec):
 
     def perturb(self, key: int, source: Source) -> HashedReport:
         seed = source.words(self.seed_words)
-        symbol = self.family.symbol(seed, key)
-        if source.bernoulli(self.keep):
-            return seed, symbol
-        other = source.below(self.hash_range - 1)
-        return seed, other + (other >= symbol)
+        return seed, keep_or_replace(self.symbol(seed, key), self.hash_range, self.keep, source)
 
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[HashedReport]:
-        true = self.family.symbol(seed, key)
-        return Law({(seed, symbol): self.p if symbol == true else self.other for symbol in range(self.hash_range)})
+        true = self.symbol(seed, key)
+        return Law({(seed, symbol): self.p if symbol == true else self.apart for symbol in range(self.hash_range)})
 
     def supports(self, report: HashedReport, key: int) -> bool:
         seed, symbol = report
-        return self.family.symbol(seed, key) == symbol
+        return self.symbol(seed, key) == symbol

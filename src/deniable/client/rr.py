@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from deniable.client.frequency import FrequencySpec
+from deniable.client.pure import PureProtocol
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.law import Law
 from deniable.contract.probability import ceil_threshold, exp_below, floor_threshold, log_above
@@ -19,7 +19,7 @@ from deniable.errors import ParameterError, WireError
 
 
 @mechanism
-class RR(FrequencySpec):
+class RR(PureProtocol):
     """Say "yes" with probability p if it is true, and with probability q if it is not.
 
     Guarantee: epsilon-local for any two inputs; ``RR(epsilon=...)`` has p = e^epsilon / (e^epsilon + 1), rounded down, and

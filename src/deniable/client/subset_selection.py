@@ -8,7 +8,7 @@ from itertools import combinations
 from math import comb, exp
 from typing import ClassVar
 
-from deniable.client.frequency import FrequencySpec
+from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
 from deniable.contract.probability import exp_below, floor_threshold
 from deniable.contract.source import ONE, Source
@@ -18,12 +18,12 @@ from deniable.errors import ParameterError
 
 
 @mechanism
-class SubsetSelection(FrequencySpec):
+class SubsetSelection(PureProtocol):
     """Send a set of w values: it holds the true one with probability p, and is otherwise uniform.
 
     Guarantee: epsilon-local for any two inputs; p = w e^epsilon / (w e^epsilon + d - w), rounded down.
 
-    Estimator: a report supports its members; q = (p (w - 1) + (1 - p) w) / (d - 1). Variance as in ``frequency``: averaged over all values
+    Estimator: a report supports its members; q = (p (w - 1) + (1 - p) w) / (d - 1). Variance as in ``pure``: averaged over all values
     no mechanism has less, at the default w, one of the two integers around d / (e^epsilon + 1). With w = 1 it is GRR.
 
     Cost: log2 of d over w bits of information, sent as d bits; about d / 9 random words on the device; the collector adds up n d bits.
@@ -113,6 +113,11 @@ class SubsetSelection(FrequencySpec):
 
     def supports(self, report: int, key: int) -> bool:
         return bool(report >> key & 1)
+
+    @property
+    def best_guess(self) -> float:
+        """Any member."""
+        return float(self.p) / self.size
 
 
 def _position(bits: int, rank: int) -> int:

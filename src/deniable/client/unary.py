@@ -6,13 +6,13 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import ClassVar
 
-from deniable.client.frequency import FrequencySpec
+from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
 from deniable.contract.source import ONE, Source
 from deniable.contract.wire import Column, Layout
 
 
-class UnaryEncoding(FrequencySpec):
+class UnaryEncoding(PureProtocol):
     """Send d bits: the true value's bit is 1 with probability p, every other bit with probability q.
 
     Two inputs differ in two bits, so the worst ratio of one report is p (1 - q) / ((1 - p) q). Raising q or lowering p, as long as

@@ -13,6 +13,19 @@ x = low + 2^32 high the family is (pair-)multiply-shift, all arithmetic modulo 2
     u = (a + high) (c + low) + b             keys of up to 64 bits
     symbol = floor((u >> 32) range / 2^32)
 
+Where many reports share a function (a sketch), pairs are not enough: how collisions with *different* values add up depends on three keys
+at once. A *shared* function has three words (a, c, b) for short keys too::
+
+    u = (a x + c) x + b                      keys of up to 32 bits, shared
+
+For three distinct keys every triple of 32-bit values is then equally likely, as long as 2^33 does not divide the product of the keys'
+three differences (it never does below 4096; a determinant, as for the pair form, which long keys keep: string keys are as good as
+random).
+
+**Public functions.** A spec that shares functions derives them from its salt, both as 8 bytes, little-endian::
+
+    (a, c, b) of function j = first 24 bytes, as little-endian words, of SHA-256(b"deniable/hash/1" + salt + j)
+
 Over uniform seeds ``u >> 32`` is strongly universal (Dietzfelbinger 1996; Thorup 2015): for two distinct keys every pair
 of 32-bit values is equally likely. Hence two distinct keys get the same symbol with probability exactly
 sum_j (m_j / 2^32)^2, where m_j is the number of 32-bit values that fall on symbol j: 1 / range if the range is a power of
@@ -23,7 +36,9 @@ Walking keys in order costs an addition each, and "the symbol is j" is one compa
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import struct
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +47,7 @@ from deniable.contract.source import WORD_BITS
 from deniable.errors import ParameterError
 
 KEY_LABEL = b"deniable/key/1"
+FUNCTION_LABEL = b"deniable/hash/1"
 LARGEST_RANGE = 1 << 31
 
 
@@ -59,6 +75,7 @@ class HashFamily:
 
     key_bits: int
     range: int
+    shared: bool = False
     word_bits: int = WORD_BITS
 
     def __post_init__(self) -> None:
@@ -75,13 +92,15 @@ class HashFamily:
     @property
     def seed_words(self) -> int:
         """How many words make a seed."""
-        return 2 if self.key_bits <= self.half else 3
+        return 2 if self.key_bits <= self.half and not self.shared else 3
 
     def spread(self, seed: tuple[int, ...], key: int) -> int:
         """u, the full word before it is cut to the range."""
         mask = (1 << self.word_bits) - 1
         if len(seed) == 2:
             return (seed[0] * key + seed[1]) & mask
+        if self.key_bits <= self.half:
+            return ((seed[0] * key + seed[1]) * key + seed[2]) & mask
         low, high = key & ((1 << self.half) - 1), key >> self.half
         return ((seed[0] + high) * (seed[1] + low) + seed[2]) & mask
 
@@ -99,3 +118,13 @@ class HashFamily:
         values = 1 << self.half
         small, larger = divmod(values, self.range)  # `larger` symbols own small + 1 values, the others small
         return Fraction(larger * (small + 1) ** 2 + (self.range - larger) * small**2, values**2)
+
+
+def public_function(salt: int, index: int) -> tuple[int, ...]:
+    """The seed of a shared function, for anyone to derive.
+
+    >>> HashFamily(key_bits=10, range=1024, shared=True).symbol(public_function(salt=0, index=7), 42)
+    752
+    """
+    content = FUNCTION_LABEL + salt.to_bytes(8, "little") + index.to_bytes(8, "little")
+    return struct.unpack_from("<3Q", hashlib.sha256(content).digest())

@@ -1,4 +1,4 @@
-"""The only way to randomness: four primitives on 64-bit words.
+"""The only way to randomness: five primitives on 64-bit words.
 
 How many words each primitive consumes, and in which order, is part of the contract: scalar Python, the bulk kernels and
 the browser client turn the same words into the same report, and ``vectors/`` proves it.
@@ -8,6 +8,7 @@ primitive               words consumed
 ======================  =====================================================================================
 ``words(k)``            k
 ``bernoulli(a)``        1; true if the word is below a
+``pick(c)``             1; the number of entries of c that are at most the word
 ``below(k)``            1, and 1 more for each rejection (probability below k / 2^64)
 ``bernoulli_bits(a,k)`` per block of 64 lanes, 1 for each binary digit of a / 2^64 that is looked at, the most
                         significant first; a block ends when every lane is decided or only zeros of a are left
@@ -21,6 +22,8 @@ from __future__ import annotations
 import os
 import struct
 from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Sequence
 
 from deniable.errors import ParameterError
 
@@ -55,6 +58,10 @@ class Source(ABC):
     def bernoulli(self, threshold: int) -> bool:
         """True with probability threshold / 2^64, exactly."""
         return self.word() < threshold
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        """I with probability (cumulative[i] - cumulative[i - 1]) / 2^64, exactly; the entries rise from above 0 to below 2^64."""
+        return bisect_right(cumulative, self.word())
 
     def below(self, count: int) -> int:
         """Uniform on 0..count - 1, exactly (Lemire 2019: multiply, and reject the few words that would bias it)."""

@@ -82,6 +82,11 @@ class Spec(ABC):
         """The size of a report in bits of information."""
         return sum(column.information for column in self.layout)
 
+    @property
+    def largest_count(self) -> int:
+        """What one report adds to a counter of the tally, at most."""
+        return 1
+
     def encode(self, report: Any) -> bytes:
         """One report as bytes."""
         return encode_report(self.layout, report)

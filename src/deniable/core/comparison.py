@@ -64,9 +64,8 @@ class Comparison(Table):
         normal: Array = 2 * stats.norm.sf(np.abs(self.difference) / spread)
         if self._plenty:
             return normal
-        if self._same_law:
-            return _fisher(*self._sides)
-        return np.ones(len(self.values))  # few reports and two laws: no test is valid, so nothing is called a change
+        exact = self.first.exact_test(self.second)
+        return np.ones(len(self.values)) if exact is None else exact  # where no test is valid, nothing is called a change
 
     @cached_property
     def adjusted(self) -> Array:
@@ -103,11 +102,7 @@ class Comparison(Table):
 
     @property
     def _plenty(self) -> bool:
-        return all(side.least_variance >= NORMAL_TAILS_FROM for side in self._sides)
-
-    @property
-    def _same_law(self) -> bool:
-        return bool(np.all(self.first.p == self.second.p) and np.all(self.first.q == self.second.q))
+        return all(side.enough >= NORMAL_TAILS_FROM for side in self._sides)
 
     # --- what people see ---
 
@@ -138,12 +133,4 @@ class Comparison(Table):
 
 def _variance(side: FrequencyEstimate, frequencies: Array) -> Array:
     """The variance of each estimated frequency of a sample, if these were the true ones."""
-    chance = side.q + np.clip(frequencies, 0, 1) * (side.p - side.q)
-    return np.asarray(chance * (1 - chance) / (max(side.n, 1) * (side.p - side.q) ** 2))
-
-
-def _fisher(first: FrequencyEstimate, second: FrequencyEstimate) -> Array:
-    """Given all supports of a value, those in the first crowd are hypergeometric if nothing changed; twice the smaller tail."""
-    law = stats.hypergeom(first.n + second.n, first.supports + second.supports, first.n)
-    tails = np.minimum(law.cdf(first.supports), law.sf(first.supports - 1))
-    return np.asarray(np.minimum(2 * tails, 1.0))
+    return np.asarray(side.variance(frequencies * side.n, population=True) / max(side.n, 1) ** 2)

@@ -82,7 +82,7 @@ def norm_sub(counts: Array, total: float) -> Array:
 
 
 def _base_cut(estimate: FrequencyEstimate) -> Array:
-    noise = np.sqrt(estimate.n * estimate.q * (1 - estimate.q)) / (estimate.p - estimate.q)  # of a value that nobody holds
+    noise = np.sqrt(estimate.variance(np.zeros(len(estimate.values))))  # of a value that nobody holds
     threshold = stats.norm.isf(0.05 / estimate.family_size) * noise
     return np.where(estimate.counts >= threshold, estimate.counts, 0.0)
 

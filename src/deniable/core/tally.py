@@ -53,7 +53,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """How many reports support each value. Tallies of the same spec and candidates add up, in any order.
+    """Counters: how many reports support each value, in most mechanisms. Tallies of the same spec and candidates add up, in any order.
 
     >>> from deniable.client import GRR
     >>> spec = GRR(domain_size=3, epsilon=1.0)
@@ -64,16 +64,17 @@ class Tally:
 
     spec: Spec
     n: int
-    supports: Array
+    counters: Array
     digest: bytes = WHOLE_DOMAIN
     candidates: Candidates | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        supports = np.asarray(self.supports)
-        whole = supports.dtype.kind in "iu" and supports.ndim == 1 and isinstance(self.n, int) and self.n >= 0
-        if not whole or (supports.size and not (int(supports.min()) >= 0 and int(supports.max()) <= self.n)):
-            raise ParameterError("supports", self.supports, allowed=f"integers from 0 to n = {self.n}", fix="tally the reports again")
-        object.__setattr__(self, "supports", supports.astype(np.int64, copy=False))
+        counters = np.asarray(self.counters)
+        whole = counters.dtype.kind in "iu" and counters.ndim == 1 and isinstance(self.n, int) and self.n >= 0
+        if not whole or (counters.size and not (int(counters.min()) >= 0 and int(counters.max()) <= self.n * self.spec.largest_count)):
+            allowed = f"integers from 0 to {self.spec.largest_count} n = {self.n * self.spec.largest_count}"
+            raise ParameterError("counters", self.counters, allowed=allowed, fix="tally the reports again")
+        object.__setattr__(self, "counters", counters.astype(np.int64, copy=False))
 
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
@@ -83,9 +84,9 @@ class Tally:
             raise MergeError(
                 "candidates", other.digest.hex(), allowed=f"the list with digest {self.digest.hex()}", fix="tally both with one list"
             )
-        if self.supports.size != other.supports.size:
-            raise MergeError("counters", other.supports.size, allowed=f"{self.supports.size}, as here", fix="tally both alike")
-        return Tally(self.spec, self.n + other.n, self.supports + other.supports, self.digest, self.candidates or other.candidates)
+        if self.counters.size != other.counters.size:
+            raise MergeError("counters", other.counters.size, allowed=f"{self.counters.size}, as here", fix="tally both alike")
+        return Tally(self.spec, self.n + other.n, self.counters + other.counters, self.digest, self.candidates or other.candidates)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -94,16 +95,16 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         same = (self.spec, self.n, self.digest) == (other.spec, other.n, other.digest)
-        return same and np.array_equal(self.supports, other.supports)
+        return same and np.array_equal(self.counters, other.counters)
 
     __hash__ = None  # type: ignore[assignment]  # holds an array
 
     def __repr__(self) -> str:
-        return f"Tally({self.spec!r}, n={self.n:,}, counters={self.supports.size:,})"
+        return f"Tally({self.spec!r}, n={self.n:,}, counters={self.counters.size:,})"
 
     def to_bytes(self) -> bytes:
         """The tally as an image with spec and checksum."""
-        body = self.digest + self.supports.size.to_bytes(8, "little") + self.supports.astype("<u8").tobytes()
+        body = self.digest + self.counters.size.to_bytes(8, "little") + self.counters.astype("<u8").tobytes()
         return write_image(TALLY, self.spec.canonical, self.n, body)
 
     @classmethod
@@ -114,10 +115,11 @@ class Tally:
         size = int.from_bytes(body[32:40], "little")
         if len(body) != 40 + 8 * size:
             raise WireError("body", f"{len(body)} bytes", allowed=f"{40 + 8 * size} bytes for {size} counters", fix="read it again, whole")
-        supports = np.frombuffer(body, "<u8", size, 40)
-        if n >= 1 << 63 or (size and int(supports.max()) > n):
-            raise WireError("counters", int(supports.max(initial=0)), allowed=f"at most n = {n}", fix="the tally was damaged or made up")
-        return cls(spec, n, supports.astype(np.int64), body[:32])
+        counters = np.frombuffer(body, "<u8", size, 40)
+        most = n * spec.largest_count
+        if most >= 1 << 63 or (size and int(counters.max()) > most):
+            raise WireError("counters", int(counters.max(initial=0)), allowed=f"at most {most}", fix="the tally was damaged or made up")
+        return cls(spec, n, counters.astype(np.int64), body[:32])
 
 
 def require_same_spec(ours: Spec, theirs: Spec) -> None:

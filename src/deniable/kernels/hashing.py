@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from deniable.kernels.compiled import Array, inlined, kernel
-from deniable.kernels.sampling import draw_below
+from deniable.kernels.sampling import draw_symbol
 
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
@@ -35,19 +35,15 @@ def perturb_hashed(keys: Array, count: np.uint64, keep: np.uint64, seeds: Array,
     at = 0
     for i in range(keys.size):
         start = at
-        if at + seed_words >= words.size:
+        if at + seed_words > words.size:
             return i, start
         for k in range(seed_words):
             seeds[i, k] = words[at]
             at += 1
         symbol = ((_spread(seeds, i, np.uint64(keys[i])) >> _32) * count) >> _32
-        kept = words[at] < keep
-        at += 1
-        if not kept:
-            other, at = draw_below(others, words, at)
-            if at < 0:
-                return i, start
-            symbol = other + np.uint64(other >= symbol)
+        symbol, at = draw_symbol(symbol, others, keep, words, at)
+        if at < 0:
+            return i, start
         symbols[i] = symbol
     return keys.size, at
 

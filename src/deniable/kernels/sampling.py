@@ -77,6 +77,20 @@ def draw_block(threshold: Any, lanes: Any, words: Array, at: int) -> tuple[Any, 
     return bits, at
 
 
+@inlined
+def draw_symbol(symbol: Any, others: Any, keep: Any, words: Array, at: int) -> tuple[Any, int]:
+    """``keep_or_replace`` in ``client.grr``, among ``others`` + 1 symbols. Returns the symbol and the next position, or DRY."""
+    if at >= words.size:
+        at = DRY
+    else:
+        kept = words[at] < keep
+        at += 1
+        if not kept:
+            other, at = draw_below(others, words, at)
+            symbol = other + np.uint64(other >= symbol)
+    return symbol, at
+
+
 @kernel
 def fill_below(count: np.uint64, out: Array, words: Array) -> tuple[int, int]:
     """Uniform numbers below ``count``."""
@@ -112,16 +126,9 @@ def perturb_symbol(values: Array, count: int, keep: np.uint64, out: Array, words
     at = 0
     for i in range(values.size):
         start = at
-        if at >= words.size:
+        symbol, at = draw_symbol(np.uint64(values[i]), others, keep, words, at)
+        if at < 0:
             return i, start
-        symbol = np.uint64(values[i])
-        kept = words[at] < keep
-        at += 1
-        if not kept:
-            other, at = draw_below(others, words, at)
-            if at < 0:
-                return i, start
-            symbol = other + np.uint64(other >= symbol)
         out[i] = symbol
     return values.size, at
 

@@ -7,7 +7,7 @@ past the end of the script, stops the run and says how many outcomes the draw ha
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -37,13 +37,19 @@ class ForkingSource(Source):
     def word(self) -> int:
         word = next(self._seed, None)
         if word is None:
-            raise ProtocolError("source", "a raw word", allowed="bernoulli, below, bernoulli_bits", fix="pass a seed to the audit")
+            raise ProtocolError("source", "a raw word", allowed="bernoulli, below, pick, bernoulli_bits", fix="pass a seed to the audit")
         return word
 
     def bernoulli(self, threshold: int) -> bool:
         outcome = self.outcome(2)
         self.weight *= Fraction(threshold if outcome else ONE - threshold, ONE)
         return bool(outcome)
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        outcome = self.outcome(len(cumulative) + 1)
+        edges = (0, *cumulative, ONE)
+        self.weight *= Fraction(edges[outcome + 1] - edges[outcome], ONE)
+        return outcome
 
     def below(self, count: int) -> int:
         outcome = self.outcome(count)

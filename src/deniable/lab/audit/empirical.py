@@ -90,12 +90,12 @@ def empirical_audit(
 
 
 def _spec_events(spec: FrequencySpec, value: Any, keys: tuple[int, int], trials: int, source: Source | None) -> Counter[Hashable]:
-    """How often a report supports the first, the second, both or none of the two inputs."""
+    """How often reports show what about the two inputs: for most mechanisms, that they support the first, the second, both or none."""
     events: Counter[Hashable] = Counter()
     for start in range(0, trials, CHUNK):
         reports = spec.privatize([value] * min(CHUNK, trials - start), source=source)
         rows, counts = np.unique(reports.rows(), axis=0, return_counts=True)  # equal reports are looked at once
         for row, count in zip(rows, counts, strict=True):
             report = spec.decode(row.tobytes())
-            events[tuple(spec.supports(report, key) for key in keys)] += int(count)
+            events[tuple(spec.evidence(report, key) for key in keys)] += int(count)
     return events

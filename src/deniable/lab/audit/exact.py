@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from deniable.client.frequency import FrequencySpec
+from deniable.client.hashed import HashedProtocol
+from deniable.client.linear import LinearProtocol
 from deniable.contract.domain import Domain, Text
-from deniable.contract.hashing import HashFamily
 from deniable.contract.law import Law
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.errors import ParameterError
@@ -63,7 +64,9 @@ def exact_audit(spec: FrequencySpec) -> Audit:
     (True, 1.0, ['total', 'support', 'privacy', 'tight', 'law', 'unbiased', 'variance'])
     """
     values = audit_inputs(spec.domain)
-    if spec.family is None and len(values) < spec.domain_size:  # a hashed report depends on the symbol alone; others on the value
+    if (
+        not isinstance(spec, HashedProtocol) and len(values) < spec.domain_size
+    ):  # a hashed report depends on the symbol alone; others on the value
         raise ParameterError("domain_size", spec.domain_size, allowed="at most 256 values, all of them audited", fix="audit a small domain")
     if spec.outputs * len(values) > LARGEST_ENUMERATION:
         raise ParameterError(
@@ -88,8 +91,10 @@ def exact_audit(spec: FrequencySpec) -> Audit:
         Check("tight", epsilon is None or epsilon >= spec.effective_epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
         Check("law", honest, "the enumerated law is the stated one, fraction by fraction"),
     ]
-    family = spec.family
-    checks += _estimator_checks(spec, tables[()]) if family is None else _hash_checks(spec, family, tables)
+    if isinstance(spec, HashedProtocol):
+        checks += _hash_checks(spec, list(tables.values()))
+    elif isinstance(spec, LinearProtocol):
+        checks += _estimator_checks(spec, tables[()])
     return Audit(spec.epsilon, epsilon, tuple(checks))
 
 
@@ -104,7 +109,7 @@ def _worst_ratio(tables: list[list[Law[Hashable]]]) -> Fraction | None:
     return worst
 
 
-def _estimator_checks(spec: FrequencySpec, laws: dict[Any, Law[Any]]) -> list[Check]:
+def _estimator_checks(spec: LinearProtocol, laws: dict[Any, Law[Any]]) -> list[Check]:
     """One report's score for a value must be 1 on average if its sender holds the value, 0 if not, with the stated variance."""
     moments = {}
     for held, law in laws.items():
@@ -125,24 +130,35 @@ def _estimator_checks(spec: FrequencySpec, laws: dict[Any, Law[Any]]) -> list[Ch
     ]
 
 
-def _hash_checks(spec: FrequencySpec, family: HashFamily, tables: dict[tuple[int, ...], dict[Any, Law[Any]]]) -> list[Check]:
-    """A hashed report is unbiased over the family: it supports its own value with p under every seed, and others by collision."""
+def _hash_checks(spec: HashedProtocol, tables: list[dict[Any, Law[Any]]]) -> list[Check]:
+    """A hashed report is unbiased over the family: it supports its own symbol with p under every function, and others by collision."""
     own: set[Fraction] = set()
     apart: set[Fraction] = set()
-    for seed, laws in tables.items():
+    for laws in tables:
         for held, law in laws.items():
-            for asked in laws:
-                key = spec.domain.key(asked)
-                support = sum((weight for report, weight in law.items() if spec.supports(report, key)), Fraction(0))
-                same = family.symbol(seed, key) == family.symbol(seed, spec.domain.key(held))
-                (own if same else apart).add(support)
-    mixed = {family.collision * spec.p + (1 - family.collision) * support for support in apart}
-    tiny = reduced(family)
-    enumerated = collisions(tiny, (0, 1, 2, 15)) == {tiny.collision}
+            for function, reports in _by_function(law).items():
+                total = sum(reports.values(), Fraction(0))
+                for asked in laws:
+                    key = spec.domain.key(asked)
+                    support = sum((weight for report, weight in reports.items() if spec.supports(report, key)), Fraction(0)) / total
+                    same = spec.symbol(function, key) == spec.symbol(function, spec.domain.key(held))
+                    (own if same else apart).add(support)
+    tiny = reduced(spec.family)
+    enumerated = collisions(tiny, (0, 1, 2, 15 & (1 << tiny.key_bits) - 1)) == {tiny.collision}
+    collision = spec.family.collision
+    unbiased = own == {spec.p} and {collision * spec.p + (1 - collision) * support for support in apart} == {spec.q}
     return [
-        Check("unbiased", own == {spec.p} and mixed == {spec.q}, "over the family the estimator's expectation is exactly the truth"),
+        Check("unbiased", unbiased, "over the family the estimator's expectation is exactly the truth"),
         Check("collisions", enumerated, f"two values collide as stated: every seed of {tiny.word_bits}-bit words enumerated"),
     ]
+
+
+def _by_function(law: Law[Any]) -> dict[Any, dict[Any, Fraction]]:
+    """The law taken apart by the hash function that a report names first."""
+    parts: dict[Any, dict[Any, Fraction]] = {}
+    for report, weight in law.items():
+        parts.setdefault(report[0], {})[report] = weight
+    return parts
 
 
 def audit_inputs(domain: Domain) -> list[Any]:

@@ -11,7 +11,8 @@ from deniable.contract.hashing import HashFamily
 def reduced(family: HashFamily) -> HashFamily:
     """The same family on words short enough to enumerate: 2^16 seeds of two words, or 2^12 of three."""
     word_bits = 8 if family.seed_words == 2 else 4
-    return HashFamily(key_bits=4, range=min(family.range, 1 << word_bits // 2), word_bits=word_bits)
+    key_bits = 4 if family.seed_words == 2 or family.key_bits > family.half else 2  # short keys are half a word
+    return HashFamily(key_bits=key_bits, range=min(family.range, 1 << word_bits // 2), shared=family.shared, word_bits=word_bits)
 
 
 def collisions(family: HashFamily, keys: tuple[int, ...]) -> set[Fraction]:

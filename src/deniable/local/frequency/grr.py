@@ -21,7 +21,7 @@ class BulkGRR(PureOracle[GRR]):
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         return perturb_symbol(keys, self.spec.domain_size, np.uint64(self.spec.keep), reports.columns["symbol"][part], words)
 
-    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         counts = np.zeros(self.spec.domain_size, dtype=np.int64)
         count_symbols(reports.columns["symbol"][part], counts)
         return counts

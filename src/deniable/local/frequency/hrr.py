@@ -20,14 +20,14 @@ class BulkHRR(PureOracle[HRR]):
     """A report supports the half of the values whose column has its sign in its row."""
 
     @property
-    def counters(self) -> int:
+    def raw_counters(self) -> int:
         return self.spec.order
 
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         rows, signs = reports.columns["row"][part], reports.columns["sign"]
         return perturb_sign(keys, np.uint64(self.spec.order), np.uint64(self.spec.keep), rows, signs, part.start, words)
 
-    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         sums = np.zeros(self.spec.order, dtype=np.int64)
         signed_counts(reports.columns["row"][part], reports.columns["sign"], part.start, sums)
         return sums

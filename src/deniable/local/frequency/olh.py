@@ -24,7 +24,7 @@ class BulkOLH(PureOracle[OLH]):
         seeds, symbols = reports.columns["seed"][part], reports.columns["symbol"][part]
         return perturb_hashed(keys, np.uint64(self.spec.hash_range), np.uint64(self.spec.keep), seeds, symbols, words)
 
-    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         columns = reports.columns["seed"][part], reports.columns["symbol"][part], np.uint64(self.spec.hash_range)
         size = self.spec.domain_size if candidates is None else candidates.keys.size
         supports = np.zeros(size, dtype=np.uint32)  # a chunk of people cannot overflow 32 bits

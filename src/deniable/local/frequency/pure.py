@@ -1,117 +1,26 @@
-"""What every pure protocol does in bulk: supports in, estimates out.
-
-A mechanism adds two things: the kernel that makes its reports and the kernel that counts their supports.
-"""
+"""What every pure protocol does in bulk: a report supports some values, and supports are counted."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from deniable.client.frequency import FrequencySpec
-from deniable.contract.source import Source
-from deniable.core.frequency import FrequencyEstimate
-from deniable.core.reports import Reports
-from deniable.core.stream import CHUNK, cores, in_parallel, serve_everyone
-from deniable.core.tally import WHOLE_DOMAIN, Candidates, Tally, require_same_spec
-from deniable.core.values import keys_of
-from deniable.errors import MergeError, ParameterError
+from deniable.client.pure import PureProtocol
+from deniable.core.supports import SupportEstimate
 from deniable.kernels.compiled import Array
+from deniable.local.frequency.oracle import FrequencyOracle
 
-SpecType = TypeVar("SpecType", bound=FrequencySpec)
-LARGEST_LISTING = 1 << 26
-"""The most values that are counted without being named."""
+PureType = TypeVar("PureType", bound=PureProtocol)
 
 
-class PureOracle(ABC, Generic[SpecType]):
-    """The bulk half of a mechanism in the frame of ``client.frequency``."""
+class PureOracle(FrequencyOracle[PureType]):
+    """The bulk half of a mechanism in the frame of ``client.pure``: its counters are supports."""
 
-    def __init__(self, spec: SpecType) -> None:
-        self.spec = spec
-
-    @abstractmethod
-    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
-        """Write the reports of the people in ``part``, from the words; return how many people and words were used."""
-
-    @abstractmethod
-    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
-        """How many reports in ``part`` support each candidate, or each value of the domain."""
-
-    @property
-    def counters(self) -> int:
-        """How many integers ``support`` returns when the whole domain is counted."""
-        return self.spec.domain_size
-
-    def finish(self, sums: Array, n: int) -> Array:
-        """Turn the sums of ``support`` over all parts into supports of values; where they are that already, nothing is left to do."""
-        return sums
-
-    def privatize(self, values: Any, source: Source | None) -> Reports:
-        keys = keys_of(self.spec.domain, values)
-        reports = Reports.empty(self.spec, keys.size)
-        serve_everyone(keys.size, lambda part, words: self.perturb(keys[part], reports, part, words), source)
-        return reports
-
-    def tally(self, reports: Any, candidates: Any) -> Tally:
-        if not isinstance(reports, Reports):
-            reports = Reports.collect(self.spec, reports)
-        require_same_spec(self.spec, reports.spec)
-        reports.check_shapes()  # kernels trust what they are given
-        if candidates is not None and not self.spec.candidates_at_tally:
-            raise ParameterError(
-                "candidates", candidates, allowed=f"none for {self.spec.mechanism}, which counts every value", fix="pass them to estimate"
-            )
-        chosen = self._chosen(candidates)
-        share = CHUNK * max(1, -(-reports.n // (CHUNK * cores())))  # one set of counters for each core, however many reports
-        parts = [slice(start, min(start + share, reports.n)) for start in range(0, reports.n, share)]
-        size = self.counters if chosen is None else chosen.keys.size
-        sums: Array = sum(in_parallel(lambda part: self.support(reports, part, chosen), parts), np.zeros(size, dtype=np.int64))
-        supports = self.finish(sums, reports.n)
-        return Tally(self.spec, reports.n, supports, WHOLE_DOMAIN if chosen is None else chosen.digest, chosen)
-
-    def estimate(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
-        if not isinstance(tally, Tally):
-            raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
-        require_same_spec(self.spec, tally.spec)
-        if tally.digest == WHOLE_DOMAIN:
-            if tally.supports.size != self.spec.domain_size:
-                raise MergeError("counters", tally.supports.size, allowed=f"{self.spec.domain_size}, one for each value", fix="tally again")
-            estimate = self._estimate(range(self.spec.domain_size), tally)
-            if candidates is None:
-                return estimate
-            named = estimate.select(Candidates.of(self.spec.domain, candidates).keys.astype(np.int64))
-            return replace(named, family_size=len(named.values))  # named before looking: statements are about these alone
-        chosen = tally.candidates if candidates is None else Candidates.of(self.spec.domain, candidates)
-        if chosen is None or chosen.digest != tally.digest or chosen.keys.size != tally.supports.size:
-            raise MergeError(
-                "candidates",
-                None if chosen is None else chosen.digest.hex(),
-                allowed=f"the list with digest {tally.digest.hex()}, which was tallied",
-                fix="pass estimate(tally, candidates=...) the same values in the same order",
-            )
-        return self._estimate(chosen.values, tally)
-
-    def _estimate(self, values: Any, tally: Tally) -> FrequencyEstimate:
-        if isinstance(values, range):
-            values = [self.spec.domain.value(key) for key in values]
-        p, q = self.probabilities()
-        return FrequencyEstimate(self.spec, values, tally.n, tally.supports, p, q)
+    def estimated(self, values: Sequence[Any], n: int, counters: Array) -> SupportEstimate:
+        return SupportEstimate(self.spec, values, n, counters, *self.probabilities())
 
     def probabilities(self) -> tuple[Array, Array]:
         """P and q as floats, one each or one per value."""
         return np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q))
-
-    def _chosen(self, candidates: Any) -> Candidates | None:
-        if candidates is not None:
-            return Candidates.of(self.spec.domain, candidates)
-        if not self.spec.domain.listed or self.spec.domain_size > LARGEST_LISTING:
-            raise ParameterError(
-                "candidates",
-                None,
-                allowed=f"a list of values; only domains of at most {LARGEST_LISTING} are counted whole",
-                fix="name candidates=[...]",
-            )
-        return None

@@ -21,7 +21,7 @@ class BulkRR(PureOracle[RR]):
         yes, no = self.spec.coin
         return perturb_bit(keys, np.uint64(yes), np.uint64(no), reports.columns["bit"][part.start // 8 :], words)
 
-    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         # Bits past the last person are zero, so a byte may be counted whole.
         ones = int(np.bitwise_count(reports.columns["bit"][part.start // 8 : -(-part.stop // 8)]).sum(dtype=np.int64))
         return np.array([part.stop - part.start - ones, ones])

@@ -23,5 +23,5 @@ class BulkSubsetSelection(PureOracle[SubsetSelection]):
         thresholds = np.uint64(spec.keep), np.uint64(spec.first_draw)
         return perturb_subset(keys, spec.domain_size - 1, spec.size, *thresholds, reports.columns["members"][part], words)
 
-    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         return sum_bits(reports.columns["members"][part], self.spec.domain_size)

@@ -23,7 +23,7 @@ class BulkUnary(PureOracle[UnaryEncoding]):
         thresholds = np.uint64(self.spec.raise_other), np.uint64(self.spec.keep)
         return perturb_unary(keys, self.spec.domain_size, *thresholds, reports.columns["bits"][part], words)
 
-    def support(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         return sum_bits(reports.columns["bits"][part], self.spec.domain_size)
 
 

@@ -1,0 +1,40 @@
+"""Pure protocols on hashed values: a report names a hash function in the open, and speaks about the symbol of its sender's value.
+
+Two values with the same symbol cannot be told apart by such a report. With c the exact probability that two values collide, p the
+probability of supporting the own symbol and r that of supporting another given one, q = c p + (1 - c) r over the hash family.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from deniable.client.pure import PureProtocol
+from deniable.contract.hashing import HashFamily
+
+
+class HashedProtocol(PureProtocol):
+    """A mechanism whose reports are about symbols. The domain is never listed: text and 64-bit integers are fine."""
+
+    needs_listed_domain: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def family(self) -> HashFamily:
+        """The hash functions, from keys to symbols."""
+
+    @abstractmethod
+    def symbol(self, function: Any, key: int) -> int:
+        """The symbol of a key under the function that a report names."""
+
+    @property
+    @abstractmethod
+    def apart(self) -> Fraction:
+        """The probability that a report supports a value whose symbol is not its sender's."""
+
+    @cached_property
+    def q(self) -> Fraction:
+        collision = self.family.collision
+        return collision * self.p + (1 - collision) * self.apart

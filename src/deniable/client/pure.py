@@ -1,0 +1,68 @@
+"""The frame of pure protocols (Wang, Blocki, Li, Jha 2017).
+
+A report *supports* some values. Let p be the probability that it supports the value its sender holds, and q that it supports
+any other given value. With I the number of reports that support v, n reports, and n_v true holders of v::
+
+    estimate of n_v   (I - n q) / (p - q)                                       unbiased
+    variance          n q (1 - q) / (p - q)^2 + n_v (1 - p - q) / (p - q)       exact, for fixed data
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import Any
+
+from deniable.client.linear import LinearProtocol, check_crowd
+
+
+class PureProtocol(LinearProtocol):
+    """A mechanism whose reports support values."""
+
+    @abstractmethod
+    def supports(self, report: Any, key: int) -> bool:
+        """Whether a report supports the value with this key."""
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """The probability that a report supports the value its sender holds."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """The probability that a report supports another given value."""
+
+    def evidence(self, report: Any, key: int) -> int:
+        return self.supports(report, key)
+
+    def probabilities(self, key: int) -> tuple[Fraction, Fraction]:
+        """P and q of the value with this key; the same for all values in most mechanisms."""
+        return self.p, self.q
+
+    def score(self, report: Any, key: int) -> Fraction:
+        p, q = self.probabilities(key)
+        return (self.supports(report, key) - q) / (p - q)
+
+    def variance(self, n: int, f: float = 0.0) -> float:
+        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders.
+
+        For a coin with unequal sides (RR) this is about "yes"; "no" has the same variance with 1 - f in place of f.
+        """
+        check_crowd(n, f)
+        p, q = self.p, self.q
+        return float(n * q * (1 - q) / (p - q) ** 2) + n * f * float((1 - p - q) / (p - q))
+
+    @property
+    def influence(self) -> float:
+        pairs = [self.probabilities(key) for key in (0, 1)]
+        return float(max(max(1 - q, q) / (p - q) for p, q in pairs))
+
+    @property
+    def best_guess(self) -> float:
+        """How often an observer's best guess from one report is right, if every value is equally likely.
+
+        Any supported value is the best guess, any value at all if none is supported; here for supports that fall independently.
+        """
+        p, q, d = float(self.p), float(self.q), self.domain_size
+        return p * (1 - (1 - q) ** d) / (d * q) + (1 - p) * (1 - q) ** (d - 1) / d

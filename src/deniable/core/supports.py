@@ -1,0 +1,91 @@
+"""The estimate behind pure protocols: a value's count from the number of reports that support it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from deniable.core import interval
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import Limits
+from deniable.kernels.compiled import Array
+
+BOUNDS = {"hoeffding": interval.hoeffding, "bernstein": interval.bernstein}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SupportEstimate(FrequencyEstimate):
+    """Counts from supports; p and q are the exact law's probabilities that a report supports its sender's value and another one.
+
+    ``shared`` is the variance that does not shrink with n: reports that share a hash function share its collisions.
+
+    >>> from deniable.client import RR
+    >>> spec = RR.from_probabilities("3/4", "1/4")
+    >>> SupportEstimate(spec, ["no", "yes"], 100, np.array([35, 65]), np.array(0.75), np.array(0.25))
+    100 reports, RR, epsilon = 1.099; low and high: 95 %, noise only
+    value  count  stderr  low  high  frequency
+    yes       80    8.66   63    98        0.8
+    no        20    8.66    2    37        0.2
+    """
+
+    supports: Array
+    p: Array
+    q: Array
+    shared: Array = field(default_factory=lambda: np.asarray(0.0), kw_only=True)
+
+    @cached_property
+    def counts(self) -> Array:
+        counts: Array = (self.supports - self.n * self.q) / (self.p - self.q)
+        return counts
+
+    def variance(self, counts: Array, *, population: bool = False) -> Array:
+        p, q, n = self.p, self.q, self.n
+        if population:
+            chance = q + np.clip(counts / max(n, 1), 0, 1) * (p - q)
+            return np.asarray(n * chance * (1 - chance) / (p - q) ** 2 + self.shared)
+        return np.asarray(n * q * (1 - q) / (p - q) ** 2 + counts * (1 - p - q) / (p - q) + self.shared)
+
+    @property
+    def enough(self) -> float:
+        """The variance of the supports if everyone, or nobody, held a value, whichever is less."""
+        return float(self.n * np.min(np.minimum(self.q * (1 - self.q), self.p * (1 - self.p)), initial=np.inf))
+
+    def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
+        arguments = (self.supports.astype(float), self.n, self.p, self.q, alpha)
+        plenty = self.enough >= (interval.NORMAL_TAILS_FROM if simultaneous else interval.NORMAL_FROM)
+        if population:
+            found = interval.sampling_score(*arguments) if plenty and not simultaneous else interval.sampling_exact(*arguments)
+        else:
+            found = interval.score(*arguments, skewness=simultaneous) if plenty else interval.exact(*arguments)
+        return self._widened(found, stats.norm.isf(alpha / 2) ** 2 * self.shared)
+
+    def bounds(self, alpha: float, method: str) -> Limits:
+        if not np.any(self.shared):
+            return BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha)
+        # Half of the error for the noise, half for the collisions, of which only the variance is known (Chebyshev).
+        return self._widened(BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha / 2), 2 / alpha * self.shared)
+
+    def _widened(self, limits: Limits, square: Array) -> Limits:
+        """Limits with an independent error added, in squares."""
+        if not np.any(square):
+            return limits
+        low, high = (np.sqrt((limit - self.counts) ** 2 + square) for limit in limits)
+        return self.counts - low, self.counts + high
+
+    def exact_test(self, other: FrequencyEstimate) -> Array | None:
+        """Given all supports of a value, those of the first crowd are hypergeometric if nothing changed; twice the smaller tail."""
+        if not isinstance(other, SupportEstimate) or np.any(self.shared) or np.any(self.p != other.p) or np.any(self.q != other.q):
+            return None
+        law = stats.hypergeom(self.n + other.n, self.supports + other.supports, self.n)
+        tails = np.minimum(law.cdf(self.supports), law.sf(self.supports - 1))
+        return np.asarray(np.minimum(2 * tails, 1.0))
+
+    def select(self, positions: Any) -> SupportEstimate:
+        positions = np.asarray(positions)
+        p, q, shared = (np.broadcast_to(item, self.supports.shape)[positions] for item in (self.p, self.q, self.shared))
+        values = [self.values[i] for i in positions]
+        return SupportEstimate(self.spec, values, self.n, self.supports[positions], p, q, shared=shared, family_size=self.family_size)

@@ -1,0 +1,124 @@
+"""What every mechanism for counting answers does in bulk: values in, reports, tally, estimate out.
+
+A mechanism adds the kernel that makes its reports, the kernel that counts them, and what the counters say.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.domain import IndexRange
+from deniable.contract.source import Source
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.reports import Reports
+from deniable.core.stream import CHUNK, cores, in_parallel, serve_everyone
+from deniable.core.tally import WHOLE_DOMAIN, Candidates, Tally, require_same_spec
+from deniable.core.values import keys_of
+from deniable.errors import MergeError, ParameterError
+from deniable.kernels.compiled import Array
+
+SpecType = TypeVar("SpecType", bound=FrequencySpec)
+LARGEST_LISTING = 1 << 26
+"""The most values that are counted without being named."""
+
+
+class FrequencyOracle(ABC, Generic[SpecType]):
+    """The bulk half of a mechanism in the frame of ``client.frequency``."""
+
+    def __init__(self, spec: SpecType) -> None:
+        self.spec = spec
+
+    @abstractmethod
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        """Write the reports of the people in ``part``, from the words; return how many people and words were used."""
+
+    @abstractmethod
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        """Counters for the reports in ``part``: how many support each candidate or each value, in most mechanisms."""
+
+    @abstractmethod
+    def estimated(self, values: Sequence[Any], n: int, counters: Array) -> FrequencyEstimate:
+        """What the counters say about all values, or all candidates that were tallied."""
+
+    @property
+    def raw_counters(self) -> int:
+        """How many integers ``count`` returns when no candidates are named."""
+        return self.tally_counters
+
+    @property
+    def tally_counters(self) -> int:
+        """How many counters a tally has when no candidates are named."""
+        return self.spec.domain_size
+
+    def finish(self, sums: Array, n: int) -> Array:
+        """Turn the sums of ``count`` over all parts into the tally's counters; where they are that already, nothing is left to do."""
+        return sums
+
+    def privatize(self, values: Any, source: Source | None) -> Reports:
+        keys = keys_of(self.spec.domain, values)
+        reports = Reports.empty(self.spec, keys.size)
+        serve_everyone(keys.size, lambda part, words: self.perturb(keys[part], reports, part, words), source)
+        return reports
+
+    def tally(self, reports: Any, candidates: Any) -> Tally:
+        if not isinstance(reports, Reports):
+            reports = Reports.collect(self.spec, reports)
+        require_same_spec(self.spec, reports.spec)
+        reports.check_shapes()  # kernels trust what they are given
+        if candidates is not None and not self.spec.candidates_at_tally:
+            raise ParameterError(
+                "candidates", candidates, allowed=f"none for {self.spec.mechanism}, which counts every value", fix="pass them to estimate"
+            )
+        chosen = self._chosen(candidates)
+        share = CHUNK * max(1, -(-reports.n // (CHUNK * cores())))  # one set of counters for each core, however many reports
+        parts = [slice(start, min(start + share, reports.n)) for start in range(0, reports.n, share)]
+        size = self.raw_counters if chosen is None else chosen.keys.size
+        sums: Array = sum(in_parallel(lambda part: self.count(reports, part, chosen), parts), np.zeros(size, dtype=np.int64))
+        counters = self.finish(sums, reports.n) if chosen is None else sums
+        return Tally(self.spec, reports.n, counters, WHOLE_DOMAIN if chosen is None else chosen.digest, chosen)
+
+    def estimate(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+        if not isinstance(tally, Tally):
+            raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
+        require_same_spec(self.spec, tally.spec)
+        if tally.digest == WHOLE_DOMAIN:
+            if tally.counters.size != self.tally_counters:
+                raise MergeError("counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally again")
+            return self._of_whole(tally, candidates)
+        chosen = tally.candidates if candidates is None else Candidates.of(self.spec.domain, candidates)
+        if chosen is None or chosen.digest != tally.digest or chosen.keys.size != tally.counters.size:
+            raise MergeError(
+                "candidates",
+                None if chosen is None else chosen.digest.hex(),
+                allowed=f"the list with digest {tally.digest.hex()}, which was tallied",
+                fix="pass estimate(tally, candidates=...) the same values in the same order",
+            )
+        return self.estimated(chosen.values, tally.n, tally.counters)
+
+    def _of_whole(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+        """Every value is estimated, then those asked about are picked."""
+        domain = self.spec.domain
+        everything = range(domain.size) if isinstance(domain, IndexRange) else [domain.value(key) for key in range(domain.size)]
+        estimate = self.estimated(everything, tally.n, tally.counters)
+        if candidates is None:
+            return estimate
+        named = estimate.select(Candidates.of(domain, candidates).keys.astype(np.int64))
+        return replace(named, family_size=len(named.values))  # named before looking: statements are about these alone
+
+    def _chosen(self, candidates: Any) -> Candidates | None:
+        if candidates is not None:
+            return Candidates.of(self.spec.domain, candidates)
+        if not self.spec.domain.listed or self.spec.domain_size > LARGEST_LISTING:
+            raise ParameterError(
+                "candidates",
+                None,
+                allowed=f"a list of values; only domains of at most {LARGEST_LISTING} are counted whole",
+                fix="name candidates=[...]",
+            )
+        return None
