@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from deniable.client import BLH, GRR, HRR, OLH, OUE, RR, SUE, THE, SubsetSelection
+from deniable.client import BLH, CMS, FLH, GRR, HCMS, HRR, OLH, OUE, RR, SUE, SubsetSelection, THE
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.canonical import to_plain
 from deniable.contract.domain import Bytes, Categories, Integers, Text
@@ -73,6 +73,25 @@ EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
         (HRR(domain_size=5, epsilon=0.5), [0, 2, 4]),
         (HRR(domain=Categories("a", "b", "c", "d"), epsilon=2.0), ["a", "d"]),
         (HRR(domain_size=1000, epsilon=1.0), [0, 511, 999]),
+    ],
+    "FLH": [
+        (FLH(domain_size=2, epsilon=1.0, hashes=3), [0, 1]),
+        (FLH(domain_size=5, epsilon=0.5, hashes=4, salt=7), [0, 2, 4]),
+        (FLH(domain_size=1000, epsilon=1.0, hash_range=7), [0, 999]),
+        (FLH(domain=Integers(0, LARGE), epsilon=1.0, hashes=100), [0, 2**32, LARGE]),
+        (FLH(domain=Text(64), epsilon=2.0), ["", "tea", "日本"]),
+    ],
+    "CMS": [
+        (CMS(domain_size=2, epsilon=1.0, hashes=3, width=3), [0, 1]),
+        (CMS(domain_size=5, epsilon=0.5, hashes=2, width=5, salt=7), [0, 2, 4]),
+        (CMS(domain_size=1000, epsilon=4.0, hashes=300, width=100), [0, 999]),
+        (CMS(domain=Text(64), epsilon=2.0, hashes=16, width=64), ["", "日本"]),
+    ],
+    "HCMS": [
+        (HCMS(domain_size=2, epsilon=1.0, hashes=3, width=4), [0, 1]),
+        (HCMS(domain_size=5, epsilon=0.5, hashes=2, width=8, salt=7), [0, 2, 4]),
+        (HCMS(domain_size=1000, epsilon=4.0), [0, 999]),
+        (HCMS(domain=Text(64), epsilon=2.0, hashes=16, width=64), ["", "日本"]),
     ],
     "SubsetSelection": [
         (SubsetSelection(domain_size=2, epsilon=1.0), [0, 1]),

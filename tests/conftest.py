@@ -44,8 +44,13 @@ def some_values(spec: FrequencySpec, count: int) -> list[Any]:
     return [strings[i % 4] if spec.domain.kind == "text" else strings[i % 4].encode() for i in range(count)]
 
 
-def candidates_of(spec: FrequencySpec) -> Any:
-    """None where the whole domain can be counted, a short list where it cannot."""
+def asked_of(spec: FrequencySpec) -> Any:
+    """What to ask about: None where the whole domain can be estimated, a short list where it cannot."""
     if spec.domain.listed and spec.domain_size <= 1 << 20:
         return None
     return sorted(set(some_values(spec, 7)))
+
+
+def candidates_of(spec: FrequencySpec) -> Any:
+    """What must be named before the reports are tallied."""
+    return asked_of(spec) if spec.candidates_at_tally else None

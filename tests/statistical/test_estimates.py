@@ -18,7 +18,7 @@ import pytest
 from deniable.client import GRR, OLH, OUE, RR
 from deniable.core.reports import Reports
 from deniable.testing import ReplaySource
-from tests.conftest import all_specs, candidates_of, some_values
+from tests.conftest import all_specs, asked_of, candidates_of, some_values
 
 SIGMAS = 4.892  # two-sided alpha = 1e-6
 CELLS = 56_000
@@ -39,7 +39,7 @@ def standardized(claimed, shipped, n, groups, key):
     estimates = []
     for group in range(groups):
         batch = Reports.from_rows(claimed, rows[group * n : (group + 1) * n].tobytes())
-        estimates.append(claimed.estimate(claimed.tally(batch, candidates=candidates)))
+        estimates.append(claimed.estimate(claimed.tally(batch, candidates=candidates), candidates=asked_of(claimed)))
     asked = estimates[0].values
     held = np.array([values.count(value) for value in asked])
     p, q = np.broadcast_to(estimates[0].p, held.shape), np.broadcast_to(estimates[0].q, held.shape)
@@ -59,7 +59,7 @@ def statistics_of(z, kurtosis):
 
 
 def sizes(spec):
-    cells = 1 if spec.mechanism == "RR" else len(candidates_of(spec) or range(spec.domain_size))
+    cells = 1 if spec.mechanism == "RR" else len(asked_of(spec) or range(spec.domain_size))
     n = 200 if cells <= 64 else 1000
     return n, -(-CELLS // cells)
 

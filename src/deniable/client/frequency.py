@@ -69,7 +69,8 @@ class FrequencySpec(Spec):
 
     def __repr__(self) -> str:
         shown = f"domain_size={self.domain_size}" if isinstance(self.domain, IndexRange) else f"domain={self.domain!r}"
-        own = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.name not in ("domain_size", "domain", "epsilon")]
+        told = [f for f in fields(self) if f.name not in ("domain_size", "domain", "epsilon") and getattr(self, f.name) != f.default]
+        own = [f"{f.name}={getattr(self, f.name)!r}" for f in told]
         return f"{type(self).__name__}({', '.join([shown, f'epsilon={self.epsilon!r}', *own])})"
 
     if TYPE_CHECKING:  # what the bulk half returns, for editors and type checkers

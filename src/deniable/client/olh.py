@@ -45,15 +45,7 @@ class OLH(HashedProtocol):
     candidates_at_tally: ClassVar[bool] = True
 
     def resolve(self) -> None:
-        if self.hash_range is None:
-            object.__setattr__(self, "hash_range", self.best_range)
-        if self.hash_range == self.best_range > LARGEST_RANGE:
-            raise ParameterError(
-                "epsilon",
-                self.epsilon,
-                allowed=f"at most about 21, where e^epsilon + 1 reaches {LARGEST_RANGE} symbols",
-                fix="choose a smaller epsilon, or set hash_range",
-            )
+        object.__setattr__(self, "hash_range", chosen_range(self.hash_range, self.best_range, self.epsilon))
         self.family  # noqa: B018  # refuses a bad range now rather than at the first report
 
     def __repr__(self) -> str:
@@ -62,8 +54,8 @@ class OLH(HashedProtocol):
 
     @property
     def best_range(self) -> int:
-        """The number of symbols with the least variance: e^epsilon + 1, rounded."""
-        return int(exp_below(self.epsilon) + Fraction(3, 2))
+        """The number of symbols with the least variance."""
+        return best_range(self.epsilon)
 
     @cached_property
     def family(self) -> HashFamily:
@@ -117,3 +109,20 @@ class OLH(HashedProtocol):
     def supports(self, report: HashedReport, key: int) -> bool:
         seed, symbol = report
         return self.symbol(seed, key) == symbol
+
+
+def best_range(epsilon: float) -> int:
+    """The number of symbols with the least variance: e^epsilon + 1, rounded."""
+    return int(exp_below(epsilon) + Fraction(3, 2))
+
+
+def chosen_range(given: int | None, best: int, epsilon: float) -> int:
+    """The number of symbols: as given, or the best one, if the hash family has so many."""
+    if given is None and best > LARGEST_RANGE:
+        raise ParameterError(
+            "epsilon",
+            epsilon,
+            allowed=f"at most about 21, where e^epsilon + 1 reaches {LARGEST_RANGE} symbols",
+            fix="choose a smaller epsilon, or set hash_range",
+        )
+    return best if given is None else given

@@ -56,17 +56,26 @@ class UnaryEncoding(PureProtocol):
         return 1 << self.domain_size
 
     def perturb(self, key: int, source: Source) -> int:
-        # The true bit is drawn anew, never merely set: leaving it 1 where noise put it would cost more than epsilon.
-        others = source.bernoulli_bits(self.raise_other, self.domain_size) & ~(1 << key)
-        return others | (source.bernoulli(self.keep) << key)
+        return perturb_bits(key, self.domain_size, self.raise_other, self.keep, source)
 
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
-        weights = {}
-        for report in range(self.outputs):
-            others = (report & ~(1 << key)).bit_count()
-            own = self.p if report >> key & 1 else 1 - self.p
-            weights[report] = own * self.q**others * (1 - self.q) ** (self.domain_size - 1 - others)
-        return Law(weights)
+        return Law(bits_law(key, self.domain_size, self.p, self.q))
 
     def supports(self, report: int, key: int) -> bool:
         return bool(report >> key & 1)
+
+
+def perturb_bits(place: int, count: int, raise_other: int, keep: int, source: Source) -> int:
+    """``count`` bits: the one at ``place`` is 1 with the threshold ``keep``, every other one with ``raise_other``."""
+    # The true bit is drawn anew, never merely set: leaving it 1 where noise put it would cost more than epsilon.
+    others = source.bernoulli_bits(raise_other, count) & ~(1 << place)
+    return others | (source.bernoulli(keep) << place)
+
+
+def bits_law(place: int, count: int, p: Fraction, q: Fraction) -> dict[int, Fraction]:
+    """The exact law of ``perturb_bits``."""
+    weights = {}
+    for bits in range(1 << count):
+        others = (bits & ~(1 << place)).bit_count()
+        weights[bits] = (p if bits >> place & 1 else 1 - p) * q**others * (1 - q) ** (count - 1 - others)
+    return weights

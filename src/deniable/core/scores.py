@@ -6,7 +6,7 @@ is at most ``reach`` away from zero, and has at most the variance ``worst``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,5 +66,4 @@ class ScoreEstimate(FrequencyEstimate):
         positions = np.asarray(positions)
         spread = np.broadcast_to(self.spread, self.sums.shape)[positions]
         values = [self.values[i] for i in positions]
-        kept = {"slope": self.slope, "reach": self.reach, "worst": self.worst, "family_size": self.family_size}
-        return ScoreEstimate(self.spec, values, self.n, self.sums[positions], spread, **kept)  # type: ignore[arg-type]  # floats and an int
+        return replace(self, values=values, sums=self.sums[positions], spread=spread)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,8 @@ BOUNDS = {"hoeffding": interval.hoeffding, "bernstein": interval.bernstein}
 class SupportEstimate(FrequencyEstimate):
     """Counts from supports; p and q are the exact law's probabilities that a report supports its sender's value and another one.
 
-    ``shared`` is the variance that does not shrink with n: reports that share a hash function share its collisions.
+    Reports that share a hash function share its collisions, and these do not average out as n grows: ``collisions`` times the sum of the
+    squared counts of all other values is their variance, and ``squares`` the sum of all squared counts, as far as it is known.
 
     >>> from deniable.client import RR
     >>> spec = RR.from_probabilities("3/4", "1/4")
@@ -35,12 +36,18 @@ class SupportEstimate(FrequencyEstimate):
     supports: Array
     p: Array
     q: Array
-    shared: Array = field(default_factory=lambda: np.asarray(0.0), kw_only=True)
+    collisions: float = field(default=0.0, kw_only=True)
+    squares: float = field(default=0.0, kw_only=True)
 
     @cached_property
     def counts(self) -> Array:
         counts: Array = (self.supports - self.n * self.q) / (self.p - self.q)
         return counts
+
+    @cached_property
+    def shared(self) -> Array:
+        """The variance of each count through collisions."""
+        return np.asarray(self.collisions * np.maximum(self.squares - np.clip(self.counts, 0, None) ** 2, 0.0))
 
     def variance(self, counts: Array, *, population: bool = False) -> Array:
         p, q, n = self.p, self.q, self.n
@@ -64,10 +71,11 @@ class SupportEstimate(FrequencyEstimate):
         return self._widened(found, stats.norm.isf(alpha / 2) ** 2 * self.shared)
 
     def bounds(self, alpha: float, method: str) -> Limits:
-        if not np.any(self.shared):
+        if not self.collisions:
             return BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha)
-        # Half of the error for the noise, half for the collisions, of which only the variance is known (Chebyshev).
-        return self._widened(BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha / 2), 2 / alpha * self.shared)
+        # Half of the error for the noise, half for the collisions, of which only the largest possible variance is known (Chebyshev).
+        noise = BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha / 2)
+        return self._widened(noise, np.asarray(2 / alpha * self.collisions * self.n**2))
 
     def _widened(self, limits: Limits, square: Array) -> Limits:
         """Limits with an independent error added, in squares."""
@@ -78,7 +86,7 @@ class SupportEstimate(FrequencyEstimate):
 
     def exact_test(self, other: FrequencyEstimate) -> Array | None:
         """Given all supports of a value, those of the first crowd are hypergeometric if nothing changed; twice the smaller tail."""
-        if not isinstance(other, SupportEstimate) or np.any(self.shared) or np.any(self.p != other.p) or np.any(self.q != other.q):
+        if not isinstance(other, SupportEstimate) or self.collisions or np.any(self.p != other.p) or np.any(self.q != other.q):
             return None
         law = stats.hypergeom(self.n + other.n, self.supports + other.supports, self.n)
         tails = np.minimum(law.cdf(self.supports), law.sf(self.supports - 1))
@@ -86,6 +94,6 @@ class SupportEstimate(FrequencyEstimate):
 
     def select(self, positions: Any) -> SupportEstimate:
         positions = np.asarray(positions)
-        p, q, shared = (np.broadcast_to(item, self.supports.shape)[positions] for item in (self.p, self.q, self.shared))
+        p, q = (np.broadcast_to(item, self.supports.shape)[positions] for item in (self.p, self.q))
         values = [self.values[i] for i in positions]
-        return SupportEstimate(self.spec, values, self.n, self.supports[positions], p, q, shared=shared, family_size=self.family_size)
+        return replace(self, values=values, supports=self.supports[positions], p=p, q=q)

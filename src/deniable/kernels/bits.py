@@ -13,6 +13,11 @@ import numpy as np
 
 from deniable.kernels.compiled import Array, inlined, kernel
 
+_TOGETHER = 248
+"""Rows that are counted before the digits are unfolded: eight at a time, and less than 256."""
+_FEW = 8
+"""Below so many rows adding them bit by bit is quicker than unfolding the digits."""
+
 
 @inlined
 def _add(x: Any, y: Any, z: Any) -> tuple[Any, Any]:
@@ -28,7 +33,7 @@ def column_sums(rows: Array, planes: Array, sums: Array) -> None:
     row = 0
     while row < rows.shape[0]:
         planes[:, :] = 0
-        end = min(row + 248, rows.shape[0])
+        end = min(row + _TOGETHER, rows.shape[0])
         while row + 8 <= end:
             for j in range(width):
                 ones, twos_a = _add(planes[0, j], rows[row, j], rows[row + 1, j])
@@ -58,3 +63,28 @@ def column_sums(rows: Array, planes: Array, sums: Array) -> None:
                 for k in range(8):
                     total += np.int64((planes[k, j] >> b) & 1) << k
                 sums[8 * j + b] += total
+
+
+@kernel
+def sums_by_group(rows: Array, groups: Array, order: Array, sums: Array) -> None:
+    """``column_sums`` of each group's rows into its row of ``sums``; ``order`` lists the rows group by group."""
+    width = rows.shape[1]
+    gathered = np.empty((min(_TOGETHER, order.size), width), dtype=np.uint8)
+    planes = np.empty((8, width), dtype=np.uint8)
+    start = 0
+    while start < order.size:
+        group = groups[order[start]]
+        end = start
+        while end < order.size and groups[order[end]] == group and end - start < _TOGETHER:
+            end += 1
+        if end - start < _FEW:
+            for i in range(start, end):
+                for j in range(width):
+                    byte = rows[order[i], j]
+                    for b in range(8):
+                        sums[group, 8 * j + b] += (byte >> b) & 1
+        else:
+            for i in range(start, end):
+                gathered[i - start] = rows[order[i]]
+            column_sums(gathered[: end - start], planes, sums[group])
+        start = end

@@ -133,35 +133,55 @@ def perturb_symbol(values: Array, count: int, keep: np.uint64, out: Array, words
     return values.size, at
 
 
+@inlined
+def draw_row(count: int, threshold: Any, out: Array, i: int, words: Array, at: int) -> int:
+    """``Source.bernoulli_bits`` into the packed row ``out[i]``. Returns the next position, or DRY."""
+    whole, last = count >> 6, count & 63
+    for block in range(whole):
+        bits, at = draw_block(threshold, _ALL, words, at)
+        if at < 0:
+            break
+        for k in range(8):
+            out[i, 8 * block + k] = np.uint8(bits >> np.uint64(8 * k))
+    if last and at >= 0:
+        bits, at = draw_block(threshold, (_ONE << np.uint64(last)) - _ONE, words, at)
+        for k in range(8 * whole, out.shape[1]):
+            out[i, k] = np.uint8(bits >> np.uint64(8 * (k - 8 * whole)))
+    return at
+
+
+@inlined
+def draw_true_bit(place: Any, keep: Any, out: Array, i: int, words: Array, at: int) -> int:
+    """Draw the bit at ``place`` of the packed row ``out[i]`` anew. Returns the next position, or DRY."""
+    if at >= words.size:
+        at = DRY
+    else:
+        bit = np.uint8(1 << (place & 7))
+        byte = out[i, place >> 3] & ~bit
+        out[i, place >> 3] = byte | bit if words[at] < keep else byte
+        at += 1
+    return at
+
+
+@inlined
+def parity(bits: Any) -> Any:
+    """The number of ones modulo two."""
+    for shift in (32, 16, 8, 4, 2, 1):
+        bits ^= bits >> np.uint64(shift)
+    return bits & _ONE
+
+
 @kernel
 def perturb_unary(values: Array, count: int, raise_other: np.uint64, keep: np.uint64, out: Array, words: Array) -> tuple[int, int]:
     """Unary encoding: ``count`` noisy bits a person, then the true bit drawn anew."""
-    row_bytes = out.shape[1]
-    last = count & 63
-    whole = count >> 6
     at = 0
     for i in range(values.size):
         start = at
-        for block in range(whole):
-            bits, at = draw_block(raise_other, _ALL, words, at)
-            if at < 0:
-                return i, start
-            for k in range(8):
-                out[i, 8 * block + k] = np.uint8(bits >> np.uint64(8 * k))
-        if last:
-            bits, at = draw_block(raise_other, (_ONE << np.uint64(last)) - _ONE, words, at)
-            if at < 0:
-                return i, start
-            for k in range(8 * whole, row_bytes):
-                out[i, k] = np.uint8(bits >> np.uint64(8 * (k - 8 * whole)))
-        if at >= words.size:
+        at = draw_row(count, raise_other, out, i, words, at)
+        if at >= 0:
+            at = draw_true_bit(np.int64(values[i]), keep, out, i, words, at)
+        if at < 0:
             return i, start
-        kept = words[at] < keep
-        at += 1
-        value = np.int64(values[i])
-        bit = np.uint8(1 << (value & 7))
-        byte = out[i, value >> 3] & ~bit
-        out[i, value >> 3] = byte | bit if kept else byte
     return values.size, at
 
 
@@ -174,11 +194,8 @@ def perturb_sign(values: Array, order: np.uint64, keep: np.uint64, rows: Array, 
         row, at = draw_below(order, words, at)  # a power of two rejects nothing
         if at < 0 or at >= words.size:
             return i, start
-        sign = row & np.uint64(values[i])
-        for shift in (32, 16, 8, 4, 2, 1):
-            sign ^= sign >> np.uint64(shift)
-        kept = words[at] < keep
+        sign = parity(row & np.uint64(values[i])) ^ np.uint64(words[at] >= keep)
         at += 1
         rows[i] = row
-        signs[(first + i) >> 3] |= np.uint8(((sign & _ONE) ^ np.uint64(not kept)) << np.uint64((first + i) & 7))
+        signs[(first + i) >> 3] |= np.uint8(sign << np.uint64((first + i) & 7))
     return values.size, at

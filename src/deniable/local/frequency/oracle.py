@@ -71,11 +71,12 @@ class FrequencyOracle(ABC, Generic[SpecType]):
             reports = Reports.collect(self.spec, reports)
         require_same_spec(self.spec, reports.spec)
         reports.check_shapes()  # kernels trust what they are given
+        self.check_countable(candidates)
         if candidates is not None and not self.spec.candidates_at_tally:
             raise ParameterError(
                 "candidates", candidates, allowed=f"none for {self.spec.mechanism}, which counts every value", fix="pass them to estimate"
             )
-        chosen = self._chosen(candidates)
+        chosen = None if candidates is None else Candidates.of(self.spec.domain, candidates)
         share = CHUNK * max(1, -(-reports.n // (CHUNK * cores())))  # one set of counters for each core, however many reports
         parts = [slice(start, min(start + share, reports.n)) for start in range(0, reports.n, share)]
         size = self.raw_counters if chosen is None else chosen.keys.size
@@ -90,7 +91,7 @@ class FrequencyOracle(ABC, Generic[SpecType]):
         if tally.digest == WHOLE_DOMAIN:
             if tally.counters.size != self.tally_counters:
                 raise MergeError("counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally again")
-            return self._of_whole(tally, candidates)
+            return self.of_whole(tally, candidates)
         chosen = tally.candidates if candidates is None else Candidates.of(self.spec.domain, candidates)
         if chosen is None or chosen.digest != tally.digest or chosen.keys.size != tally.counters.size:
             raise MergeError(
@@ -101,7 +102,7 @@ class FrequencyOracle(ABC, Generic[SpecType]):
             )
         return self.estimated(chosen.values, tally.n, tally.counters)
 
-    def _of_whole(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+    def of_whole(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
         """Every value is estimated, then those asked about are picked."""
         domain = self.spec.domain
         everything = range(domain.size) if isinstance(domain, IndexRange) else [domain.value(key) for key in range(domain.size)]
@@ -111,14 +112,12 @@ class FrequencyOracle(ABC, Generic[SpecType]):
         named = estimate.select(Candidates.of(domain, candidates).keys.astype(np.int64))
         return replace(named, family_size=len(named.values))  # named before looking: statements are about these alone
 
-    def _chosen(self, candidates: Any) -> Candidates | None:
-        if candidates is not None:
-            return Candidates.of(self.spec.domain, candidates)
-        if not self.spec.domain.listed or self.spec.domain_size > LARGEST_LISTING:
+    def check_countable(self, candidates: Any) -> None:
+        """Refuse to count a domain that is too large to list, unless candidates are named."""
+        if candidates is None and not (self.spec.domain.listed and self.spec.domain_size <= LARGEST_LISTING):
             raise ParameterError(
                 "candidates",
                 None,
                 allowed=f"a list of values; only domains of at most {LARGEST_LISTING} are counted whole",
                 fix="name candidates=[...]",
             )
-        return None

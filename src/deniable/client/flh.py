@@ -1,0 +1,92 @@
+"""Fast local hashing: local hashing with a few public functions, tallied once for all candidates."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+from deniable.client.grr import keep_or_replace
+from deniable.client.olh import best_range, chosen_range
+from deniable.client.sketch import SketchProtocol
+from deniable.contract.law import Law
+from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.source import ONE, Source
+from deniable.contract.spec import mechanism
+from deniable.contract.wire import Column, Layout
+
+
+@mechanism
+class FLH(SketchProtocol):
+    """Hash the value to g symbols with one of k public functions, and send the symbol by randomized response.
+
+    Guarantee: epsilon-local for any two inputs and for every function; keep = e^epsilon / (e^epsilon + g - 1), rounded down.
+
+    Estimator: as OLH, p = keep and q = 1/g, and OLH's variance; collisions add ``sketch``'s term, sum n_x^2 / (k (g - 1)), which intervals
+    include.
+
+    Cost: log2 k + log2 g bits, 18 at epsilon 1 against OLH's 130; two or three random words on the device; the collector counts in O(n)
+    and then hashes k times for each candidate, however many reports came.
+
+    >>> oracle = FLH(domain_size=128, epsilon=1.0)
+    >>> oracle.hashes, oracle.hash_range, oracle.bits, round(oracle.variance(n=10_000), 2)
+    (65536, 4, 18, 36916.55)
+
+    References: Cormode, Maddock, Maple 2021.
+    """
+
+    hashes: int = 1 << 16
+    hash_range: int = None  # type: ignore[assignment]  # resolved below
+
+    def resolve(self) -> None:
+        object.__setattr__(self, "hash_range", chosen_range(self.hash_range, best_range(self.epsilon), self.epsilon))
+        super().resolve()
+
+    @property
+    def cells(self) -> int:
+        return self.hash_range
+
+    @cached_property
+    def keep(self) -> int:
+        """The threshold of sending the true symbol. Rounded down: sending it less often than allowed only adds privacy."""
+        e = exp_below(self.epsilon)
+        return floor_threshold(e / (e + self.hash_range - 1))
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        return {"keep": self.keep}
+
+    @property
+    def layout(self) -> Layout:
+        return (self.function_column, Column("symbol", limit=self.hash_range))
+
+    @cached_property
+    def p(self) -> Fraction:
+        return Fraction(self.keep, ONE)
+
+    @cached_property
+    def apart(self) -> Fraction:
+        return (1 - self.p) / (self.hash_range - 1)
+
+    @property
+    def ratio(self) -> Fraction:
+        return self.p / self.apart
+
+    @property
+    def outputs(self) -> int:
+        return self.hashes * self.hash_range
+
+    def perturb(self, key: int, source: Source) -> tuple[int, int]:
+        function = source.below(self.hashes)
+        return function, keep_or_replace(self.symbol(function, key), self.hash_range, self.keep, source)
+
+    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[tuple[int, int]]:
+        weights = {}
+        for function in range(self.hashes):
+            true = self.symbol(function, key)
+            for symbol in range(self.hash_range):
+                weights[function, symbol] = (self.p if symbol == true else self.apart) / self.hashes
+        return Law(weights)
+
+    def supports(self, report: tuple[int, int], key: int) -> bool:
+        function, symbol = report
+        return self.symbol(function, key) == symbol

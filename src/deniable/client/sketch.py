@@ -1,0 +1,65 @@
+"""Sketches: hashed protocols whose reports choose one of a few public hash functions instead of bringing their own.
+
+A report names its function by a number, so it is short, and the tally is one table: supports by function and cell, filled before
+anyone names a candidate. The price is that reports which share a function share its collisions. For a value v, with k functions on m
+cells and n_x holders of each other value x, the counts of colliding values add the variance::
+
+    sum over x of n_x (n_x - 1) / (k (m - 1))          over the choice of the functions; it does not average out as n grows
+
+The functions are derived from ``salt`` (``contract.hashing``), and any three values are hashed independently: collisions with different
+values do not add up.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+from deniable.client.hashed import HashedProtocol
+from deniable.contract.hashing import HashFamily, public_function
+from deniable.contract.source import ONE
+from deniable.contract.wire import Column
+from deniable.errors import ParameterError
+
+LARGEST_TABLE = 1 << 28
+"""The most counters of a sketch: 2 GiB."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SketchProtocol(HashedProtocol):
+    """A mechanism on the cells of public hash functions."""
+
+    hashes: int = 1024
+    salt: int = 0
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many cells a function hashes to."""
+
+    def resolve(self) -> None:
+        if not isinstance(self.salt, int) or not 0 <= self.salt < ONE:
+            raise ParameterError("salt", self.salt, allowed="an integer from 0 to 2^64 - 1", fix="leave it out, or publish another one")
+        if type(self.hashes) is not int or not 1 <= self.hashes * self.cells <= LARGEST_TABLE:
+            allowed = f"an integer from 1 to {LARGEST_TABLE // self.cells} with {self.cells} cells"
+            raise ParameterError("hashes", self.hashes, allowed=allowed, fix="1024 is usual; more reduce collisions")
+        self.family  # noqa: B018  # refuses a bad number of cells now rather than at the first report
+
+    @cached_property
+    def family(self) -> HashFamily:
+        return HashFamily(key_bits=self.domain.key_bits, range=self.cells, shared=True)
+
+    def symbol(self, function: int, key: int) -> int:
+        return self.family.symbol(public_function(self.salt, function), key)
+
+    @property
+    def function_column(self) -> Column:
+        """The number of the function, first in every report."""
+        return Column("function", limit=self.hashes)
+
+    @property
+    def collisions(self) -> float:
+        """The variance of a count for each squared count of another value."""
+        collision = self.family.collision
+        return float(collision / (1 - collision) / self.hashes)
