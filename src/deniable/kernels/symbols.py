@@ -1,8 +1,11 @@
-"""Counting symbols."""
+"""Symbols of the Hadamard response, and counting symbols."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from deniable.kernels.compiled import Array, kernel
+from deniable.kernels.sampling import draw_below, parity
 
 
 @kernel
@@ -17,3 +20,37 @@ def signed_counts(rows: Array, signs: Array, first: int, sums: Array) -> None:
     """Add to ``sums[r]`` the reports of row r with sign +, and subtract those with sign -; ``signs`` is packed, 1 for -."""
     for i in range(rows.size):
         sums[rows[i]] += 1 - 2 * ((signs[(first + i) >> 3] >> ((first + i) & 7)) & 1)
+
+
+@kernel
+def perturb_hadamard(values: Array, blocks: np.uint64, order: np.uint64, keep: np.uint64, out: Array, words: Array) -> tuple[int, int]:
+    """HadamardResponse: a marked symbol of the value's block, or any other; see ``client.hadamard_response``."""
+    half = order // np.uint64(2)
+    rest = np.uint64(2) * blocks * half - half
+    shift = np.uint64(0)
+    while np.uint64(1) << shift < blocks:
+        shift += np.uint64(1)
+    at = 0
+    for i in range(values.size):
+        start = at
+        if at >= words.size:
+            return i, start
+        kept = words[at] < keep
+        rank, at = draw_below(half if kept else rest, words, at + 1)
+        if at < 0:
+            return i, start
+        value = np.uint64(values[i])
+        first = (value & (blocks - np.uint64(1))) * order
+        if kept or rank < half:
+            row = (value >> shift) + np.uint64(1)
+            low = row & (np.uint64(0) - row)  # this bit is left open, and then set so that the parity is right
+            symbol = (rank & (low - np.uint64(1))) | (rank & (np.uint64(0) - low)) << np.uint64(1)
+            if parity(symbol & row) == np.uint64(kept):
+                symbol |= low
+            symbol += first
+        else:
+            symbol = rank - half
+            if symbol >= first:
+                symbol += order
+        out[i] = symbol
+    return values.size, at

@@ -11,6 +11,7 @@ from typing import Any
 from deniable.client.frequency import FrequencySpec
 from deniable.client.hashed import HashedProtocol
 from deniable.client.linear import LinearProtocol
+from deniable.client.pure import PureProtocol
 from deniable.contract.domain import Domain, Text
 from deniable.contract.law import Law
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
@@ -119,10 +120,15 @@ def _estimator_checks(spec: LinearProtocol, laws: dict[Any, Law[Any]]) -> list[C
             mean = sum((weight * score for weight, score in scores), Fraction(0))
             moments[held, asked] = mean, sum((weight * score * score for weight, score in scores), Fraction(0)) - mean**2
     unbiased = all(mean == (held == asked) for (held, asked), (mean, _) in moments.items())
-    last = list(laws)[-1]  # for unequal coins, the stated variance is that of the last value, "yes"
+    # The stated variance is an average over the values, where they differ. For unequal coins it is that of the last value, "yes".
+    asked_about = list(laws)[-1:] if isinstance(spec, PureProtocol) else list(laws)
+    spreads: dict[bool, list[Fraction]] = {True: [], False: []}
+    for (held, asked), (_, spread) in moments.items():
+        if asked in asked_about:
+            spreads[held == asked].append(spread)
     stated = all(
-        abs(float(moments[held, last][1]) / spec.variance(n=1, f=float(held == last)) - 1) < 1e-9  # floats, as variance() is
-        for held in laws
+        abs(float(sum(found) / len(found)) / spec.variance(n=1, f=float(holder)) - 1) < 1e-9  # floats, as variance() is
+        for holder, found in spreads.items()
     )
     return [
         Check("unbiased", unbiased, "the estimator's expectation is exactly the truth"),

@@ -1,0 +1,47 @@
+"""Hadamard response in bulk: one column of symbols, counted, and one transform for each block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deniable.client.hadamard_response import HadamardResponse
+from deniable.contract.spec import bulk_half
+from deniable.core.reports import Reports
+from deniable.core.scores import ScoreEstimate
+from deniable.core.tally import Candidates
+from deniable.kernels.compiled import Array
+from deniable.kernels.symbols import count_symbols, perturb_hadamard
+from deniable.kernels.transforms import walsh_hadamard
+from deniable.local.frequency.oracle import FrequencyOracle
+
+
+@bulk_half(HadamardResponse)
+class BulkHadamardResponse(FrequencyOracle[HadamardResponse]):
+    """A symbol speaks for the values of its block that mark it, and against the others there."""
+
+    @property
+    def tally_counters(self) -> int:
+        return self.spec.outputs
+
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        shape = np.uint64(self.spec.blocks), np.uint64(self.spec.order), np.uint64(self.spec.keep)
+        return perturb_hadamard(keys, *shape, reports.columns["symbol"][part], words)
+
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        counts = np.zeros(self.spec.outputs, dtype=np.int64)
+        count_symbols(reports.columns["symbol"][part], counts)
+        return counts
+
+    def estimated(self, values: Sequence[Any], n: int, counters: Array) -> ScoreEstimate:
+        spec, gap = self.spec, float(self.spec.gap)
+        table = counters.reshape(spec.blocks, spec.order).copy()
+        for block in table:
+            walsh_hadamard(block)  # row 0 adds the block up, the others give marked minus unmarked
+        keys = np.arange(spec.domain_size)
+        blocks, rows = keys % spec.blocks, 1 + keys // spec.blocks
+        worst = float(spec.marked + spec.unmarked) / gap**2  # everyone in the same block
+        sums, seen = table[blocks, rows] / gap, table[blocks, 0] / gap**2
+        return ScoreEstimate(spec, values, n, sums, seen, slope=-1.0, reach=1 / gap, worst=worst)
