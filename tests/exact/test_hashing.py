@@ -26,6 +26,24 @@ def test_two_keys_get_every_pair_of_values_equally_often(word_bits, key_bits, ke
         assert len(pairs) == 4**family.half
 
 
+def test_three_keys_of_a_shared_function_get_every_triple_of_values_equally_often():
+    """U = (a x + c) x + b on words of 4 bits: all 4096 seeds, all triples of keys."""
+    family = HashFamily(key_bits=2, range=2, shared=True, word_bits=4)
+    seeds = list(product(range(16), repeat=3))
+    for keys in combinations(range(4), 3):
+        triples = Counter(tuple(family.spread(seed, key) >> 2 for key in keys) for seed in seeds)
+        assert len(triples) == 4**3
+        assert set(triples.values()) == {len(seeds) // 4**3}
+
+
+def test_a_function_that_only_separates_pairs_is_noticed():
+    """U = c x + b: of three keys in a row, the third value follows from the first two up to one carry."""
+    family = HashFamily(key_bits=2, range=2, shared=True, word_bits=4)
+    seeds = [(0, c, b) for c, b in product(range(16), repeat=2)]
+    triples = Counter(tuple(family.spread(seed, key) >> 2 for key in (0, 1, 2)) for seed in seeds)
+    assert len(triples) < 4**3
+
+
 @pytest.mark.parametrize("key_bits", [32, 64])
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_collisions_are_exactly_as_stated(key_bits, count):

@@ -22,7 +22,8 @@ class SupportEstimate(FrequencyEstimate):
     """Counts from supports; p and q are the exact law's probabilities that a report supports its sender's value and another one.
 
     Reports that share a hash function share its collisions, and these do not average out as n grows: ``collisions`` times the sum of the
-    squared counts of all other values is their variance, and ``squares`` the sum of all squared counts, as far as it is known.
+    squared counts of all other values is their variance; ``squares`` is the sum of all squared counts, and ``jump`` what one collision
+    of one function with the most frequent value adds, as far as these are known.
 
     >>> from deniable.client import RR
     >>> spec = RR.from_probabilities("3/4", "1/4")
@@ -38,6 +39,7 @@ class SupportEstimate(FrequencyEstimate):
     q: Array
     collisions: float = field(default=0.0, kw_only=True)
     squares: float = field(default=0.0, kw_only=True)
+    jump: float = field(default=0.0, kw_only=True)
 
     @cached_property
     def counts(self) -> Array:
@@ -62,13 +64,23 @@ class SupportEstimate(FrequencyEstimate):
         return float(self.n * np.min(np.minimum(self.q * (1 - self.q), self.p * (1 - self.p)), initial=np.inf))
 
     def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
+        if not self.collisions:
+            return self._noise_limits(alpha, simultaneous=simultaneous, population=population)
+        if not simultaneous:
+            noise = self._noise_limits(alpha, simultaneous=False, population=population)
+            return self._widened(noise, stats.norm.isf(alpha / 2) ** 2 * self.shared)
+        # Collisions are few and large: far out they are not normal, and Bernstein's inequality gets half of the error.
+        low, high = self._noise_limits(alpha / 2, simultaneous=True, population=population)
+        log = np.log(4 / alpha)
+        reach = log * self.jump / 3 + np.sqrt((log * self.jump / 3) ** 2 + 2 * log * self.shared)
+        return low - reach, high + reach
+
+    def _noise_limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
         arguments = (self.supports.astype(float), self.n, self.p, self.q, alpha)
         plenty = self.enough >= (interval.NORMAL_TAILS_FROM if simultaneous else interval.NORMAL_FROM)
         if population:
-            found = interval.sampling_score(*arguments) if plenty and not simultaneous else interval.sampling_exact(*arguments)
-        else:
-            found = interval.score(*arguments, skewness=simultaneous) if plenty else interval.exact(*arguments)
-        return self._widened(found, stats.norm.isf(alpha / 2) ** 2 * self.shared)
+            return interval.sampling_score(*arguments) if plenty and not simultaneous else interval.sampling_exact(*arguments)
+        return interval.score(*arguments, skewness=simultaneous) if plenty else interval.exact(*arguments)
 
     def bounds(self, alpha: float, method: str) -> Limits:
         if not self.collisions:
@@ -79,8 +91,6 @@ class SupportEstimate(FrequencyEstimate):
 
     def _widened(self, limits: Limits, square: Array) -> Limits:
         """Limits with an independent error added, in squares."""
-        if not np.any(square):
-            return limits
         low, high = (np.sqrt((limit - self.counts) ** 2 + square) for limit in limits)
         return self.counts - low, self.counts + high
 

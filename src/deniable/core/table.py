@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ SHOWN = 10
 
 class Table(ABC):
     """Results by value. A subclass says what its columns are; the four views follow."""
+
+    shown: ClassVar[int] = SHOWN
+    """How many rows text and notebook show."""
 
     @abstractmethod
     def rows(self) -> dict[str, Any]:
@@ -69,12 +72,12 @@ class Table(ABC):
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         rows = self.rows()
-        shown = self.order()[:SHOWN]
+        shown = self.order()[: self.shown]
         columns = [[_text(column[i]) for i in shown] for column in rows.values()]
         return list(rows), [list(line) for line in zip(*columns, strict=True)]
 
     def _rest(self) -> list[str]:
-        hidden = len(self.order()) - SHOWN
+        hidden = len(self.order()) - self.shown
         return [f"... and {hidden:,} more"] if hidden > 0 else []
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.contract.domain import Domain
+from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.spec import Spec, spec_from_json
 from deniable.contract.wire import TALLY, read_image, write_image
 from deniable.core.values import keys_of
@@ -44,6 +44,13 @@ class Candidates:
             position = int(np.setdiff1d(np.arange(keys.size), first)[0])
             raise DomainError(f"candidates[{position}]", values[position], allowed="each candidate once", fix="drop the repetition")
         return cls(values if isinstance(values, list | tuple) else list(np.asarray(values).tolist()), keys)
+
+    @classmethod
+    def everything(cls, domain: Domain) -> Candidates:
+        """All values of a listed domain; those of a range are not written out."""
+        size = domain.size
+        values = range(size) if isinstance(domain, IndexRange) else [domain.value(key) for key in range(size)]
+        return cls(values, np.arange(size, dtype=np.uint64))
 
     @cached_property
     def digest(self) -> bytes:

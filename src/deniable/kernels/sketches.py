@@ -15,7 +15,7 @@ _32 = np.uint64(32)
 
 
 @inlined
-def _cell(functions: Array, j: Any, key: Any, long: bool, cells: Any) -> Any:
+def cell(functions: Array, j: Any, key: Any, long: bool, cells: Any) -> Any:
     """The cell of a key under the j-th function: ``HashFamily.symbol`` for shared functions."""
     a, c, b = functions[j, 0], functions[j, 1], functions[j, 2]
     u = (a + (key >> _32)) * (c + (key & _LOW)) + b if long else (a * key + c) * key + b
@@ -34,7 +34,7 @@ def perturb_function_and_symbol(
         j, at = draw_below(count, words, at)
         if at < 0:
             return i, start
-        symbol, at = draw_symbol(_cell(functions, j, np.uint64(keys[i]), long, cells), cells - np.uint64(1), keep, words, at)
+        symbol, at = draw_symbol(cell(functions, j, np.uint64(keys[i]), long, cells), cells - np.uint64(1), keep, words, at)
         if at < 0:
             return i, start
         names[i] = j
@@ -63,7 +63,7 @@ def perturb_function_and_bits(
         if at >= 0:
             at = draw_row(int(cells), raise_other, out, i, words, at)
         if at >= 0:
-            at = draw_true_bit(np.int64(_cell(functions, j, np.uint64(keys[i]), long, cells)), keep, out, i, words, at)
+            at = draw_true_bit(np.int64(cell(functions, j, np.uint64(keys[i]), long, cells)), keep, out, i, words, at)
         if at < 0:
             return i, start
         names[i] = j
@@ -94,7 +94,7 @@ def perturb_function_and_sign(
         row, at = draw_below(cells, words, at)
         if at < 0 or at >= words.size:
             return i, start
-        sign = parity(row & _cell(functions, j, np.uint64(keys[i]), long, cells)) ^ np.uint64(words[at] >= keep)
+        sign = parity(row & cell(functions, j, np.uint64(keys[i]), long, cells)) ^ np.uint64(words[at] >= keep)
         at += 1
         names[i] = j
         rows[i] = row
@@ -132,4 +132,4 @@ def supports_of_cells(functions: Array, long: bool, table: Array, keys: Array, s
     cells = np.uint64(table.shape[1])
     for j in range(table.shape[0]):
         for i in range(keys.size):
-            supports[i] += table[j, _cell(functions, j, keys[i], long, cells)]
+            supports[i] += table[j, cell(functions, j, keys[i], long, cells)]

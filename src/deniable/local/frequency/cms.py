@@ -25,10 +25,13 @@ class BulkCMS(SketchOracle[CMS]):
         return perturb_function_and_bits(keys, self.functions, self.long, *thresholds, *columns, words)
 
     def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
-        names, rows = reports.columns["function"][part], reports.columns["bits"][part]
-        table = np.zeros((self.spec.hashes, 8 * rows.shape[1]), dtype=np.int64)
-        for start in range(0, names.size, CHUNK):
-            chunk = slice(start, start + CHUNK)
-            order = np.argsort(names[chunk], kind="stable")
-            sums_by_group(rows[chunk], names[chunk], order, table)
-        return np.ascontiguousarray(table[:, : self.spec.width]).ravel()
+        return sums_by_function(reports.columns["function"][part], reports.columns["bits"][part], self.spec.hashes, self.spec.width).ravel()
+
+
+def sums_by_function(names: Array, rows: Array, functions: int, count: int) -> Array:
+    """How many of the packed rows with each function have each of the first ``count`` bits set."""
+    table = np.zeros((functions, 8 * rows.shape[1]), dtype=np.int64)
+    for start in range(0, names.size, CHUNK):
+        chunk = slice(start, start + CHUNK)
+        sums_by_group(rows[chunk], names[chunk], np.argsort(names[chunk], kind="stable"), table)
+    return np.ascontiguousarray(table[:, :count])

@@ -15,11 +15,11 @@ from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.symbols import count_symbols, perturb_hadamard
 from deniable.kernels.transforms import walsh_hadamard
-from deniable.local.frequency.oracle import FrequencyOracle
+from deniable.local.frequency.listed import ListedOracle
 
 
 @bulk_half(HadamardResponse)
-class BulkHadamardResponse(FrequencyOracle[HadamardResponse]):
+class BulkHadamardResponse(ListedOracle[HadamardResponse]):
     """A symbol speaks for the values of its block that mark it, and against the others there."""
 
     @property
@@ -35,7 +35,7 @@ class BulkHadamardResponse(FrequencyOracle[HadamardResponse]):
         count_symbols(reports.columns["symbol"][part], counts)
         return counts
 
-    def estimated(self, values: Sequence[Any], n: int, counters: Array) -> ScoreEstimate:
+    def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> ScoreEstimate:
         spec, gap = self.spec, float(self.spec.gap)
         table = counters.reshape(spec.blocks, spec.order).copy()
         for block in table:

@@ -6,14 +6,11 @@ A mechanism adds the kernel that makes its reports, the kernel that counts them,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.domain import IndexRange
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.reports import Reports
@@ -43,8 +40,8 @@ class FrequencyOracle(ABC, Generic[SpecType]):
         """Counters for the reports in ``part``: how many support each candidate or each value, in most mechanisms."""
 
     @abstractmethod
-    def estimated(self, values: Sequence[Any], n: int, counters: Array) -> FrequencyEstimate:
-        """What the counters say about all values, or all candidates that were tallied."""
+    def estimated(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+        """What a tally of this spec says about the candidates, or about all values."""
 
     @property
     def raw_counters(self) -> int:
@@ -88,29 +85,11 @@ class FrequencyOracle(ABC, Generic[SpecType]):
         if not isinstance(tally, Tally):
             raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
         require_same_spec(self.spec, tally.spec)
-        if tally.digest == WHOLE_DOMAIN:
-            if tally.counters.size != self.tally_counters:
-                raise MergeError("counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally again")
-            return self.of_whole(tally, candidates)
-        chosen = tally.candidates if candidates is None else Candidates.of(self.spec.domain, candidates)
-        if chosen is None or chosen.digest != tally.digest or chosen.keys.size != tally.counters.size:
-            raise MergeError(
-                "candidates",
-                None if chosen is None else chosen.digest.hex(),
-                allowed=f"the list with digest {tally.digest.hex()}, which was tallied",
-                fix="pass estimate(tally, candidates=...) the same values in the same order",
-            )
-        return self.estimated(chosen.values, tally.n, tally.counters)
-
-    def of_whole(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
-        """Every value is estimated, then those asked about are picked."""
-        domain = self.spec.domain
-        everything = range(domain.size) if isinstance(domain, IndexRange) else [domain.value(key) for key in range(domain.size)]
-        estimate = self.estimated(everything, tally.n, tally.counters)
-        if candidates is None:
-            return estimate
-        named = estimate.select(Candidates.of(domain, candidates).keys.astype(np.int64))
-        return replace(named, family_size=len(named.values))  # named before looking: statements are about these alone
+        if tally.digest == WHOLE_DOMAIN and tally.counters.size != self.tally_counters:
+            raise MergeError("counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally again")
+        if tally.digest != WHOLE_DOMAIN and not self.spec.candidates_at_tally:
+            raise MergeError("candidates", tally.digest.hex(), allowed=f"none in a tally of {self.spec.mechanism}", fix="tally again")
+        return self.estimated(tally, candidates)
 
     def check_countable(self, candidates: Any) -> None:
         """Refuse to count a domain that is too large to list, unless candidates are named."""

@@ -10,15 +10,15 @@ import numpy as np
 from deniable.client.pure import PureProtocol
 from deniable.core.supports import SupportEstimate
 from deniable.kernels.compiled import Array
-from deniable.local.frequency.oracle import FrequencyOracle
+from deniable.local.frequency.listed import ListedOracle
 
 PureType = TypeVar("PureType", bound=PureProtocol)
 
 
-class PureOracle(FrequencyOracle[PureType]):
+class PureOracle(ListedOracle[PureType]):
     """The bulk half of a mechanism in the frame of ``client.pure``: its counters are supports."""
 
-    def estimated(self, values: Sequence[Any], n: int, counters: Array) -> SupportEstimate:
+    def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> SupportEstimate:
         return SupportEstimate(self.spec, values, n, counters, *self.probabilities())
 
     def probabilities(self) -> tuple[Array, Array]:

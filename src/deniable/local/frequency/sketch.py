@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from deniable.client.sketch import SketchProtocol
-from deniable.contract.domain import IndexRange
 from deniable.contract.hashing import public_function
 from deniable.core.stream import in_parallel
 from deniable.core.supports import SupportEstimate
@@ -34,24 +34,34 @@ class SketchOracle(FrequencyOracle[SketchType]):
 
     @cached_property
     def functions(self) -> Array:
-        """The seeds of all public functions, and ``long`` keys need the pair form of them."""
-        return np.array([public_function(self.spec.salt, j) for j in range(self.spec.hashes)], dtype=np.uint64)
+        """The seeds of all public functions."""
+        return public_functions(self.spec.salt, self.spec.hashes)
 
     @property
     def long(self) -> bool:
         """Whether keys have more than 32 bits."""
         return self.spec.domain.key_bits > self.spec.family.half
 
-    def of_whole(self, tally: Tally, candidates: Any) -> SupportEstimate:
-        domain = self.spec.domain
+    def estimated(self, tally: Tally, candidates: Any) -> SupportEstimate:
         if candidates is None:
             super().check_countable(None)
-            keys = np.arange(domain.size, dtype=np.uint64)
-            values: Any = range(domain.size) if isinstance(domain, IndexRange) else [domain.value(key) for key in range(domain.size)]
-        else:
-            chosen = Candidates.of(domain, candidates)
-            keys, values = chosen.keys, chosen.values
-        return self.estimated(values, tally.n, self.supports(tally.counters, keys), whole=candidates is None)
+        domain = self.spec.domain
+        chosen = Candidates.everything(domain) if candidates is None else Candidates.of(domain, candidates)
+        p, q, n = np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q)), tally.n
+        estimate = SupportEstimate(self.spec, chosen.values, n, self.supports(tally.counters, chosen.keys), p, q)
+        return replace(estimate, collisions=self.spec.collisions, **self._squares(estimate))
+
+    def _squares(self, estimate: SupportEstimate) -> dict[str, float]:
+        """What the counts say about the sum of all squared counts, and about the largest one."""
+        counts, n, collisions = estimate.counts, estimate.n, self.spec.collisions
+        complete = counts.size == self.spec.domain_size
+        rest = 0.0 if complete else float(np.clip(n - counts.sum(), 0, n))  # these people may all hold the same value
+        # The squares of the estimates exceed the true ones by the noise and by the collisions themselves.
+        seen = float(np.sum(counts**2 - estimate.variance(np.clip(counts, 0, n)))) - collisions * counts.size * rest**2
+        known = seen / (1 + collisions * (counts.size - 1)) if self.spec.hashes > 1 else seen  # a single function averages nothing
+        squares = float(np.clip(known + rest**2, n * n / self.spec.domain_size, float(n) ** 2))
+        largest = max(float(np.clip(counts, 0, n).max(initial=0.0)), rest)
+        return {"squares": squares, "jump": largest / (self.spec.hashes * (1 - float(self.spec.family.collision)))}
 
     def supports(self, counters: Array, keys: Array) -> Array:
         """How many reports support each key."""
@@ -61,12 +71,7 @@ class SketchOracle(FrequencyOracle[SketchType]):
         in_parallel(lambda block: supports_of_cells(self.functions, self.long, table, keys[block], supports[block]), blocks)
         return supports
 
-    def estimated(self, values: Any, n: int, counters: Array, *, whole: bool = False) -> SupportEstimate:
-        p, q = np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q))
-        plain = SupportEstimate(self.spec, values, n, counters, p, q)
-        # The sum of the squared counts, without the noise in it. People whose values were not asked about may all hold the same one.
-        known = float(np.sum(plain.counts**2 - plain.variance(np.clip(plain.counts, 0, n))))
-        rest = 0.0 if whole else float(np.clip(n - plain.counts.sum(), 0, n))
-        least = n * n / max(self.spec.domain_size, 1) if whole else 0.0
-        squares = float(np.clip(known + rest**2, least, float(n) ** 2))
-        return SupportEstimate(self.spec, values, n, counters, p, q, collisions=self.spec.collisions, squares=squares)
+
+def public_functions(salt: int, count: int) -> Array:
+    """The seeds of the first functions of a salt, one in a row."""
+    return np.array([public_function(salt, j) for j in range(count)], dtype=np.uint64)

@@ -1,0 +1,146 @@
+"""Randomized response on a Bloom filter: RAPPOR's encoding, sent once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from deniable.client.frequency import FrequencySpec
+from deniable.client.linear import check_crowd
+from deniable.contract.hashing import HashFamily, public_function
+from deniable.contract.law import Law
+from deniable.contract.probability import ceil_threshold, exp_below
+from deniable.contract.source import ONE, Source
+from deniable.contract.spec import mechanism
+from deniable.contract.wire import Column, Layout
+from deniable.errors import ParameterError
+
+
+@mechanism
+class BloomRR(FrequencySpec):
+    """Set h bits of m for the value, with the hash functions of a cohort drawn at random, and flip every bit with probability q.
+
+    Guarantee: epsilon-local for any two inputs; q = 1 / (e^(epsilon / 2h) + 1), rounded up: two filters differ in at most 2 h bits. The
+    cohort is independent of the value.
+
+    Estimator: least squares of the bits' counts on the candidates' filters, unbiased; see ``core.regression``, and ``decode()`` there for
+    long lists. For candidates whose filters do not overlap the variance is n q (1 - q) / (h (1 - 2 q)^2), more where they do.
+
+    Cost: m + log2 of the number of cohorts bits; about m / 9 random words on the device; the collector adds up n m bits and solves for the
+    candidates. More hashes tell more values apart and cost accuracy: each pays its part of epsilon.
+
+    >>> oracle = BloomRR(domain_size=1000, epsilon=2.0, bits=64, hashes=2, cohorts=32)
+    >>> round(oracle.variance(n=10_000), 2), BloomRR.size_for(false_positive=0.01), BloomRR.size_for(false_positive=0.01, hashes=1)
+    (19588.49, (11, 6), (100, 1))
+
+    References: Erlingsson, Pihur, Korolova 2014.
+    """
+
+    bits: int = 128
+    hashes: int = 2
+    cohorts: int = 64
+    salt: int = 0
+    needs_listed_domain: ClassVar[bool] = False
+
+    def resolve(self) -> None:
+        limits = {"bits": (2, 1 << 16), "hashes": (1, 32), "cohorts": (1, 1 << 16), "salt": (0, ONE - 1)}
+        for name, (low, high) in limits.items():
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise ParameterError(name, value, allowed=f"an integer from {low} to {high}", fix="leave it out for a usual one")
+
+    @staticmethod
+    def size_for(*, false_positive: float, hashes: int | None = None) -> tuple[int, int]:
+        """The fewest bits, and the number of hashes, with which another value fits into a filter at most so often.
+
+        Fewer hashes need more bits and less noise; leave ``hashes`` out for the fewest bits of all.
+        """
+        if not 0 < false_positive < 1:
+            raise ParameterError("false_positive", false_positive, allowed="a rate between 0 and 1", fix="0.01 is usual")
+        if hashes is not None:
+            bits = 2
+            while fits_by_chance(bits, hashes) > false_positive:
+                bits += max(1, bits // 1000)
+            return bits, hashes
+        sizes = [BloomRR.size_for(false_positive=false_positive, hashes=count) for count in range(1, 33)]
+        return min(sizes)
+
+    @cached_property
+    def family(self) -> HashFamily:
+        """The hash functions, from keys to bits."""
+        return HashFamily(key_bits=self.domain.key_bits, range=self.bits, shared=True)
+
+    def filter(self, cohort: int, key: int) -> int:
+        """The bits of a value in a cohort."""
+        functions = range(cohort * self.hashes, (cohort + 1) * self.hashes)
+        places = {self.family.symbol(public_function(self.salt, function), key) for function in functions}
+        return sum(1 << place for place in places)
+
+    @cached_property
+    def flip(self) -> int:
+        """The threshold of flipping a bit. Rounded up: flipping more often than needed only adds privacy."""
+        root = exp_below(self.epsilon, share=Fraction(1, 2 * self.hashes))
+        return ceil_threshold(1 / (root + 1))
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        return {"flip": self.flip}
+
+    @property
+    def layout(self) -> Layout:
+        return (Column("cohort", limit=self.cohorts), Column.of_bits("bits", self.bits))
+
+    @property
+    def q(self) -> Fraction:
+        """The probability that a bit is flipped."""
+        return Fraction(self.flip, ONE)
+
+    @property
+    def ratio(self) -> Fraction:
+        """Two filters without a common bit."""
+        return ((1 - self.q) / self.q) ** (2 * self.hashes)
+
+    @property
+    def outputs(self) -> int:
+        return self.cohorts << self.bits
+
+    def perturb(self, key: int, source: Source) -> tuple[int, int]:
+        cohort = source.below(self.cohorts)
+        return cohort, self.filter(cohort, key) ^ source.bernoulli_bits(self.flip, self.bits)
+
+    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[tuple[int, int]]:
+        weights = {}
+        for cohort in range(self.cohorts):
+            true = self.filter(cohort, key)
+            for bits in range(1 << self.bits):
+                flipped = (bits ^ true).bit_count()
+                weights[cohort, bits] = self.q**flipped * (1 - self.q) ** (self.bits - flipped) / self.cohorts
+        return Law(weights)
+
+    def evidence(self, report: tuple[int, int], key: int) -> int:
+        """How many of the value's bits are set."""
+        cohort, bits = report
+        return (bits & self.filter(cohort, key)).bit_count()
+
+    def variance(self, n: int, f: float = 0.0) -> float:
+        """The variance of a count among n reports, for any f, if the candidates' filters do not overlap."""
+        check_crowd(n, f)
+        q = float(self.q)
+        return n * q * (1 - q) / (self.hashes * (1 - 2 * q) ** 2)
+
+    @property
+    def influence(self) -> float:
+        """All bits of the value set; for candidates whose filters do not overlap."""
+        return float((1 - self.q) / (1 - 2 * self.q))
+
+
+def fits_by_chance(bits: int, hashes: int) -> float:
+    """The exact probability that all bits of another value are set in a value's filter, over the hash functions."""
+    taken = [0.0] * (hashes + 1)  # the law of how many different bits are set
+    taken[0] = 1.0
+    for _ in range(hashes):
+        taken = [
+            (taken[k] * k / bits + (taken[k - 1] * (bits - k + 1) / bits if k else 0.0)) if k <= bits else 0.0 for k in range(hashes + 1)
+        ]
+    return sum(chance * (k / bits) ** hashes for k, chance in enumerate(taken))
