@@ -43,19 +43,8 @@ class SubsetSelection(PureProtocol):
 
     def resolve(self) -> None:
         if self.size is None:
-            below = int(self.domain_size / (exp_below(self.epsilon) + 1))  # the best size is one of the two around d / (e^epsilon + 1)
-            object.__setattr__(self, "size", min((max(1, below), below + 1), key=self._spread))
-        if not isinstance(self.size, int) or not 1 <= self.size < self.domain_size:
-            raise ParameterError(
-                "size", self.size, allowed=f"an integer from 1 to {self.domain_size - 1}", fix="leave it out for the best one"
-            )
-
-    def _spread(self, size: int) -> float:
-        """The variance for each report, averaged over the values, if sets had this size."""
-        d, e = self.domain_size, exp(self.epsilon)
-        p = size * e / (size * e + d - size)
-        q = (p * (size - 1) + (1 - p) * size) / (d - 1)
-        return q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q) / d
+            object.__setattr__(self, "size", best_size(self.domain_size, self.epsilon))
+        check_size(self.size, self.domain_size)
 
     @cached_property
     def keep(self) -> int:
@@ -87,7 +76,7 @@ class SubsetSelection(PureProtocol):
     @property
     def ratio(self) -> Fraction:
         """A set that holds one input and not the other."""
-        return self.p * comb(self.domain_size - 1, self.size) / ((1 - self.p) * comb(self.domain_size - 1, self.size - 1))
+        return self.p * (self.domain_size - self.size) / ((1 - self.p) * self.size)
 
     @property
     def outputs(self) -> int:
@@ -118,6 +107,26 @@ class SubsetSelection(PureProtocol):
     def best_guess(self) -> float:
         """Any member."""
         return float(self.p) / self.size
+
+
+def best_size(count: int, epsilon: float) -> int:
+    """The size of the sets, among ``count`` values, with the least variance: one of the two integers around count / (e^epsilon + 1)."""
+    e = exp(epsilon)
+
+    def spread(size: int) -> float:
+        """The variance for each report, averaged over the values."""
+        p = size * e / (size * e + count - size)
+        q = (p * (size - 1) + (1 - p) * size) / (count - 1)
+        return q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q) / count
+
+    below = int(count / (exp_below(epsilon) + 1))
+    return min((max(1, below), below + 1), key=spread)
+
+
+def check_size(size: object, count: int) -> None:
+    """Refuse sets that are empty or hold everything."""
+    if not isinstance(size, int) or not 1 <= size < count:
+        raise ParameterError("size", size, allowed=f"an integer from 1 to {count - 1}", fix="leave it out for the best one")
 
 
 def _position(bits: int, rank: int) -> int:
