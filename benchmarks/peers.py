@@ -23,16 +23,40 @@ WARM_UP = 50
 def pure_ldp(mechanism):
     from pure_ldp import frequency_oracles
 
+    if mechanism in ("CMS", "HCMS", "BloomRR"):
+        return pure_ldp_sketch(mechanism, frequency_oracles)
     name, options = {
         "GRR": ("DE", {}),
         "OUE": ("UE", {"use_oue": True}),
         "SUE": ("UE", {"use_oue": False}),
         "OLH": ("LH", {"use_olh": True}),
         "HRR": ("HadamardMech", {"t": 1}),  # one coefficient, one bit
+        "THE": ("HE", {}),
+        "HadamardResponse": ("HadamardResponse", {}),
+        "FLH": ("FastLH", {"k": 500, "use_olh": True}),
     }[mechanism]
     options["index_mapper"] = int  # values count from 0, not from 1
-    client = getattr(frequency_oracles, f"{name}Client")(EPSILON, DOMAIN_SIZE, **options)
-    server = getattr(frequency_oracles, f"{name}Server")(EPSILON, DOMAIN_SIZE, **options)
+    server = getattr(frequency_oracles, f"{name}Server")(EPSILON, DOMAIN_SIZE, **options, **({"use_the": True} if name == "HE" else {}))
+    shared = (server.get_hash_funcs(),) if name == "HadamardResponse" else ()
+    client = getattr(frequency_oracles, f"{name}Client")(EPSILON, DOMAIN_SIZE, *shared, **options)
+
+    def estimate(reports):
+        server.aggregate_all(reports)
+        return np.array(server.estimate_all(range(DOMAIN_SIZE), suppress_warnings=True)) / len(reports)
+
+    return client.privatise, estimate
+
+
+def pure_ldp_sketch(mechanism, oracles):
+    """Sketches of 128 functions times 1024 cells; for the Bloom filter 128 bits, 2 hashes, 8 cohorts, and only the encoding."""
+    if mechanism == "BloomRR":
+        f = 2 / (1 + math.exp(EPSILON / 4))  # what the library's own conversion would be with both hashes counted
+        server = oracles.RAPPORServer(f, 128, 2, DOMAIN_SIZE, num_of_cohorts=8, index_mapper=int)
+        client = oracles.RAPPORClient(f, 128, server.get_hash_funcs(), 8, index_mapper=int)
+        return client.privatise, lambda reports: np.full(DOMAIN_SIZE, np.nan)
+    hadamard = mechanism == "HCMS"
+    server = oracles.CMSServer(EPSILON, 128, 1024, is_hadamard=hadamard, index_mapper=int)
+    client = oracles.CMSClient(EPSILON, server.get_hash_funcs(), 1024, is_hadamard=hadamard)
 
     def estimate(reports):
         server.aggregate_all(reports)
@@ -42,7 +66,7 @@ def pure_ldp(mechanism):
 
 
 def multi_freq_ldpy(mechanism):
-    from multi_freq_ldpy.pure_frequency_oracles import GRR, LH, SS, UE
+    from multi_freq_ldpy.pure_frequency_oracles import GRR, HE, LH, SS, UE
 
     if mechanism == "GRR":
         return lambda x: GRR.GRR_Client(x, DOMAIN_SIZE, EPSILON), lambda all_: GRR.GRR_Aggregator_MI(all_, DOMAIN_SIZE, EPSILON)
@@ -51,6 +75,8 @@ def multi_freq_ldpy(mechanism):
         return lambda x: UE.UE_Client(x, DOMAIN_SIZE, EPSILON, optimal), lambda all_: UE.UE_Aggregator_MI(all_, EPSILON, optimal)
     if mechanism == "SubsetSelection":
         return lambda x: SS.SS_Client(x, DOMAIN_SIZE, EPSILON), lambda all_: SS.SS_Aggregator_MI(all_, DOMAIN_SIZE, EPSILON)
+    if mechanism == "THE":
+        return lambda x: HE.HE_Client(x, DOMAIN_SIZE, EPSILON), lambda all_: HE.HE_Aggregator_MI(all_, DOMAIN_SIZE, EPSILON, True)
     return lambda x: LH.LH_Client(x, DOMAIN_SIZE, EPSILON, True), lambda all_: LH.LH_Aggregator_MI(all_, DOMAIN_SIZE, EPSILON, True)
 
 

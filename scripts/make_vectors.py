@@ -9,7 +9,26 @@ import json
 from pathlib import Path
 from typing import Any
 
-from deniable.client import BLH, CMS, FLH, GRR, HCMS, HRR, OLH, OUE, RR, SUE, SubsetSelection, THE
+from deniable.client import (
+    BLH,
+    CMS,
+    FLH,
+    GRR,
+    HCMS,
+    HRR,
+    OLH,
+    OUE,
+    PGR,
+    RR,
+    RWS,
+    SHE,
+    SUE,
+    THE,
+    BloomRR,
+    DBitFlip,
+    HadamardResponse,
+    SubsetSelection,
+)
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.canonical import to_plain
 from deniable.contract.domain import Bytes, Categories, Integers, Text
@@ -68,6 +87,13 @@ EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
         (BLH(domain_size=5, epsilon=0.5), [0, 2, 4]),
         (BLH(domain=Text(64), epsilon=2.0), ["", "日本"]),
     ],
+    "HadamardResponse": [
+        (HadamardResponse(domain_size=2, epsilon=1.0), [0, 1]),
+        (HadamardResponse(domain_size=5, epsilon=0.5), [0, 2, 4]),
+        (HadamardResponse(domain_size=6, epsilon=1.0, blocks=4), [0, 3, 5]),
+        (HadamardResponse(domain=Categories("a", "b", "c", "d"), epsilon=2.0), ["a", "d"]),
+        (HadamardResponse(domain_size=1000, epsilon=4.0), [0, 511, 999]),
+    ],
     "HRR": [
         (HRR(domain_size=2, epsilon=1.0), [0, 1]),
         (HRR(domain_size=5, epsilon=0.5), [0, 2, 4]),
@@ -93,6 +119,26 @@ EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
         (HCMS(domain_size=1000, epsilon=4.0), [0, 999]),
         (HCMS(domain=Text(64), epsilon=2.0, hashes=16, width=64), ["", "日本"]),
     ],
+    "SHE": [
+        (SHE(domain_size=2, epsilon=1.0), [0, 1]),
+        (SHE(domain_size=3, epsilon=0.5), [0, 2]),
+        (SHE(domain=Categories("a", "b", "c", "d"), epsilon=2.0, steps=2), ["a", "d"]),
+        (SHE(domain_size=17, epsilon=7.5, steps=30), [0, 8, 16]),
+    ],
+    "DBitFlip": [
+        (DBitFlip(domain_size=2, epsilon=1.0, buckets=1), [0, 1]),
+        (DBitFlip(domain_size=2, epsilon=1.0, buckets=2), [0, 1]),
+        (DBitFlip(domain_size=5, epsilon=0.5, buckets=3), [0, 2, 4]),
+        (DBitFlip(domain=Categories("a", "b", "c", "d"), epsilon=2.0, buckets=1), ["a", "d"]),
+        (DBitFlip(domain_size=128, epsilon=1.0), [0, 127]),
+        (DBitFlip(domain_size=300, epsilon=4.0, buckets=65), [0, 299]),
+    ],
+    "BloomRR": [
+        (BloomRR(domain_size=2, epsilon=1.0, bits=4, hashes=1, cohorts=2), [0, 1]),
+        (BloomRR(domain_size=5, epsilon=0.5, bits=6, hashes=2, cohorts=3, salt=7), [0, 2, 4]),
+        (BloomRR(domain_size=50, epsilon=4.0), [0, 49]),
+        (BloomRR(domain=Text(64), epsilon=2.0, bits=32, cohorts=16), ["", "tea", "日本"]),
+    ],
     "SubsetSelection": [
         (SubsetSelection(domain_size=2, epsilon=1.0), [0, 1]),
         (SubsetSelection(domain_size=5, epsilon=0.5), [0, 2, 4]),
@@ -101,6 +147,27 @@ EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
         (SubsetSelection(domain_size=65, epsilon=1.0), [0, 63, 64]),
         (SubsetSelection(domain_size=66, epsilon=0.1), [0, 65]),
         (SubsetSelection(domain_size=200, epsilon=4.0), [0, 100, 199]),
+    ],
+    "RWS": [
+        (RWS(domain_size=2, epsilon=1.0), [0, 1]),
+        (RWS(domain_size=3, epsilon=0.1), [0, 2]),
+        (RWS(domain_size=8, epsilon=0.5), [0, 3, 7]),
+        (RWS(domain=Categories("a", "b", "c", "d"), epsilon=2.0), ["a", "d"]),
+        (RWS(domain_size=11, epsilon=1.0, size=7), [0, 10]),
+        (RWS(domain_size=256, epsilon=1.0), [0, 255]),
+        (RWS(domain=Integers(-500, 499), epsilon=4.0), [-500, 499]),
+        (RWS(domain_size=4_294_967_291, epsilon=2.0), [0, 2**31, 4_294_967_290]),
+    ],
+    "PGR": [
+        (PGR(domain_size=2, epsilon=1.0), [0, 1]),
+        (PGR(domain_size=3, epsilon=2.0), [0, 2]),
+        (PGR(domain_size=12, epsilon=0.5), [0, 1, 4, 11]),
+        (PGR(domain=Categories("a", "b", "c", "d"), epsilon=1.0, order=2), ["a", "d"]),
+        (PGR(domain_size=30, epsilon=1.0, order=5, dimension=3), [0, 5, 6, 29]),
+        (PGR(domain_size=40, epsilon=0.1, order=2), [0, 30, 39]),
+        (PGR(domain_size=100, epsilon=4.0), [0, 99]),
+        (PGR(domain_size=1000, epsilon=1.0), [0, 363, 999]),
+        (PGR(domain_size=300_000, epsilon=1.0), [0, 299_999]),
     ],
 }
 
@@ -145,6 +212,11 @@ def refused_reports(spec: FrequencySpec) -> list[dict[str, str]]:
         bad["another number of members"] = bytes([good[0] ^ 1]) + good[1:]
     if not last.packed and last.limit < 1 << last.bits:
         bad["symbol out of range"] = good[: -last.row_bytes] + last.limit.to_bytes(last.row_bytes, "little")
+    first = spec.layout[0]
+    if first.increasing and first.count > 1:
+        width = first.bits // 8
+        bad["two items exchanged"] = good[width : 2 * width] + good[:width] + good[2 * width :]
+        bad["an item twice"] = good[:width] + good[:width] + good[2 * width :]
     return [{"spec": spec.canonical.decode(), "why": why, "report": payload.hex()} for why, payload in bad.items()]
 
 
@@ -173,6 +245,9 @@ def primitives() -> list[dict[str, Any]]:
     found += [_primitive("bernoulli_bits", [a, k], _words(f"bits/{a}/{k}")) for a in thresholds for k in (1, 63, 64, 65, 130)]
     found += [_primitive("below", [k], _words(f"below/{k}")) for k in (1, 2, 3, 1000, 2**33 + 1)]
     found += [_primitive("below", [3 * 2**62], iter([0, 2, 2**63 + 1, 5, 7])), _primitive("below", [3], iter([0, 1]))]  # rejected first
+    tables = [[ONE // 2], [1], [LARGE], [1, 2, ONE // 4, ONE // 4 + 1, LARGE]]
+    words = [sorted({0, LARGE, *table, *(entry - 1 for entry in table)}) for table in tables]  # on an entry, just below it, at the ends
+    found += [_primitive("pick", table, iter([word])) for table, edges in zip(tables, words, strict=True) for word in edges]
     return found
 
 
@@ -197,7 +272,7 @@ def _primitive(name: str, arguments: list[int], words: Any) -> dict[str, Any]:
             used.append(next(words))
             return used[-1]
 
-    result = getattr(Recorder(), name)(*arguments)
+    result = getattr(Recorder(), name)(*([arguments] if name == "pick" else arguments))  # pick takes a table
     line = {"primitive": name, "arguments": [str(a) for a in arguments], "words": [f"{word:016x}" for word in used]}
     return {**line, "result": str(int(result))}
 

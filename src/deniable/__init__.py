@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the mechanisms' own files decide
     from deniable import errors as errors
+    from deniable.client import presets as presets
     from deniable.client.blh import BLH as BLH
+    from deniable.client.bloom_rr import BloomRR as BloomRR
+    from deniable.client.cms import CMS as CMS
+    from deniable.client.dbitflip import DBitFlip as DBitFlip
+    from deniable.client.flh import FLH as FLH
     from deniable.client.grr import GRR as GRR
+    from deniable.client.hadamard_response import HadamardResponse as HadamardResponse
+    from deniable.client.hcms import HCMS as HCMS
     from deniable.client.hrr import HRR as HRR
     from deniable.client.olh import OLH as OLH
     from deniable.client.oue import OUE as OUE
+    from deniable.client.pgr import PGR as PGR
     from deniable.client.rr import RR as RR
+    from deniable.client.rws import RWS as RWS
+    from deniable.client.she import SHE as SHE
     from deniable.client.subset_selection import SubsetSelection as SubsetSelection
     from deniable.client.sue import SUE as SUE
     from deniable.client.the import THE as THE
@@ -33,6 +43,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.lab.audit import empirical_audit as empirical_audit
     from deniable.lab.audit import exact_audit as exact_audit
     from deniable.local.choose import frequency_oracle as frequency_oracle
+    from deniable.tasks.plan import plan as plan
 
 __version__ = "0.1.0"
 
@@ -44,15 +55,17 @@ _HOMES = {
     "deniable.core.tally": ("Tally",),
     "deniable.lab.audit": ("empirical_audit", "exact_audit"),
     "deniable.local.choose": ("frequency_oracle",),
+    "deniable.tasks.plan": ("plan",),
 }
+_MODULES = {"errors": "deniable.errors", "presets": "deniable.client.presets"}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'deniable' has no attribute {name!r}")
-    if name == "errors":
-        return importlib.import_module("deniable.errors")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     try:
         value = getattr(importlib.import_module(_HOME.get(name, "deniable.client")), name)
     except ModuleNotFoundError as error:
@@ -66,4 +79,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_HOME, *dir(importlib.import_module("deniable.client")), "errors"])
+    return sorted([*_HOME, *dir(importlib.import_module("deniable.client")), *_MODULES])

@@ -20,7 +20,7 @@ def run(*arguments, cwd, status=0):
     return done
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["audit"], ["simulate"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["audit"], ["simulate"], ["plan"]])
 def test_help_explains(command, tmp_path):
     text = run(*command, "--help", cwd=tmp_path).stdout
     assert "Usage" in text
@@ -120,9 +120,44 @@ def test_winners_of_many_get_simultaneous_intervals(tmp_path):
     assert "will drown" in " ".join(run("simulate", "ids.csv", "--column", "id", "--top", 3, cwd=tmp_path).stderr.split())
 
 
+def test_plan_prints_two_tables_and_saves_a_chart(tmp_path):
+    done = run("plan", "--domain-size", 1000, "--epsilon", 1, "--n", 100_000, "--error", 0.001, "--chart", "plan.svg", cwd=tmp_path)
+    shown = " ".join(done.stdout.split())
+    for word in (
+        "100,000 people, 1,000 values, epsilon = 1",
+        "SubsetSelection",
+        "3,683,695",
+        "Costs and risks",
+        "left out: RR takes at most",
+    ):
+        assert word in shown
+    assert "…" not in done.stdout  # nothing is cut off at 80 columns
+    assert "<svg" in (tmp_path / "plan.svg").read_text()
+
+
+def test_plan_as_data(tmp_path):
+    content = json.loads(
+        run("plan", "--domain-size", 128, "--n", 10_000, "--oracle", "GRR", "--oracle", "OUE", "--json", cwd=tmp_path).stdout
+    )
+    assert (content["domain_size"], content["n"], content["left_out"]) == (128, 10_000, [])
+    rows = {row["mechanism"]: row for row in content["oracles"]}
+    assert list(rows) == ["OUE", "GRR"]
+    assert rows["OUE"]["detectable"] == pytest.approx(0.0644672, rel=1e-5)
+    assert rows["GRR"]["influence"] == pytest.approx(74.9110, rel=1e-5)
+    aimed = json.loads(run("plan", "--domain-size", 128, "--error", 0.00001, "--oracle", "HCMS", "--json", cwd=tmp_path).stdout)
+    assert (aimed["oracles"][0]["people"], aimed["oracles"][0]["epsilon"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["plan"], ["ParameterError", "domain_size", "got None"]),
+        (["plan", "--domain-size", "1"], ["ParameterError", "domain_size", "from 2"]),
+        (["plan", "--domain-size", "9", "--n", "0"], ["ParameterError", "n: got 0", "from 1"]),
+        (["plan", "--domain-size", "9", "--error", "0"], ["ParameterError", "error: got 0.0", "between 0 and 1"]),
+        (["plan", "--domain-size", "9", "--oracle", "Laplace"], ["Laplace", "GRR"]),
+        (["plan", "--domain-size", "9", "--oracle", "RR"], ["ParameterError", "RR takes at most 2 values"]),
+        (["plan", "--domain-size", "9", "--chart", "plan.bmp"], ["ParameterError", "path", ".svg"]),
         (["demo", "--epsilon", "0"], ["ParameterError", "epsilon", "above 0"]),
         (["demo", "--mechanism", "RR"], ["ParameterError", "domain", "2 values"]),
         (["audit"], ["ParameterError", "mechanism", "try: deniable audit GRR"]),

@@ -10,8 +10,9 @@ from math import e, log
 
 import pytest
 
-from deniable.client import BLH, GRR, HRR, OLH, OUE, RR, SUE, THE, SubsetSelection
+from deniable.client import BLH, GRR, HRR, OLH, OUE, PGR, RR, RWS, SHE, SUE, THE, DBitFlip, SubsetSelection
 from deniable.client.frequency import FrequencySpec
+from deniable.client.unary import perturb_bits
 from deniable.contract.domain import Categories, Integers, Text
 from deniable.contract.probability import exp_below, floor_threshold
 from deniable.contract.source import ONE
@@ -31,6 +32,14 @@ GRID = (
     + [BLH(domain_size=size, epsilon=epsilon) for size in (2, 5) for epsilon in (0.01, 2.0)]
     + [SubsetSelection(domain_size=size, epsilon=epsilon) for size in (2, 3, 6, 7) for epsilon in EPSILONS]
     + [SubsetSelection(domain_size=6, epsilon=1.0, size=size) for size in (1, 3, 5)]
+    + [RWS(domain_size=size, epsilon=epsilon) for size in (2, 3, 6, 8) for epsilon in EPSILONS]
+    + [RWS(domain_size=7, epsilon=1.0, size=size) for size in (1, 3, 6)]
+    + [PGR(domain_size=size, epsilon=epsilon) for size in (2, 3, 6, 14) for epsilon in EPSILONS]
+    + [PGR(domain_size=5, epsilon=1.0, order=order, dimension=t) for order, t in ((2, 3), (2, 5), (3, 3), (3, 4), (5, 2), (5, 3), (7, 3))]
+    + [SHE(domain_size=2, epsilon=epsilon, steps=steps) for epsilon, steps in ((1.0, 2), (2.0, 2), (2.0, 4), (7.5, 2), (20.0, 16))]
+    + [SHE(domain_size=3, epsilon=epsilon, steps=2) for epsilon in (7.5, 20.0)]
+    + [DBitFlip(domain_size=size, epsilon=epsilon, buckets=b) for size, b in ((2, 1), (2, 2), (5, 1), (5, 2)) for epsilon in EPSILONS]
+    + [DBitFlip(domain_size=size, epsilon=1.0, buckets=b) for size, b in ((3, 1), (3, 3), (4, 2), (4, 3), (5, 3))]
     + [OLH(domain=Integers(0, 2**64 - 1), epsilon=1.0), OLH(domain=Text(16), epsilon=0.5)]
 )
 SMALL = [spec for spec in all_specs() if spec.outputs <= 256]
@@ -205,6 +214,74 @@ class RowDependsOnValue(HRR):
         return (row if (row & key).bit_count() % 2 == 0 else 0), sign
 
 
+class OneStepForAll(RWS):
+    """Everybody goes in steps of one: private, but neighbors are counted together."""
+
+    def perturb(self, key, source):
+        place = source.below(self.size) if source.bernoulli(self.keep) else self.size + source.below(self.modulus - self.size)
+        return 0, (key - place) % self.modulus
+
+
+class PlaceCountedFromOne(RWS):
+    """The place is off by one: the last member is one too far."""
+
+    def perturb(self, key, source):
+        step, shift = super().perturb(key, source)
+        return step, (shift - step - 1) % self.modulus
+
+
+class PointDrawnAgain(PGR):
+    """When the coin says "not orthogonal", the point may be orthogonal all the same."""
+
+    def perturb(self, key, source):
+        if source.bernoulli(self.keep):
+            return [point for point in range(self.points) if self.supports(point, key)][source.below(self.orthogonal)]
+        return source.below(self.points)
+
+
+class PointNotScaled(PGR):
+    """The new coordinate is written, and the point is sent with its old scale: some points come twice, others never."""
+
+    def index(self, coordinates):
+        first = next(i for i, x in enumerate(coordinates) if x)
+        index = 0
+        for x in coordinates[first + 1 :]:
+            index = self.order * index + 1 + x
+        return index
+
+
+class WholeEpsilonPerEntry(SHE):
+    """Noise scaled for one entry that changes by one; two of them do."""
+
+    def perturb(self, key, source):
+        bold = SHE(domain_size=self.domain_size, epsilon=2 * self.epsilon, steps=self.steps)
+        return tuple(point - bold.reach + self.reach for point in bold.perturb(key, source))
+
+
+class NoiseFoldedInsteadOfPoints(SHE):
+    """The noise is cut off 16 scales from the true entry: the last points of the grid show what it was."""
+
+    def perturb(self, key, source):
+        noisy = super().perturb(key, source)
+        return tuple(max(x, self.steps) if entry == key else min(x, 2 * self.reach) for entry, x in enumerate(noisy))
+
+
+class WholeEpsilonPerBucket(DBitFlip):
+    """Every bit spends epsilon, and two bits differ."""
+
+    def perturb(self, key, source):
+        return DBitFlip(domain_size=self.domain_size, epsilon=2 * self.epsilon, buckets=self.buckets).perturb(key, source)
+
+
+class OwnBucketAlwaysDrawn(DBitFlip):
+    """The true value is made sure to be among the buckets, "so that no report is wasted"."""
+
+    def perturb(self, key, source):
+        chosen = self._draw(source)
+        chosen = chosen if key in chosen else tuple(sorted((*chosen[1:], key)))
+        return chosen, perturb_bits(chosen.index(key), self.buckets, self.raise_other, self.keep, source)
+
+
 class PForcedToHalf(OLH):
     """vvv214's PEM code: p = 1/2 whatever g is, which wastes privacy; with g = 2 nothing at all is learned."""
 
@@ -238,6 +315,14 @@ TWINS = [
     (SubsetMissingElement(**SIZED, size=2), {"support", "privacy", "law", "unbiased", "variance"}, None),
     (WholeEpsilonPerBit(**SIZED), {"privacy", "law", "unbiased", "variance"}, 2.0),
     (RowDependsOnValue(**SIZED), {"support", "privacy", "law", "unbiased", "variance"}, None),
+    (OneStepForAll(**SIZED, size=2), {"law", "unbiased", "variance"}, 1.0),
+    (PlaceCountedFromOne(**SIZED, size=2), {"law", "unbiased", "variance"}, 1.0),
+    (PointDrawnAgain(domain_size=5, epsilon=1.0, order=3), {"privacy", "law", "unbiased", "variance"}, log(1 + 13 * e / 9)),
+    (PointNotScaled(domain_size=5, epsilon=1.0, order=3), {"support", "privacy", "law", "unbiased"}, None),
+    (WholeEpsilonPerEntry(domain_size=2, epsilon=1.0, steps=2), {"privacy", "law", "unbiased", "variance"}, 2.0),
+    (NoiseFoldedInsteadOfPoints(domain_size=2, epsilon=7.5, steps=2), {"support", "privacy", "law", "unbiased", "variance"}, None),
+    (WholeEpsilonPerBucket(**SIZED, buckets=2), {"privacy", "law", "unbiased", "variance"}, 2.0),
+    (OwnBucketAlwaysDrawn(**SIZED, buckets=2), {"support", "privacy", "law", "unbiased", "variance"}, None),
     (PForcedToHalf(domain_size=5, epsilon=1.0, hash_range=3), {"tight", "law", "unbiased"}, log(2)),
     (PForcedToHalf(domain_size=5, epsilon=0.5, hash_range=2), {"tight", "law", "unbiased"}, 0.0),
 ]

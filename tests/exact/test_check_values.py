@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.client import BLH, GRR, HRR, OLH, OUE, RR, SUE, THE, SubsetSelection
+from deniable.client import BLH, GRR, HRR, OLH, OUE, PGR, RR, RWS, SHE, SUE, THE, DBitFlip, SubsetSelection
 from deniable.core.supports import SupportEstimate
 from deniable.lab.audit import epsilon_lower_bound, exact_audit
 from tests.exact.test_audit import PForcedToHalf, WriteOver
@@ -45,6 +45,52 @@ def test_variance_of_the_other_oracles(oracle, epsilon):
     if oracle in (BLH, HRR):
         penalty = CHECKS["one_bit_penalty_over_optimal"][f"eps_{epsilon}"]
         assert spec.variance(n=1) == close(penalty * 4 * exp(epsilon) / (exp(epsilon) - 1) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "order", "dimension", "points", "variance"),
+    [(0.5, 3, 6, 364, 157_291.62), (1, 3, 6, 364, 37_432.51), (2, 11, 3, 133, 7_121.47), (4, 127, 2, 128, 628.66)],
+)
+def test_geometries_and_their_variance(epsilon, order, dimension, points, variance):
+    """The reference's figures, obtained by enumerating the whole law."""
+    spec = PGR(domain_size=128, epsilon=epsilon)
+    assert (spec.order, spec.dimension, spec.points) == (order, dimension, points)
+    assert spec.variance(n=10_000) == close(variance)
+
+
+@pytest.mark.parametrize(("epsilon", "penalty"), [(1, 1.024), (2, 1.011), (4, 1.001)])
+def test_geometries_are_near_the_optimum_for_large_domains(epsilon, penalty):
+    optimum = 4 * exp(epsilon) / (exp(epsilon) - 1) ** 2
+    assert PGR(domain_size=2**20, epsilon=epsilon).variance(n=1) / optimum == pytest.approx(penalty, abs=5e-4)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("size", "prime"), [(2, 2), (8, 11), (128, 131), (1009, 1009)])
+def test_a_wheel_is_subset_selection_among_a_prime_number_of_values(size, prime, epsilon):
+    wheel, subset = RWS(domain_size=size, epsilon=epsilon), SubsetSelection(domain_size=prime, epsilon=epsilon)
+    assert (wheel.modulus, wheel.size, wheel.p, wheel.q, wheel.ratio) == (prime, subset.size, subset.p, subset.q, subset.ratio)
+    assert wheel.variance(n=10_000, f=0.1) == subset.variance(n=10_000, f=0.1)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "noisy", "flipped"),
+    [(0.5, 320_000, 1_273_354.12), (1, 80_000, 313_415.85), (2, 20_000, 73_653.89), (4, 5_000, 14_481.23)],
+)
+def test_variance_of_scores(epsilon, noisy, flipped):
+    """The reference's figures: Laplace noise without a grid, and 16 buckets of 128."""
+    assert SHE(domain_size=128, epsilon=epsilon).variance(n=10_000) == close(noisy)
+    assert DBitFlip(domain_size=128, epsilon=epsilon, buckets=16).variance(n=10_000) == close(flipped)
+    whole, unary = DBitFlip(domain_size=128, epsilon=epsilon, buckets=128), SUE(domain_size=128, epsilon=epsilon)
+    assert (whole.p, whole.q, whole.variance(n=10_000, f=0.1)) == (unary.p, unary.q, pytest.approx(unary.variance(n=10_000, f=0.1)))
+
+
+@pytest.mark.parametrize(("size", "buckets"), [(2, 1), (2, 2), (4, 1), (4, 2), (4, 3), (4, 4)])
+def test_best_guess_from_a_few_bits(size, buckets):
+    """Every report's likeliest sender, over all reports: the observer cannot do better."""
+    spec = DBitFlip(domain_size=size, epsilon=1.0, buckets=buckets)
+    laws = [spec.law(value) for value in range(size)]
+    best = sum(max(law[report] for law in laws) for report in laws[0]) / size
+    assert spec.best_guess == pytest.approx(float(best), rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -134,11 +180,9 @@ def test_two_sigma_of_randomized_response():
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_best_guess_from_one_report(epsilon):
-    """An observer with a uniform prior guesses a value that the report supports: the laws' p and q in the closed form."""
+    """An observer with a uniform prior guesses a value that the report supports."""
     expected = CHECKS["attack_success_d128"][f"eps_{epsilon}"]
-    d = 128
-    assert float(GRR(domain_size=d, epsilon=epsilon).p) == close(expected["GRR_and_upper_bound"])
-    for name in ("OUE", "OLH"):
-        spec = ORACLES[name](domain_size=d, epsilon=epsilon)
-        p, q = float(spec.p), float(spec.q)
-        assert p * (1 - (1 - q) ** d) / (d * q) + (1 - p) * (1 - q) ** (d - 1) / d == close(expected[name])
+    names = {"GRR_and_upper_bound": GRR, "SS": SubsetSelection, "SUE": SUE, "OUE": OUE, "OLH": OLH}
+    assert set(names) == set(expected)
+    for name, oracle in names.items():
+        assert oracle(domain_size=128, epsilon=epsilon).best_guess == close(expected[name])

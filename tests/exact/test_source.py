@@ -23,6 +23,7 @@ class EveryWord(ForkingSource):
     word_bits = BITS
     word_values = 1 << BITS
     bernoulli = Source.bernoulli
+    pick = Source.pick
     below = Source.below
     bernoulli_bits = Source.bernoulli_bits
 
@@ -41,6 +42,14 @@ def test_bernoulli_has_exactly_its_probability(threshold):
     law = law_of(lambda source: source.bernoulli(threshold), fork=EveryWord)
     assert law[True] == Fraction(threshold, 1 << BITS)
     assert law.total == 1
+
+
+@pytest.mark.parametrize("first", range(1, (1 << BITS) - 1))
+def test_pick_has_exactly_its_probabilities(first):
+    """Every table with three outcomes and this first one; the last may be as rare as one word."""
+    for second in range(first + 1, 1 << BITS):
+        law = law_of(lambda source, second=second: source.pick((first, second)), fork=EveryWord)
+        assert [law[i] * (1 << BITS) for i in range(3)] == [first, second - first, (1 << BITS) - second]
 
 
 @pytest.mark.parametrize("threshold", range((1 << BITS) + 1))

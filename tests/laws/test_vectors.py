@@ -70,7 +70,8 @@ def test_bad_specs_are_refused(bad):
 def test_primitives_replay(name, cases):
     for case in cases:
         source = ReplaySource(words_of(case))
-        assert str(int(getattr(source, name)(*map(int, case["arguments"])))) == case["result"]
+        arguments = [int(argument) for argument in case["arguments"]]
+        assert str(int(getattr(source, name)(*([arguments] if name == "pick" else arguments)))) == case["result"]
         assert source.consumed == len(case["words"])
 
 

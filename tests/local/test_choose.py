@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from math import e, exp
+from math import e, exp, inf
 
 import pytest
 
 import deniable as dn
+from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose import PREFERENCE, frequency_oracle, predicted_error
+from deniable.local.work import device_work, server_work
+from deniable.testing import ReplaySource
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 6.0])
@@ -27,22 +30,81 @@ def test_subset_selection_takes_over_from_grr(epsilon):
     assert frequency_oracle(domain_size=int(2 * turn) + 1, epsilon=epsilon).spec.mechanism == "SubsetSelection"
 
 
+def test_the_reference_outcomes():
+    """At epsilon 1: GRR for a few values, sets from there on, and a geometry where a set would take hundreds of thousands of draws."""
+    chosen = {size: frequency_oracle(domain_size=size, epsilon=1.0) for size in (4, 10, 1000, 10_000, 10**6)}
+    names = [choice.spec.mechanism for choice in chosen.values()]
+    assert names == ["GRR", "SubsetSelection", "SubsetSelection", "RWS", "PGR"]
+    assert "SubsetSelection needs 1,000,000 bits" in chosen[10**6].why
+    assert "RWS needs 2.7e+10 server steps" in chosen[10**6].why
+    for n in (1, 1000, 10**8):
+        assert frequency_oracle(domain_size=10**6, epsilon=1.0, n=n).spec == dn.PGR(domain_size=10**6, epsilon=1.0)
+
+
 def test_limits_are_kept_and_named():
-    small = frequency_oracle(domain_size=1000, epsilon=1.0, max_bits=200)
-    assert small.spec.mechanism == "OLH"
-    assert "SubsetSelection needs 1,000 bits" in small.why
-    tiny = frequency_oracle(domain_size=1000, epsilon=0.5, max_bits=16)
-    assert tiny.spec.mechanism == "HRR"
-    quick = frequency_oracle(domain_size=1000, epsilon=4.0, n=10**6, max_server_work=10**7)
-    assert "OLH needs 1e+09 server steps" in quick.why
+    short = frequency_oracle(domain_size=1000, epsilon=1.0, max_bits=200)
+    assert short.spec == dn.RWS(domain_size=1000, epsilon=1.0)
+    assert "SubsetSelection needs 1,000 bits" in short.why
+    assert frequency_oracle(domain_size=1000, epsilon=1.0, max_bits=19).spec.mechanism == "PGR"
+    assert frequency_oracle(domain_size=1000, epsilon=1.0, max_bits=10).spec.mechanism == "HadamardResponse"
+    weak = frequency_oracle(domain_size=1000, epsilon=1.0, device=10)
+    assert weak.spec.mechanism == "RWS"
+    assert "OUE needs 115 random words" in weak.why
+    lifted = frequency_oracle(domain_size=10**6, epsilon=1.0, max_bits=10**7)
+    assert lifted.spec.mechanism == "PGR"
+    assert "SubsetSelection needs 114,063 random words" in lifted.why
+    quick = frequency_oracle(domain_size=1000, epsilon=4.0, n=10**6, server=10**7)
+    assert "OLH needs 1.3e+08 server steps" in quick.why
+    assert frequency_oracle(domain_size=1000, epsilon=4.0, n=10**6, server=10**12).refused == ()
     with pytest.raises(ParameterError, match="relax a limit"):
         frequency_oracle(domain_size=1000, epsilon=1.0, max_bits=1)
 
 
-def test_open_and_huge_domains_get_olh():
+def test_open_and_huge_domains_get_a_hashed_oracle():
     assert frequency_oracle(domain=dn.Text(32), epsilon=e).spec.mechanism == "OLH"
+    assert frequency_oracle(domain=dn.Text(400), epsilon=1.0, max_bits=100).spec.mechanism == "HCMS"  # more values than a float can count
     assert frequency_oracle(domain=dn.Integers(0, 2**64 - 1), epsilon=1.0).spec.mechanism == "OLH"
     assert frequency_oracle(domain_size=2**40, epsilon=1.0).spec == dn.OLH(domain_size=2**40, epsilon=1.0)
+    huge = frequency_oracle(domain_size=2**27, epsilon=1.0)
+    assert {spec.mechanism for spec in huge.considered} == {"OLH", "HCMS"}
+    assert frequency_oracle(domain_size=2**26, epsilon=1.0).spec.mechanism == "PGR"
+
+
+def test_an_epsilon_beyond_some_oracles_leaves_the_others():
+    choice = frequency_oracle(domain_size=4, epsilon=22.0)
+    assert choice.spec.mechanism == "GRR"
+    assert "OLH allows epsilon: at most about 21" in choice.why
+    with pytest.raises(ParameterError, match="epsilon: got 0"):
+        frequency_oracle(domain_size=4, epsilon=0)
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+def test_device_work_is_what_a_device_draws(mechanism):
+    """Random words drawn for 50 reports against the estimate: within a factor of two, and a few words for what is drawn besides."""
+    size = 2 if mechanism == "RR" else 500
+    spec = MECHANISMS[mechanism](domain_size=size, epsilon=1.0)
+    source = ReplaySource.from_key(f"work {mechanism}")
+    for i in range(50):
+        spec.randomize(i % size, source)
+    assert device_work(spec) / 2 <= source.consumed / 50 <= 2 * device_work(spec) + 3
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+def test_server_work_grows_with_reports_and_values(mechanism):
+    sizes = [2] if mechanism == "RR" else [16, 4096, 2**16]
+    work = [[server_work(MECHANISMS[mechanism](domain_size=size, epsilon=1.0), n) for size in sizes] for n in (1000, 10**6)]
+    assert all(few < many for few, many in zip(*work, strict=True))
+    assert all(row == sorted(row) for row in work)
+
+
+def test_collisions_and_overlaps_count():
+    """A sketch's collisions do not average out; filters that overlap cannot be told apart beyond one unknown for each bit."""
+    spec = dn.HCMS(domain_size=1000, epsilon=1.0)
+    for n in (10**4, 10**8):
+        assert predicted_error(spec, n) ** 2 == pytest.approx(spec.variance(n, 0.001) + n**2 / (1024 * 1023), rel=1e-6)
+    bloom = [dn.BloomRR(domain_size=size, epsilon=1.0) for size in (1000, 8192)]
+    assert 1 < predicted_error(bloom[0], 10**5) / bloom[0].variance(10**5) ** 0.5 < 1.1
+    assert predicted_error(bloom[1], 10**5) == inf
 
 
 def test_it_explains_itself():
@@ -51,7 +113,10 @@ def test_it_explains_itself():
     text = repr(choice)
     assert text.startswith("GRR: the smallest predicted error")
     assert all(name in text for name in PREFERENCE)
-    assert choice.to_polars().columns == ["value", "error", "bits", "server", "influence"]
-    for bad in (0, 1.5, "many"):
+    assert choice.to_polars().columns == ["value", "error", "bits", "device", "server", "influence", "guess"]
+    close = dn.frequency_oracle(domain_size=10**6, epsilon=1.0, server=2 * 10**10)  # OLH is a little better, and far more work
+    assert close.why.startswith("PGR: within 3 % of the smallest predicted error, 614 people of 100,000")
+    assert "OLH" in [spec.mechanism for spec in close.considered]
+    for bad in (0, 1.5, True, "many"):
         with pytest.raises(ParameterError, match="n: got"):
             frequency_oracle(domain_size=4, epsilon=1.0, n=bad)

@@ -25,7 +25,7 @@ SKETCHES = [
     (HCMS, {"epsilon": 2.0, "hashes": 8, "width": 32}),
     (FLH, {"epsilon": 2.0, "hashes": 40}),
 ]
-each_sketch = pytest.mark.parametrize(("make", "options"), SKETCHES, ids=lambda item: str(item))
+each_sketch = pytest.mark.parametrize(("make", "options"), SKETCHES, ids=str)
 
 
 def estimates(make, options, salts=SALTS, held=HELD):
@@ -85,7 +85,7 @@ def test_an_error_that_forgets_collisions_is_rejected():
 
 @each_sketch
 def test_intervals_cover(make, options):
-    """94 to 96 % over cells and salts, with 4.89 standard errors of the salts' shares; all cells at once, and short lists, at least 95 %."""
+    """94 to 96 % over cells and salts, with 4.89 standard errors of the salts' shares; all cells at once and short lists: at least 95 %."""
     shares, together, short = [], [], []
     asked = [0, 1, 40]
     for spec, tally, estimate in estimates(make, options):

@@ -27,6 +27,8 @@ WIDE = dn.OLH(domain=dn.Integers(-5, 2**63), epsilon=1.0)
 REPORTS = GRR.privatize([0, 1, 2, 3])
 TALLY = GRR.tally(REPORTS)
 COMPARED = GRR.estimate(TALLY).compare(GRR.estimate(TALLY))
+PLAN = dn.plan(domain_size=4, epsilon=1.0, oracles=["GRR"])
+SHE = dn.SHE(domain_size=4, epsilon=1.0)
 LISTED = OLH.tally(OLH.privatize([1, 2]), candidates=[1, 2])
 
 MISTAKES = {
@@ -91,6 +93,52 @@ MISTAKES = {
     "variance of a negative crowd": (lambda: GRR.variance(n=-5), ParameterError, ["n, f", "(-5, 0.0)"]),
     "variance of more than all": (lambda: GRR.variance(n=5, f=2), ParameterError, ["n, f", "(5, 2)", "share"]),
     "estimate of reports": (lambda: GRR.estimate(REPORTS), ParameterError, ["tally", "'Reports'", "oracle.tally(reports)"]),
+    "choice for nobody": (lambda: dn.frequency_oracle(domain_size=4, epsilon=1.0, n=0), ParameterError, ["n: got 0", "from 1 on"]),
+    "choice without room": (
+        lambda: dn.frequency_oracle(domain_size=1000, epsilon=1.0, max_bits=1),
+        ParameterError,
+        ["max_bits, device, server", "GRR needs 10 bits", "relax"],
+    ),
+    "choice of no domain": (lambda: dn.frequency_oracle(epsilon=1.0), ParameterError, ["domain_size", "None", "domain="]),
+    "choice of a list": (
+        lambda: dn.frequency_oracle(domain=["a", "b"], epsilon=1.0),
+        ParameterError,
+        ["domain", "['a', 'b']", "Categories"],
+    ),
+    "plan for nobody": (lambda: dn.plan(domain_size=4, epsilon=1.0, n=0), ParameterError, ["n: got 0", "from 1 on"]),
+    "plan for half a person": (lambda: dn.plan(domain_size=4, epsilon=1.0, n=2.5), ParameterError, ["n: got 2.5", "integer"]),
+    "plan without error": (
+        lambda: dn.plan(domain_size=4, epsilon=1.0, error=0),
+        ParameterError,
+        ["error: got 0", "between 0 and 1", "0.001"],
+    ),
+    "plan with an error in people": (
+        lambda: dn.plan(domain_size=4, epsilon=1.0, error=50),
+        ParameterError,
+        ["error: got 50", "between 0 and 1"],
+    ),
+    "plan with an error in words": (lambda: dn.plan(domain_size=4, epsilon=1.0, error="small"), ParameterError, ["error", "'small'"]),
+    "plan of an unknown oracle": (
+        lambda: dn.plan(domain_size=4, epsilon=1.0, oracles=["RAPPOR"]),
+        ParameterError,
+        ["oracles", "'RAPPOR'", "GRR", "spelling"],
+    ),
+    "plan of no able oracle": (
+        lambda: dn.plan(domain_size=4, epsilon=1.0, oracles=["RR"]),
+        ParameterError,
+        ["oracles", "['RR']", "RR takes at most 2 values"],
+    ),
+    "plan without a domain": (lambda: dn.plan(epsilon=1.0), ParameterError, ["domain_size", "None", "domain="]),
+    "plan without epsilon": (lambda: dn.plan(domain_size=4, epsilon=0), ParameterError, ["epsilon", "got 0", "above 0"]),
+    "plan charted oddly": (lambda: PLAN.chart("n"), ParameterError, ["against", "'n'", "epsilon"]),
+    "attack on nothing": (lambda: PLAN.gain(targets=0, liars=0.01), ParameterError, ["targets", "got 0", "from 1 to 4"]),
+    "attack by more than all": (lambda: PLAN.gain(targets=1, liars=1.5), ParameterError, ["liars, held", "(1.5, 0.0)", "shares"]),
+    "unknown post-processing": (lambda: GRR.estimate(TALLY).postprocess("median"), ParameterError, ["method", "'median'", "norm-sub"]),
+    "likelihood of sums": (
+        lambda: SHE.estimate(SHE.tally(SHE.privatize([1]))).postprocess("mle"),
+        ParameterError,
+        ["method", "norm-sub", "SHE"],
+    ),
     "question without a spec": (lambda: dn.Survey.of(a=3), ParameterError, ["spec", "got 3"]),
     "labels as a list": (lambda: dn.Categories(["a", "b"]), ParameterError, ["labels", "Categories(*labels)"]),
     "neither domain nor size": (lambda: dn.GRR(epsilon=1.0), ParameterError, ["domain_size", "None", "domain="]),

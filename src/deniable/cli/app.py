@@ -7,6 +7,7 @@ import typer
 from deniable import __version__
 from deniable.cli.audit import audit
 from deniable.cli.demo import demo
+from deniable.cli.plan import plan
 from deniable.cli.simulate import simulate
 
 app = typer.Typer(
@@ -19,6 +20,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(audit)
 app.command()(simulate)
+app.add_typer(plan, name="plan")
 
 
 def _version(asked: bool) -> None:

@@ -29,6 +29,7 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from deniable.errors import WireError
@@ -52,6 +53,8 @@ class Column:
     count: int = 1
     packed: bool = False
     ones: int | None = None
+    increasing: bool = False
+    """Whether each item must be larger than the one before: a set, which then has one form only."""
 
     @classmethod
     def of_bits(cls, name: str, count: int, ones: int | None = None) -> Column:
@@ -75,7 +78,8 @@ class Column:
         """What is allowed, in a few words."""
         if self.packed:
             return f"{self.count} bits, higher ones zero" + (f", exactly {self.ones} of them set" if self.ones is not None else "")
-        return f"integers below {self.limit}" + (f", {self.count} of them" if self.count > 1 else "")
+        several = f", {self.count} of them" + (", each larger than the one before" if self.increasing else "")
+        return f"integers below {self.limit}" + (several if self.count > 1 else "")
 
     @property
     def information(self) -> int:
@@ -103,9 +107,13 @@ def _encode(column: Column, field: Any) -> bytes:
     end = 1 << column.count if column.packed else column.limit
     whole = isinstance(items, tuple) and len(items) * (column.count if column.packed else 1) == column.count
     valid = whole and all(type(item) is int and 0 <= item < end for item in items)
-    if not valid or (column.ones is not None and field.bit_count() != column.ones):
+    if not valid or (column.ones is not None and field.bit_count() != column.ones) or not _in_order(column, items):
         raise WireError(column.name, field, allowed=column.describe(), fix="pass what randomize returned")
     return b"".join(item.to_bytes(column.row_bytes // len(items), "little") for item in items)
+
+
+def _in_order(column: Column, items: tuple[int, ...]) -> bool:
+    return not column.increasing or all(before < after for before, after in pairwise(items))
 
 
 def decode_report(layout: Layout, payload: bytes) -> Any:
@@ -122,7 +130,7 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
         else:
             width = column.bits // 8
             items = tuple(int.from_bytes(raw[i : i + width], "little") for i in range(0, len(raw), width))
-            valid = max(items) < column.limit
+            valid = max(items) < column.limit and _in_order(column, items)
             field = items if column.count > 1 else items[0]
         if not valid:
             raise WireError(column.name, field, allowed=column.describe(), fix="the report was damaged or made up")

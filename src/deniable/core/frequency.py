@@ -127,7 +127,7 @@ class FrequencyEstimate(Table):
         return Comparison(self, other)
 
     def postprocess(self, method: str) -> Postprocessed:
-        """Counts made consistent by "base-cut", "norm", "norm-sub" or "norm-mul"; biased, see ``core.postprocess``."""
+        """Counts made consistent by "base-cut", "norm", "norm-sub", "norm-mul" or "mle"; biased, see ``core.postprocess``."""
         from deniable.core.postprocess import postprocess
 
         return postprocess(self, method)

@@ -155,6 +155,8 @@ class Reports:
         self.check_shapes()
         for column in self.spec.layout:
             items = self.columns[column.name]
+            if column.increasing and column.count > 1 and np.any(items[:, 1:] <= items[:, :-1]):
+                raise WireError(column.name, "another order", allowed=column.describe(), fix="a report was damaged or made up")
             if not column.packed or items.size == 0:
                 continue
             used = column.count % 8 if column.count > 1 else self.n % 8

@@ -27,6 +27,8 @@ class ScoreEstimate(FrequencyEstimate):
     slope: float = field(kw_only=True)
     reach: float = field(kw_only=True)
     worst: float = field(kw_only=True)
+    kurtosis: float = field(default=0.0, kw_only=True)
+    """The excess kurtosis of the sums, where it is known; otherwise at most reach^2 / variance."""
 
     @property
     def counts(self) -> Array:
@@ -38,7 +40,9 @@ class ScoreEstimate(FrequencyEstimate):
 
     @property
     def enough(self) -> float:
-        """The variance in units of the largest score: as many fair coins would be as far from normal."""
+        """The inverse of the kurtosis: for supports by chance, n q, it is their number."""
+        if self.kurtosis:
+            return 1 / self.kurtosis
         return float(np.min(self.variance(np.clip(self.counts, 0, self.n)), initial=np.inf)) / self.reach**2
 
     def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
+from deniable.client.olh import OLH
+from deniable.client.sketch import SketchProtocol
 from deniable.contract.domain import Domain
+from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import MECHANISMS
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.local.frequency.oracle import LARGEST_LISTING
+from deniable.local.work import asked, device_work, finish_work, server_work, tally_work
 
-PREFERENCE = ("GRR", "SubsetSelection", "OUE", "OLH", "HRR")
+PREFERENCE = ("GRR", "SubsetSelection", "RWS", "PGR", "OUE", "OLH", "HadamardResponse", "HRR", "HCMS")
 """The oracles considered; the earlier one wins where the predicted errors are within 3 %."""
 CLOSE = 1.03
 DEVICE_BITS = 1 << 13
 """What a report may take unless the caller says otherwise: a kilobyte."""
-SERVER_WORK = 10**13
-"""What tallying may take unless the caller says otherwise, in elementary steps: some minutes on two cores."""
+DEVICE_WORDS = 1 << 12
+"""What a device may draw for it, in random words."""
+TALLY_STEPS = 10**4
+"""What a server may do for each report, in steps of about a nanosecond."""
+FINISH_STEPS = 10**11
+"""What it may do once, when all reports are in: some minutes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +53,9 @@ class Choice(Table):
     @property
     def why(self) -> str:
         """The choice in a sentence, and what was ruled out."""
-        sentence = f"{self.spec.mechanism}: the smallest predicted error, {predicted_error(self.spec, self.n):.3g} people of {self.n:,}"
-        return "; ".join([sentence, *self.refused])
+        error = predicted_error(self.spec, self.n)
+        least = "the smallest predicted error" if error == self._errors.min() else "within 3 % of the smallest predicted error"
+        return "; ".join([f"{self.spec.mechanism}: {least}, {error:.3g} people of {self.n:,}", *self.refused])
 
     @cached_property
     def _errors(self) -> Array:
@@ -53,12 +66,17 @@ class Choice(Table):
             "value": [spec.mechanism for spec in self.considered],
             "error": self._errors,
             "bits": [spec.bits for spec in self.considered],
+            "device": [device_work(spec) for spec in self.considered],
             "server": [float(server_work(spec, self.n)) for spec in self.considered],
             "influence": np.array([spec.influence for spec in self.considered]),
+            "guess": np.array([best_guess(spec) for spec in self.considered]),
         }
 
     def headline(self) -> str:
-        return f"{self.why}\nerror: standard error of a count, averaged over the values; server: steps to tally all reports"
+        legend = (
+            "error: standard error of a count, averaged over the values; device: random words for a report; server: steps of about 1 ns"
+        )
+        return f"{self.why}\n{legend}\ninfluence: how far one report can move a count; guess: how often an observer of one report is right"
 
     def order(self) -> Array:
         return np.argsort(self._errors, kind="stable")
@@ -71,49 +89,94 @@ def frequency_oracle(
     domain: Domain | None = None,
     n: int = 100_000,
     max_bits: int = DEVICE_BITS,
-    max_server_work: int = SERVER_WORK,
+    device: int = DEVICE_WORDS,
+    server: int | None = None,
 ) -> Choice:
     """The frequency oracle with the smallest predicted error for n people, and why.
 
     The error is the root of the variance averaged over the values of the domain, where the average frequency is 1 / d. Oracles whose
-    reports exceed ``max_bits``, or whose tally exceeds ``max_server_work``, are left out.
+    reports exceed ``max_bits``, whose devices draw more than ``device`` random words, or whose server takes more than ``server`` steps of
+    about a nanosecond in all (if left out, 10^4 for each report and 10^11 once) are not considered.
     """
-    if not isinstance(n, int) or n < 1:
-        raise ParameterError("n", n, allowed="an integer from 1 on", fix="say how many reports you expect")
-    given: dict[str, Any] = {"epsilon": epsilon, "domain_size": domain_size, "domain": domain}
-    considered: list[FrequencySpec] = []
-    refused: list[str] = []
-    for name in PREFERENCE:
-        cls: Any = MECHANISMS[name]
-        if domain is not None and cls.needs_listed_domain and not domain.listed:
-            refused.append(f"{name} needs a listed domain")
-            continue
-        if cls.needs_listed_domain and (domain_size or (domain.size if domain else 0)) > cls.largest_domain:
-            refused.append(f"{name} takes at most {cls.largest_domain:,} values")
-            continue
-        spec: FrequencySpec = cls(**given)
-        if spec.bits > max_bits:
-            refused.append(f"{name} needs {spec.bits:,} bits")
-        elif server_work(spec, n) > max_server_work:
-            refused.append(f"{name} needs {server_work(spec, n):.2g} server steps")
+    check_people(n)
+    able, refused = oracles_for(PREFERENCE, epsilon=epsilon, domain_size=domain_size, domain=domain)
+    considered = []
+    for spec in able:
+        if spec.needs_listed_domain and spec.domain_size > LARGEST_LISTING:  # candidates will be named, which hashed oracles are made for
+            refused.append(f"{spec.mechanism} is for domains that can be listed")
+        elif spec.bits > max_bits:
+            refused.append(f"{spec.mechanism} needs {spec.bits:,} bits")
+        elif device_work(spec) > device:
+            refused.append(f"{spec.mechanism} needs {device_work(spec):,} random words")
+        elif _too_much(spec, n, server):
+            refused.append(f"{spec.mechanism} needs {server_work(spec, n):.2g} server steps")
         else:
             considered.append(spec)
     if not considered:
-        raise ParameterError("max_bits, max_server_work", (max_bits, max_server_work), allowed="; ".join(refused), fix="relax a limit")
+        raise ParameterError(
+            "max_bits, device, server", (max_bits, device, server), allowed=f"more, since {'; '.join(refused)}", fix="relax a limit"
+        )
     least = min(predicted_error(spec, n) for spec in considered)
     chosen = next(spec for spec in considered if predicted_error(spec, n) <= CLOSE * least)
     return Choice(chosen, n, tuple(considered), tuple(refused))
 
 
+def _too_much(spec: FrequencySpec, n: int, server: int | None) -> bool:
+    if server is not None:
+        return server_work(spec, n) > server
+    return tally_work(spec, n) > TALLY_STEPS * n or finish_work(spec) > FINISH_STEPS
+
+
+def oracles_for(
+    names: Iterable[str], *, epsilon: float, domain_size: int | None = None, domain: Domain | None = None
+) -> tuple[list[FrequencySpec], list[str]]:
+    """The named oracles for a domain, with their default parameters, and why others cannot count it."""
+    check_epsilon(epsilon)
+    domain = OLH(epsilon=1.0, domain=domain, domain_size=domain_size).domain  # type: ignore[arg-type]  # takes any, and refuses what is none
+    able: list[FrequencySpec] = []
+    refused: list[str] = []
+    for name in names:
+        cls: Any = MECHANISMS[name]
+        if cls.needs_listed_domain and not domain.listed:
+            refused.append(f"{name} needs a listed domain")
+        elif cls.needs_listed_domain and domain.size > cls.largest_domain:
+            refused.append(f"{name} takes at most {cls.largest_domain:,} values")
+        else:
+            try:
+                able.append(cls(epsilon=epsilon, domain=domain))
+            except ParameterError as error:
+                refused.append(f"{name} allows {error.parameter}: {error.allowed}")
+    return able, refused
+
+
+def check_people(n: object) -> None:
+    """Refuse a number of people that is none."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ParameterError("n", n, allowed="an integer from 1 on", fix="say how many reports you expect")
+
+
+def planned_variance(spec: FrequencySpec, n: int, f: float) -> float:
+    """The variance of a count among n people, for a value held by a fraction f of them, whatever the others hold.
+
+    Where reports share hash functions, collisions count as if all others held one value: the most that they can add. Where filters overlap,
+    so many unknowns are solved for from so many bits, which costs a factor.
+    """
+    if isinstance(spec, SketchProtocol):
+        return spec.variance(n, f) + spec.collisions * n * n
+    if isinstance(spec, BloomRR):
+        bits, unknowns = spec.cohorts * spec.bits, asked(spec.domain)
+        return spec.variance(n, f) * bits / (bits - unknowns) if unknowns < bits else inf
+    return spec.variance(n, f)
+
+
 def predicted_error(spec: FrequencySpec, n: int) -> float:
     """The standard error of a count, averaged (in the square) over the values of the domain."""
-    return float(spec.variance(n, 1 / spec.domain_size) ** 0.5)
+    return float(planned_variance(spec, n, 1 / spec.domain_size) ** 0.5)
 
 
-def server_work(spec: FrequencySpec, n: int) -> int:
-    """Elementary steps to tally n reports: counters touched, or hashes computed."""
-    if spec.candidates_at_tally:
-        return n * min(spec.domain_size, 10_000)  # named candidates: this many are assumed where the domain is larger
-    if any(column.packed and column.count > 1 for column in spec.layout):
-        return n * spec.domain_size // 64  # packed bits are added up a word at a time
-    return n + spec.domain_size * max(1, spec.domain_size.bit_length())
+def best_guess(spec: FrequencySpec) -> float:
+    """How often an observer of one report guesses right, at most, if every value is equally likely."""
+    try:
+        return spec.best_guess
+    except OverflowError:  # more values than a float can count: text of 128 bytes
+        return 0.0

@@ -65,9 +65,7 @@ def exact_audit(spec: FrequencySpec) -> Audit:
     (True, 1.0, ['total', 'support', 'privacy', 'tight', 'law', 'unbiased', 'variance'])
     """
     values = audit_inputs(spec.domain)
-    if (
-        not isinstance(spec, HashedProtocol) and len(values) < spec.domain_size
-    ):  # a hashed report depends on the symbol alone; others on the value
+    if spec.needs_listed_domain and len(values) < spec.domain_size:  # others hash: a report depends on the symbol alone
         raise ParameterError("domain_size", spec.domain_size, allowed="at most 256 values, all of them audited", fix="audit a small domain")
     if spec.outputs * len(values) > LARGEST_ENUMERATION:
         raise ParameterError(
