@@ -57,7 +57,7 @@ def _mechanism(mechanism):
         "privatize_people_per_second": PEOPLE / best(REPEATS, lambda: oracle.privatize(values)),
         "tally_people_per_second": PEOPLE / best(REPEATS, lambda: oracle.tally(reports)),
         "randomize_microseconds": 1e6 / SCALAR * best(REPEATS, lambda: [oracle.randomize(value) for value in few]),
-        "bits": oracle.bits,
+        "bits": oracle.report_bits,
     }
 
 

@@ -126,12 +126,12 @@ EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
         (SHE(domain_size=17, epsilon=7.5, steps=30), [0, 8, 16]),
     ],
     "DBitFlip": [
-        (DBitFlip(domain_size=2, epsilon=1.0, buckets=1), [0, 1]),
-        (DBitFlip(domain_size=2, epsilon=1.0, buckets=2), [0, 1]),
-        (DBitFlip(domain_size=5, epsilon=0.5, buckets=3), [0, 2, 4]),
-        (DBitFlip(domain=Categories("a", "b", "c", "d"), epsilon=2.0, buckets=1), ["a", "d"]),
+        (DBitFlip(domain_size=2, epsilon=1.0, bits=1), [0, 1]),
+        (DBitFlip(domain_size=2, epsilon=1.0, bits=2), [0, 1]),
+        (DBitFlip(domain_size=5, epsilon=0.5, bits=3), [0, 2, 4]),
+        (DBitFlip(domain=Categories("a", "b", "c", "d"), epsilon=2.0, bits=1), ["a", "d"]),
         (DBitFlip(domain_size=128, epsilon=1.0), [0, 127]),
-        (DBitFlip(domain_size=300, epsilon=4.0, buckets=65), [0, 299]),
+        (DBitFlip(domain_size=300, epsilon=4.0, bits=65), [0, 299]),
     ],
     "BloomRR": [
         (BloomRR(domain_size=2, epsilon=1.0, bits=4, hashes=1, cohorts=2), [0, 1]),

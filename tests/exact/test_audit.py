@@ -38,8 +38,8 @@ GRID = (
     + [PGR(domain_size=5, epsilon=1.0, order=order, dimension=t) for order, t in ((2, 3), (2, 5), (3, 3), (3, 4), (5, 2), (5, 3), (7, 3))]
     + [SHE(domain_size=2, epsilon=epsilon, steps=steps) for epsilon, steps in ((1.0, 2), (2.0, 2), (2.0, 4), (7.5, 2), (20.0, 16))]
     + [SHE(domain_size=3, epsilon=epsilon, steps=2) for epsilon in (7.5, 20.0)]
-    + [DBitFlip(domain_size=size, epsilon=epsilon, buckets=b) for size, b in ((2, 1), (2, 2), (5, 1), (5, 2)) for epsilon in EPSILONS]
-    + [DBitFlip(domain_size=size, epsilon=1.0, buckets=b) for size, b in ((3, 1), (3, 3), (4, 2), (4, 3), (5, 3))]
+    + [DBitFlip(domain_size=size, epsilon=epsilon, bits=b) for size, b in ((2, 1), (2, 2), (5, 1), (5, 2)) for epsilon in EPSILONS]
+    + [DBitFlip(domain_size=size, epsilon=1.0, bits=b) for size, b in ((3, 1), (3, 3), (4, 2), (4, 3), (5, 3))]
     + [OLH(domain=Integers(0, 2**64 - 1), epsilon=1.0), OLH(domain=Text(16), epsilon=0.5)]
 )
 SMALL = [spec for spec in all_specs() if spec.outputs <= 256]
@@ -270,7 +270,7 @@ class WholeEpsilonPerBucket(DBitFlip):
     """Every bit spends epsilon, and two bits differ."""
 
     def perturb(self, key, source):
-        return DBitFlip(domain_size=self.domain_size, epsilon=2 * self.epsilon, buckets=self.buckets).perturb(key, source)
+        return DBitFlip(domain_size=self.domain_size, epsilon=2 * self.epsilon, bits=self.bits).perturb(key, source)
 
 
 class OwnBucketAlwaysDrawn(DBitFlip):
@@ -279,7 +279,7 @@ class OwnBucketAlwaysDrawn(DBitFlip):
     def perturb(self, key, source):
         chosen = self._draw(source)
         chosen = chosen if key in chosen else tuple(sorted((*chosen[1:], key)))
-        return chosen, perturb_bits(chosen.index(key), self.buckets, self.raise_other, self.keep, source)
+        return chosen, perturb_bits(chosen.index(key), self.bits, self.raise_other, self.keep, source)
 
 
 class PForcedToHalf(OLH):
@@ -321,8 +321,8 @@ TWINS = [
     (PointNotScaled(domain_size=5, epsilon=1.0, order=3), {"support", "privacy", "law", "unbiased"}, None),
     (WholeEpsilonPerEntry(domain_size=2, epsilon=1.0, steps=2), {"privacy", "law", "unbiased", "variance"}, 2.0),
     (NoiseFoldedInsteadOfPoints(domain_size=2, epsilon=7.5, steps=2), {"support", "privacy", "law", "unbiased", "variance"}, None),
-    (WholeEpsilonPerBucket(**SIZED, buckets=2), {"privacy", "law", "unbiased", "variance"}, 2.0),
-    (OwnBucketAlwaysDrawn(**SIZED, buckets=2), {"support", "privacy", "law", "unbiased", "variance"}, None),
+    (WholeEpsilonPerBucket(**SIZED, bits=2), {"privacy", "law", "unbiased", "variance"}, 2.0),
+    (OwnBucketAlwaysDrawn(**SIZED, bits=2), {"support", "privacy", "law", "unbiased", "variance"}, None),
     (PForcedToHalf(domain_size=5, epsilon=1.0, hash_range=3), {"tight", "law", "unbiased"}, log(2)),
     (PForcedToHalf(domain_size=5, epsilon=0.5, hash_range=2), {"tight", "law", "unbiased"}, 0.0),
 ]

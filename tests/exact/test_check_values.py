@@ -79,15 +79,15 @@ def test_a_wheel_is_subset_selection_among_a_prime_number_of_values(size, prime,
 def test_variance_of_scores(epsilon, noisy, flipped):
     """The reference's figures: Laplace noise without a grid, and 16 buckets of 128."""
     assert SHE(domain_size=128, epsilon=epsilon).variance(n=10_000) == close(noisy)
-    assert DBitFlip(domain_size=128, epsilon=epsilon, buckets=16).variance(n=10_000) == close(flipped)
-    whole, unary = DBitFlip(domain_size=128, epsilon=epsilon, buckets=128), SUE(domain_size=128, epsilon=epsilon)
+    assert DBitFlip(domain_size=128, epsilon=epsilon, bits=16).variance(n=10_000) == close(flipped)
+    whole, unary = DBitFlip(domain_size=128, epsilon=epsilon, bits=128), SUE(domain_size=128, epsilon=epsilon)
     assert (whole.p, whole.q, whole.variance(n=10_000, f=0.1)) == (unary.p, unary.q, pytest.approx(unary.variance(n=10_000, f=0.1)))
 
 
-@pytest.mark.parametrize(("size", "buckets"), [(2, 1), (2, 2), (4, 1), (4, 2), (4, 3), (4, 4)])
-def test_best_guess_from_a_few_bits(size, buckets):
+@pytest.mark.parametrize(("size", "bits"), [(2, 1), (2, 2), (4, 1), (4, 2), (4, 3), (4, 4)])
+def test_best_guess_from_a_few_bits(size, bits):
     """Every report's likeliest sender, over all reports: the observer cannot do better."""
-    spec = DBitFlip(domain_size=size, epsilon=1.0, buckets=buckets)
+    spec = DBitFlip(domain_size=size, epsilon=1.0, bits=bits)
     laws = [spec.law(value) for value in range(size)]
     best = sum(max(law[report] for law in laws) for report in laws[0]) / size
     assert spec.best_guess == pytest.approx(float(best), rel=1e-12)

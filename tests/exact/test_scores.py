@@ -66,22 +66,22 @@ def test_grids_that_cannot_be_are_refused(steps):
         SHE(domain_size=4, epsilon=1.0, steps=steps)
 
 
-@pytest.mark.parametrize("buckets", [0, 5, -1, 2.0, True, "2"])
-def test_buckets_that_cannot_be_are_refused(buckets):
-    with pytest.raises(ParameterError, match=r"buckets.*integer from 1 to 4"):
-        DBitFlip(domain_size=4, epsilon=1.0, buckets=buckets)
+@pytest.mark.parametrize("bits", [0, 5, -1, 2.0, True, "2"])
+def test_bits_that_cannot_be_are_refused(bits):
+    with pytest.raises(ParameterError, match=r"bits.*integer from 1 to 4"):
+        DBitFlip(domain_size=4, epsilon=1.0, bits=bits)
 
 
 @pytest.mark.parametrize("chosen", [(1, 0), (1, 1), (0, 4), (0,), (0, 1, 2), 1])
 def test_buckets_are_sent_in_increasing_order(chosen):
-    spec = DBitFlip(domain_size=4, epsilon=1.0, buckets=2)
+    spec = DBitFlip(domain_size=4, epsilon=1.0, bits=2)
     with pytest.raises(WireError, match="buckets"):
         spec.encode((chosen, 0))
     assert spec.decode(spec.encode(((0, 3), 0b10))) == ((0, 3), 0b10)
 
 
 def test_a_single_bucket_is_a_number():
-    spec = DBitFlip(domain_size=4, epsilon=1.0, buckets=1)
+    spec = DBitFlip(domain_size=4, epsilon=1.0, bits=1)
     assert spec.decode(spec.encode((3, 1))) == (3, 1)
     assert [spec.evidence((3, 1), key) for key in range(4)] == [0, 0, 0, 2]
     tally = spec.tally(spec.privatize([0, 1, 2, 3] * 5))
@@ -91,7 +91,7 @@ def test_a_single_bucket_is_a_number():
 
 @pytest.mark.parametrize(
     "spec",
-    [SHE(domain_size=3, epsilon=1.0), DBitFlip(domain_size=3, epsilon=1.0, buckets=2), DBitFlip(domain_size=3, epsilon=1.0, buckets=1)],
+    [SHE(domain_size=3, epsilon=1.0), DBitFlip(domain_size=3, epsilon=1.0, bits=2), DBitFlip(domain_size=3, epsilon=1.0, bits=1)],
 )
 def test_samples_come_close_to_epsilon_and_stay_below(spec):
     audit = empirical_audit(spec, 0, 2, trials=40_000, source=ReplaySource.from_key("scores"))

@@ -106,7 +106,7 @@ def test_reports_survive_bytes_arrow_and_parquet(spec, count, tmp_path):
 def test_a_report_is_as_small_as_its_information(spec):
     per_report = batch(spec, 8000).nbytes / 8000
     assert per_report <= sum(column.bits * column.count + 7 for column in spec.layout) / 8
-    assert spec.bits <= 8 * sum(column.row_bytes for column in spec.layout)
+    assert spec.report_bits <= 8 * sum(column.row_bytes for column in spec.layout)
 
 
 @each_spec

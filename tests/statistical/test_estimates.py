@@ -107,7 +107,7 @@ def test_unbiased_with_the_stated_variance(spec):
         OUE(domain_size=16, epsilon=1.0),
         OLH(domain_size=16, epsilon=1.0),
         SHE(domain_size=16, epsilon=1.0),
-        DBitFlip(domain_size=16, epsilon=1.0, buckets=8),
+        DBitFlip(domain_size=16, epsilon=1.0, bits=8),
     ],
     ids=repr,
 )
@@ -129,7 +129,7 @@ def test_evil_twins_are_rejected(spec):
         GRR(domain_size=64, epsilon=1.0),
         OUE(domain_size=64, epsilon=1.0),
         OLH(domain_size=64, epsilon=1.0),
-        DBitFlip(domain_size=64, epsilon=1.0, buckets=32),
+        DBitFlip(domain_size=64, epsilon=1.0, bits=32),
         SHE(domain_size=16, epsilon=1.0),
         RR(epsilon=0.5),
     ],

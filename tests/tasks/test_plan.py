@@ -170,7 +170,7 @@ def test_other_domains():
     assert "GRR needs a listed domain" in words.left_out
     assert "BloomRR cannot tell so many values apart" in words.left_out
     assert repr(words).startswith("1,000,000 people, text of at most 200 bytes")
-    assert words.to_polars()["guess"].max() == 0
+    assert words.to_polars()["guess"].max() < 1e-18
     same = [detectable(dn.OLH(domain=domain, epsilon=2.0), 10**6) for domain in (dn.Text(9), dn.IndexRange(10_000))]
     assert same[0] == pytest.approx(same[1], rel=1e-3)  # 10,000 candidates are assumed
     coin = dn.plan(domain=dn.Categories("yes", "no"), epsilon=1.0)

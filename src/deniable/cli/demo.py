@@ -54,5 +54,5 @@ def demo(
         out.print(result_table(estimate, truth))
         out.print("\nWhat each person was promised", style="bold")
         out.print(f"{survey.guarantee.statement()}\n")
-        out.print(f"{people:,} reports of {spec.bits} bits, made and counted in {seconds:.2f} s.")
+        out.print(f"{people:,} reports of {spec.report_bits} bits, made and counted in {seconds:.2f} s.")
         out.print(f"Charts: {' and '.join(map(str, files))} (bars: estimate, lines: 95 % interval, red: truth)", soft_wrap=True)

@@ -19,7 +19,7 @@ class BLH(OLH):
     Cost: 129 bits (193 for keys above 32 bits), all but one of them public; the collector hashes n reports times the candidates.
 
     >>> oracle = BLH(domain_size=128, epsilon=1.0)
-    >>> round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> round(oracle.variance(n=10_000), 2), oracle.report_bits
     (46826.94, 129)
 
     References: Bassily, Smith 2015; Wang, Blocki, Li, Jha 2017.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from math import expm1, log1p
 
+from deniable.client.pure import independent_guess
 from deniable.client.sketch import SketchProtocol
 from deniable.client.unary import bits_law, perturb_bits
 from deniable.contract.law import Law
@@ -23,12 +25,13 @@ class CMS(SketchProtocol):
 
     Estimator: a report supports the values whose cell has its bit set, so p as above and q = 1 - p + (2 p - 1) / m, by collisions. Variance
     n (m / (m - 1))^2 (e^(epsilon/2) / (e^(epsilon/2) - 1)^2 + (1 - 1/m) / m) for a rare value, and ``sketch``'s term,
-    sum n_x^2 / (k (m - 1)), which intervals include. With k = 1 this is hashing to m cells with one public function, with k > 1 the same in k cohorts, drawn at random.
+    sum n_x^2 / (k (m - 1)), which intervals include. With k = 1 this is hashing to m cells with one public function, with k > 1 the same
+    in k cohorts, drawn at random.
 
     Cost: m + log2 k bits; about m / 9 random words on the device; the collector adds up n m bits, and hashes k times for each candidate.
 
     >>> oracle = CMS(domain_size=128, epsilon=1.0)
-    >>> oracle.hashes, oracle.width, oracle.bits, round(oracle.variance(n=10_000), 2)
+    >>> oracle.hashes, oracle.width, oracle.report_bits, round(oracle.variance(n=10_000), 2)
     (1024, 1024, 1034, 39263.39)
 
     References: Differential Privacy Team, Apple 2017.
@@ -93,6 +96,5 @@ class CMS(SketchProtocol):
     @property
     def best_guess(self) -> float:
         """The cell is guessed as in unary encoding, and then one of the values in it; for as many cells as are taken on average."""
-        p, q, d = float(self.p), float(self.apart), self.domain_size
-        taken: float = self.width * (1 - (1 - 1 / self.width) ** d)
-        return float(p * (1 - (1 - q) ** taken) / (d * q) + (1 - p) * (1 - q) ** (taken - 1) / d)
+        taken = -self.width * expm1(self.many * log1p(-1 / self.width))
+        return independent_guess(float(self.p), float(self.apart), taken) * taken / self.many

@@ -17,14 +17,14 @@ from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
 from deniable.errors import ParameterError
 
-USUAL_BUCKETS = 16
+USUAL_BITS = 16
 
 
 @mechanism
 class DBitFlip(LinearProtocol):
     """Draw b of the d values, whatever the true one is. Send them, and for each a bit that says, with noise, whether it is the true one.
 
-    ``buckets`` is b, the d of the papers, whose k is our domain size; 16 if left out, or all values where there are fewer.
+    ``bits`` is b, the d of the papers, whose k is our domain size; 16 if left out, or all values where there are fewer.
 
     Guarantee: epsilon-local for any two inputs; a bit is true with probability p = e^(epsilon/2) / (e^(epsilon/2) + 1), rounded down, and
     q = 1 - p. Two inputs differ in two bits at most, and each pays half of epsilon. With one bucket they differ in one bit, which
@@ -36,28 +36,28 @@ class DBitFlip(LinearProtocol):
 
     Cost: b (1 + log2 d) bits; on the device b random words for the buckets and 2 to 8 for each 64 bits; the collector counts in O(n b + d).
 
-    >>> oracle = DBitFlip(domain_size=128, epsilon=1.0, buckets=16)
-    >>> round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> oracle = DBitFlip(domain_size=128, epsilon=1.0, bits=16)
+    >>> round(oracle.variance(n=10_000), 2), oracle.report_bits
     (313415.85, 128)
 
     References: Ding, Kulkarni, Yekhanin 2017 (dBitFlip); Floyd 1987 in Bentley's "Programming Pearls" (drawing a set).
     """
 
-    buckets: int = None  # type: ignore[assignment]  # resolved below
+    bits: int = None  # type: ignore[assignment]  # resolved below
     largest_domain: ClassVar[int] = 1 << 24
 
     def resolve(self) -> None:
-        if self.buckets is None:
-            object.__setattr__(self, "buckets", min(USUAL_BUCKETS, self.domain_size))
-        if type(self.buckets) is not int or not 1 <= self.buckets <= self.domain_size:
+        if self.bits is None:
+            object.__setattr__(self, "bits", min(USUAL_BITS, self.domain_size))
+        if type(self.bits) is not int or not 1 <= self.bits <= self.domain_size:
             raise ParameterError(
-                "buckets", self.buckets, allowed=f"an integer from 1 to {self.domain_size}", fix="more buckets: longer reports, less noise"
+                "bits", self.bits, allowed=f"an integer from 1 to {self.domain_size}", fix="more bits: longer reports, less noise"
             )
 
     @cached_property
     def keep(self) -> int:
         """The threshold of a true bit. Rounded down: telling the truth in a bit less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon, Fraction(1, 2) if self.buckets > 1 else Fraction(1))
+        e = exp_below(self.epsilon, Fraction(1, 2) if self.bits > 1 else Fraction(1))
         return floor_threshold(e / (e + 1))
 
     @property
@@ -71,8 +71,8 @@ class DBitFlip(LinearProtocol):
 
     @property
     def layout(self) -> Layout:
-        buckets = Column("buckets", limit=self.domain_size, count=self.buckets, increasing=True)
-        return buckets, Column.of_bits("bits", self.buckets)
+        buckets = Column("buckets", limit=self.domain_size, count=self.bits, increasing=True)
+        return buckets, Column.of_bits("bits", self.bits)
 
     @property
     def p(self) -> Fraction:
@@ -86,63 +86,63 @@ class DBitFlip(LinearProtocol):
 
     @property
     def ratio(self) -> Fraction:
-        return (self.p / self.q) ** min(2, self.buckets)
+        return (self.p / self.q) ** min(2, self.bits)
 
     @property
     def outputs(self) -> int:
-        return comb(self.domain_size, self.buckets) << self.buckets
+        return comb(self.domain_size, self.bits) << self.bits
 
     def perturb(self, key: int, source: Source) -> Any:
         chosen = self._draw(source)
         if key in chosen:
-            bits = perturb_bits(chosen.index(key), self.buckets, self.raise_other, self.keep, source)
+            bits = perturb_bits(chosen.index(key), self.bits, self.raise_other, self.keep, source)
         else:
-            bits = source.bernoulli_bits(self.raise_other, self.buckets)
+            bits = source.bernoulli_bits(self.raise_other, self.bits)
         return self._report(chosen, bits)
 
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
         weights = {}
-        for chosen in combinations(range(self.domain_size), self.buckets):
+        for chosen in combinations(range(self.domain_size), self.bits):
             truth = sum(1 << place for place, bucket in enumerate(chosen) if bucket == key)
-            for bits in range(1 << self.buckets):
+            for bits in range(1 << self.bits):
                 flipped = (bits ^ truth).bit_count()
-                weights[self._report(chosen, bits)] = self.q**flipped * self.p ** (self.buckets - flipped)
-        sets = comb(self.domain_size, self.buckets)
+                weights[self._report(chosen, bits)] = self.q**flipped * self.p ** (self.bits - flipped)
+        sets = comb(self.domain_size, self.bits)
         return Law({report: weight / sets for report, weight in weights.items()})
 
     def evidence(self, report: Any, key: int) -> int:
         """0 if the value was not drawn; 1 if its bit is 0; 2 if its bit is 1."""
-        chosen, bits = (report[0] if self.buckets > 1 else report[:1]), report[1]
+        chosen, bits = (report[0] if self.bits > 1 else report[:1]), report[1]
         return 1 + (bits >> chosen.index(key) & 1) if key in chosen else 0
 
     def score(self, report: Any, key: int) -> Fraction:
         seen = self.evidence(report, key)
-        return Fraction(self.domain_size, self.buckets) * (seen - 1 - self.q) / (self.p - self.q) if seen else Fraction(0)
+        return Fraction(self.domain_size, self.bits) * (seen - 1 - self.q) / (self.p - self.q) if seen else Fraction(0)
 
     def variance(self, n: int, f: float = 0.0) -> float:
         check_crowd(n, f)
-        share, noise = Fraction(self.domain_size, self.buckets), self.p * self.q / (self.p - self.q) ** 2
+        share, noise = Fraction(self.domain_size, self.bits), self.p * self.q / (self.p - self.q) ** 2
         return n * (float(share * noise) + f * float(share - 1))
 
     @property
     def influence(self) -> float:
-        return float(Fraction(self.domain_size, self.buckets) * self.p / (self.p - self.q))
+        return float(Fraction(self.domain_size, self.bits) * self.p / (self.p - self.q))
 
     @property
     def best_guess(self) -> float:
         """Any value whose bit is 1; if there is none, a value that was not drawn, or any one where all were."""
-        p, q, b = float(self.p), float(self.q), self.buckets
+        p, q, b = float(self.p), float(self.q), self.bits
         no_bit = p**b if b < self.domain_size else q * p ** (b - 1)
         return (p * (1 - p**b) / q + no_bit) / self.domain_size
 
     def _draw(self, source: Source) -> tuple[int, ...]:
         """Distinct values, every set equally likely (Floyd): a value that is in already stands for the newest one that could come."""
         chosen: set[int] = set()
-        for newest in range(self.domain_size - self.buckets, self.domain_size):
+        for newest in range(self.domain_size - self.bits, self.domain_size):
             drawn = source.below(newest + 1)
             chosen.add(newest if drawn in chosen else drawn)
         return tuple(sorted(chosen))
 
     def _report(self, chosen: tuple[int, ...], bits: int) -> Any:
         """A single bucket travels as a number, several as a tuple."""
-        return (chosen if self.buckets > 1 else chosen[0]), bits
+        return (chosen if self.bits > 1 else chosen[0]), bits

@@ -28,7 +28,7 @@ class FLH(SketchProtocol):
     and then hashes k times for each candidate, however many reports came.
 
     >>> oracle = FLH(domain_size=128, epsilon=1.0)
-    >>> oracle.hashes, oracle.hash_range, oracle.bits, round(oracle.variance(n=10_000), 2)
+    >>> oracle.hashes, oracle.hash_range, oracle.report_bits, round(oracle.variance(n=10_000), 2)
     (65536, 4, 18, 36916.55)
 
     References: Cormode, Maddock, Maple 2021.

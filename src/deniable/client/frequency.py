@@ -137,8 +137,7 @@ class FrequencySpec(Spec):
 
         No epsilon-local mechanism allows more than this: e^epsilon / (e^epsilon + d - 1).
         """
-        e = float(self.ratio)
-        return e / (e + self.domain_size - 1)
+        return float(self.ratio / (self.ratio + self.domain_size - 1))
 
     @cached_property
     def effective_epsilon(self) -> float:

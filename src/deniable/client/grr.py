@@ -29,7 +29,7 @@ class GRR(PureProtocol):
     >>> law = oracle.law(0)
     >>> float(law[0]), float(law[1])
     (0.4753668864186717, 0.17487770452710943)
-    >>> round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> round(oracle.variance(n=10_000), 2), oracle.report_bits
     (15980.67, 2)
 
     References: Kairouz, Bonawitz, Ramage 2016 (k-RR); Wang, Blocki, Li, Jha 2017 (direct encoding).

@@ -31,7 +31,7 @@ class HadamardResponse(LinearProtocol):
     Cost: log2 (B b) bits; two random words on the device; the collector needs O(n + B b log b), one transform for each block.
 
     >>> oracle = HadamardResponse(domain_size=128, epsilon=1.0)
-    >>> oracle.blocks, oracle.order, oracle.bits, round(oracle.variance(n=10_000), 2)
+    >>> oracle.blocks, oracle.order, oracle.report_bits, round(oracle.variance(n=10_000), 2)
     (2, 128, 8, 55243.8)
 
     References: Acharya, Sun, Zhang 2019.

@@ -11,8 +11,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from deniable.client.pure import PureProtocol
+from deniable.client.pure import PureProtocol, independent_guess
 from deniable.contract.hashing import HashFamily
+from deniable.contract.source import ONE
 
 
 class HashedProtocol(PureProtocol):
@@ -38,3 +39,13 @@ class HashedProtocol(PureProtocol):
     def q(self) -> Fraction:
         collision = self.family.collision
         return collision * self.p + (1 - collision) * self.apart
+
+    @property
+    def many(self) -> float:
+        """The number of values as a float; strings are more than a float can count."""
+        return float(min(self.domain_size, ONE))
+
+    @property
+    def best_guess(self) -> float:
+        """Any value with the symbol that was sent; any at all if none has it. On average over hash functions."""
+        return independent_guess(float(self.p), float(self.q), self.many)

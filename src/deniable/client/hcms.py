@@ -31,7 +31,7 @@ class HCMS(SketchProtocol):
     candidate.
 
     >>> oracle = HCMS(domain_size=128, epsilon=1.0)
-    >>> oracle.hashes, oracle.width, oracle.bits, round(oracle.variance(n=10_000), 2)
+    >>> oracle.hashes, oracle.width, oracle.report_bits, round(oracle.variance(n=10_000), 2)
     (1024, 1024, 21, 46918.53)
 
     References: Differential Privacy Team, Apple 2017.
@@ -102,5 +102,4 @@ class HCMS(SketchProtocol):
     @property
     def best_guess(self) -> float:
         """Any supported value, as in HRR; at most, since a report may support none of the values."""
-        p = float(self.p)
-        return min(super(SketchProtocol, self).best_guess, 2 * p / self.domain_size)
+        return min(float(self.ratio / (self.ratio + self.domain_size - 1)), 2 * float(self.p) / self.many)

@@ -31,7 +31,7 @@ class HRR(PureProtocol):
     Cost: 1 bit and the row, log2 K bits; two random words on the device; the collector needs O(n + K log K), one transform in all.
 
     >>> oracle = HRR(domain_size=100, epsilon=1.0)
-    >>> oracle.order, round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> oracle.order, round(oracle.variance(n=10_000), 2), oracle.report_bits
     (128, 46826.94, 8)
 
     References: Bassily, Nissim, Stemmer, Thakurta 2017; Cormode, Kulkarni, Srivastava 2019.

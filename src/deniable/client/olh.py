@@ -33,7 +33,7 @@ class OLH(HashedProtocol):
     n reports times the candidates it asks about. The domain is never allocated: text and 64-bit integers are fine.
 
     >>> oracle = OLH(domain_size=128, epsilon=1.0)
-    >>> oracle.hash_range, round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> oracle.hash_range, round(oracle.variance(n=10_000), 2), oracle.report_bits
     (4, 36916.55, 130)
     >>> float(oracle.law(5, seed=(3 << 61, 9))[((3 << 61, 9), 3)])
     0.4753668864186717

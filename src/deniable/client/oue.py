@@ -22,7 +22,7 @@ class OUE(UnaryEncoding):
     Cost: d bits; about d / 9 random words on the device; the collector adds up n d bits.
 
     >>> oracle = OUE(domain_size=128, epsilon=1.0)
-    >>> round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> round(oracle.variance(n=10_000), 2), oracle.report_bits
     (36826.94, 128)
     >>> float(OUE(domain_size=2, epsilon=1.0).law(0)[0b01])
     0.36552928931500245

@@ -31,7 +31,7 @@ class PGR(PureProtocol):
     Cost: ceil(log2 K) bits; two random words on the device; the collector needs O(n + K q t), one transform in all.
 
     >>> oracle = PGR(domain_size=128, epsilon=1.0)
-    >>> oracle.order, oracle.dimension, oracle.points, round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> oracle.order, oracle.dimension, oracle.points, round(oracle.variance(n=10_000), 2), oracle.report_bits
     (3, 6, 364, 37432.51, 9)
 
     References: Feldman, Nelson, Nguyen, Talwar 2022.

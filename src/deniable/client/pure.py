@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
+from math import exp, expm1, log1p
 from typing import Any
 
 from deniable.client.linear import LinearProtocol, check_crowd
@@ -58,11 +59,7 @@ class PureProtocol(LinearProtocol):
         pairs = [self.probabilities(key) for key in (0, 1)]
         return float(max(max(1 - q, q) / (p - q) for p, q in pairs))
 
-    @property
-    def best_guess(self) -> float:
-        """How often an observer's best guess from one report is right, if every value is equally likely.
 
-        Any supported value is the best guess, any value at all if none is supported; here for supports that fall independently.
-        """
-        p, q, d = float(self.p), float(self.q), self.domain_size
-        return p * (1 - (1 - q) ** d) / (d * q) + (1 - p) * (1 - q) ** (d - 1) / d
+def independent_guess(p: float, q: float, values: float) -> float:
+    """How often a supported value, or any value if none is supported, is the right one, where supports fall independently."""
+    return float((p * -expm1(values * log1p(-q)) / q + (1 - p) * exp((values - 1) * log1p(-q))) / values)

@@ -30,7 +30,7 @@ class RR(PureProtocol):
     Cost: 1 bit; one random word on the device; the collector counts ones.
 
     >>> oracle = RR(epsilon=1.0)
-    >>> oracle.randomize(True) in (0, 1), oracle.bits
+    >>> oracle.randomize(True) in (0, 1), oracle.report_bits
     (True, 1)
     >>> coin = RR.from_probabilities("3/4", "1/4")
     >>> round(coin.epsilon, 4), float((65 - 100 * coin.q) / (coin.p - coin.q))     # 65 of 100 said yes

@@ -34,7 +34,7 @@ class RWS(PureProtocol):
     Cost: 2 log2 P bits; three random words on the device; the collector walks n w members, or n + P^2 places where that is less.
 
     >>> oracle = RWS(domain_size=128, epsilon=1.0)
-    >>> oracle.modulus, oracle.size, round(oracle.variance(n=10_000), 2), oracle.bits
+    >>> oracle.modulus, oracle.size, round(oracle.variance(n=10_000), 2), oracle.report_bits
     (131, 35, 36114.01, 16)
 
     References: Fang, Chen, Liu 2025, whose sets come from a seeded generator; here they come from a field, and two numbers are enough.

@@ -39,7 +39,7 @@ class SHE(LinearProtocol):
     Cost: 13 bits for each value (16 where epsilon is tiny); d random words on the device; the collector adds up n d numbers.
 
     >>> oracle = SHE(domain_size=128, epsilon=1.0)
-    >>> oracle.steps, oracle.points, oracle.bits, round(oracle.variance(n=10_000), 1)
+    >>> oracle.steps, oracle.points, oracle.report_bits, round(oracle.variance(n=10_000), 1)
     (64, 4161, 1664, 79999.5)
     >>> float(oracle.ratio), round(float(oracle.mean), 4), round(float(oracle.gap), 4)
     (2.718281828459045, 2048.0, 64.0)

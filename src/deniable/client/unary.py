@@ -6,7 +6,7 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import ClassVar
 
-from deniable.client.pure import PureProtocol
+from deniable.client.pure import PureProtocol, independent_guess
 from deniable.contract.law import Law
 from deniable.contract.source import ONE, Source
 from deniable.contract.wire import Column, Layout
@@ -63,6 +63,11 @@ class UnaryEncoding(PureProtocol):
 
     def supports(self, report: int, key: int) -> bool:
         return bool(report >> key & 1)
+
+    @property
+    def best_guess(self) -> float:
+        """Any value whose bit is set; any at all if none is."""
+        return independent_guess(float(self.p), float(self.q), self.domain_size)
 
 
 def perturb_bits(place: int, count: int, raise_other: int, keep: int, source: Source) -> int:

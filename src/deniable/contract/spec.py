@@ -78,7 +78,7 @@ class Spec(ABC):
         """The integers over 2^64 that decide every draw; they travel with the spec and are checked on arrival."""
 
     @property
-    def bits(self) -> int:
+    def report_bits(self) -> int:
         """The size of a report in bits of information."""
         return sum(column.information for column in self.layout)
 

@@ -65,11 +65,11 @@ class Choice(Table):
         return {
             "value": [spec.mechanism for spec in self.considered],
             "error": self._errors,
-            "bits": [spec.bits for spec in self.considered],
+            "bits": [spec.report_bits for spec in self.considered],
             "device": [device_work(spec) for spec in self.considered],
             "server": [float(server_work(spec, self.n)) for spec in self.considered],
             "influence": np.array([spec.influence for spec in self.considered]),
-            "guess": np.array([best_guess(spec) for spec in self.considered]),
+            "guess": np.array([spec.best_guess for spec in self.considered]),
         }
 
     def headline(self) -> str:
@@ -104,8 +104,8 @@ def frequency_oracle(
     for spec in able:
         if spec.needs_listed_domain and spec.domain_size > LARGEST_LISTING:  # candidates will be named, which hashed oracles are made for
             refused.append(f"{spec.mechanism} is for domains that can be listed")
-        elif spec.bits > max_bits:
-            refused.append(f"{spec.mechanism} needs {spec.bits:,} bits")
+        elif spec.report_bits > max_bits:
+            refused.append(f"{spec.mechanism} needs {spec.report_bits:,} bits")
         elif device_work(spec) > device:
             refused.append(f"{spec.mechanism} needs {device_work(spec):,} random words")
         elif _too_much(spec, n, server):
@@ -172,11 +172,3 @@ def planned_variance(spec: FrequencySpec, n: int, f: float) -> float:
 def predicted_error(spec: FrequencySpec, n: int) -> float:
     """The standard error of a count, averaged (in the square) over the values of the domain."""
     return float(planned_variance(spec, n, 1 / spec.domain_size) ** 0.5)
-
-
-def best_guess(spec: FrequencySpec) -> float:
-    """How often an observer of one report guesses right, at most, if every value is equally likely."""
-    try:
-        return spec.best_guess
-    except OverflowError:  # more values than a float can count: text of 128 bytes
-        return 0.0

@@ -41,7 +41,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import best_guess, check_people, oracles_for, planned_variance, predicted_error
+from deniable.local.choose import check_people, oracles_for, planned_variance, predicted_error
 from deniable.local.work import asked, device_work, server_work
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ class Plan(Table):
             rows["epsilon"] = [epsilon_needed(spec, self.n, self.error) for spec in self.specs]
         return rows | {
             "detectable": np.array([detectable(spec, self.n) for spec in self.specs]),
-            "bits": [spec.bits for spec in self.specs],
+            "bits": [spec.report_bits for spec in self.specs],
             "device": [device_work(spec) for spec in self.specs],
             "server": [float(server_work(spec, self.n)) for spec in self.specs],
-            "guess": np.array([best_guess(spec) for spec in self.specs]),
+            "guess": np.array([spec.best_guess for spec in self.specs]),
             "influence": np.array([spec.influence for spec in self.specs]),
             "liars": np.array([spec.influence / 100 for spec in self.specs]),
         }
@@ -218,7 +218,7 @@ def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 
     if not (0 <= liars <= 1 and 0 <= held <= 1):
         raise ParameterError("liars, held", (liars, held), allowed="shares from 0 to 1", fix="0.01 is one report in a hundred")
     if not isinstance(spec, PureProtocol):
-        return liars * (min(targets, getattr(spec, "buckets", targets)) * spec.influence - held)
+        return liars * (min(targets, getattr(spec, "bits", targets)) * spec.influence - held)
     supported = min(targets, _most_supported(spec))
     return liars * (float((supported - targets * spec.q) / (spec.p - spec.q)) - held)
 

@@ -39,7 +39,7 @@ class BulkDBitFlip(ListedOracle[DBitFlip]):
     def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> ScoreEstimate:
         spec = self.spec
         ones, asked = np.split(counters, 2)
-        share = spec.domain_size / spec.buckets
+        share = spec.domain_size / spec.bits
         sums = share * (ones - float(spec.q) * asked) / float(spec.p - spec.q)
         spread, worst = np.asarray(spec.variance(n)), spec.variance(1, f=1.0)
         return ScoreEstimate(spec, values, n, sums, spread, slope=share - 1, reach=spec.influence, worst=worst)
@@ -47,5 +47,5 @@ class BulkDBitFlip(ListedOracle[DBitFlip]):
     def _columns(self, reports: Reports, part: slice) -> tuple[Array, Array, int, int]:
         """The buckets of some people, everybody's bits as one row, the first person's number, and how many bits a person has there."""
         bits = reports.columns["bits"]
-        stride = 1 if self.spec.buckets == 1 else 8 * bits.shape[1]
-        return reports.columns["buckets"][part].reshape(-1, self.spec.buckets), bits.reshape(-1), part.start, stride
+        stride = 1 if self.spec.bits == 1 else 8 * bits.shape[1]
+        return reports.columns["buckets"][part].reshape(-1, self.spec.bits), bits.reshape(-1), part.start, stride

@@ -39,5 +39,5 @@ class BulkSHE(ListedOracle[SHE]):
         spec = self.spec
         sums = (counters - n * float(spec.mean)) / float(spec.gap)
         spread = np.asarray(spec.variance(n))
-        known = {"reach": spec.influence, "worst": spec.variance(1), "kurtosis": spec.kurtosis / max(n, 1)}
-        return ScoreEstimate(spec, values, n, sums, spread, slope=0.0, **known)
+        kurtosis = spec.kurtosis / max(n, 1)
+        return ScoreEstimate(spec, values, n, sums, spread, slope=0.0, reach=spec.influence, worst=spec.variance(1), kurtosis=kurtosis)

@@ -49,10 +49,11 @@ class SketchOracle(FrequencyOracle[SketchType]):
         chosen = Candidates.everything(domain) if candidates is None else Candidates.of(domain, candidates)
         p, q, n = np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q)), tally.n
         estimate = SupportEstimate(self.spec, chosen.values, n, self.supports(tally.counters, chosen.keys), p, q)
-        return replace(estimate, collisions=self.spec.collisions, **self._squares(estimate))
+        squares, jump = self._squares(estimate)
+        return replace(estimate, collisions=self.spec.collisions, squares=squares, jump=jump)
 
-    def _squares(self, estimate: SupportEstimate) -> dict[str, float]:
-        """What the counts say about the sum of all squared counts, and about the largest one."""
+    def _squares(self, estimate: SupportEstimate) -> tuple[float, float]:
+        """What the counts say about the sum of all squared counts, and about what one collision with the largest adds."""
         counts, n, collisions = estimate.counts, estimate.n, self.spec.collisions
         complete = counts.size == self.spec.domain_size
         rest = 0.0 if complete else float(np.clip(n - counts.sum(), 0, n))  # these people may all hold the same value
@@ -61,7 +62,7 @@ class SketchOracle(FrequencyOracle[SketchType]):
         known = seen / (1 + collisions * (counts.size - 1)) if self.spec.hashes > 1 else seen  # a single function averages nothing
         squares = float(np.clip(known + rest**2, n * n / self.spec.domain_size, float(n) ** 2))
         largest = max(float(np.clip(counts, 0, n).max(initial=0.0)), rest)
-        return {"squares": squares, "jump": largest / (self.spec.hashes * (1 - float(self.spec.family.collision)))}
+        return squares, largest / (self.spec.hashes * (1 - float(self.spec.family.collision)))
 
     def supports(self, counters: Array, keys: Array) -> Array:
         """How many reports support each key."""
