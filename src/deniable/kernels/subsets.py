@@ -12,6 +12,13 @@ from deniable.kernels.sampling import draw_below, draw_block
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_EACH = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+_PLACES = np.array([([i for i in range(8) if byte >> i & 1] + [0] * 8)[:8] for byte in range(256)], dtype=np.uint8)
+"""For each byte, where its ones are."""
+_TOGETHER = 16
+_NEVER = np.int32(1 << 30)
+"""More than any rank."""
 
 
 @inlined
@@ -25,34 +32,43 @@ def _ones_by_byte(word: Any) -> Any:
 @inlined
 def _ones(word: Any) -> Any:
     """How many bits are set."""
-    return (_ones_by_byte(word) * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    return (_ones_by_byte(word) * _EACH) >> np.uint64(56)
 
 
 @inlined
 def _bit(word: Any, rank: Any) -> Any:
-    """The one of this rank, alone in its word: its byte by the running sums of the bytes, then the bit in it."""
-    upto = _ones_by_byte(word) * np.uint64(0x0101010101010101)
-    shift, below = _ZERO, _ZERO
-    while (upto >> shift) & np.uint64(0xFF) <= rank:
-        below = (upto >> shift) & np.uint64(0xFF)
-        shift += np.uint64(8)
-    byte = (word >> shift) & np.uint64(0xFF)
-    for _ in range(rank - below):
-        byte &= byte - _ONE
-    return (byte & (_ZERO - byte)) << shift
+    """The one of this rank, alone in its word, without a branch: its byte by the running sums of the bytes, then its place in the byte."""
+    upto = _ones_by_byte(word) * _EACH
+    passed = ((rank * _EACH | _HIGH) - upto) & _HIGH  # the high bit of each byte whose sum is at most the rank; sums are below 128
+    shift = ((passed >> np.uint64(7)) * _EACH >> np.uint64(56)) << np.uint64(3)
+    before = (upto << np.uint64(8)) >> shift & np.uint64(0xFF)
+    return _ONE << (shift + np.uint64(_PLACES[(word >> shift) & np.uint64(0xFF), rank - before]))
+
+
+@inlined
+def _block(upto: Array, rank: Any) -> Any:
+    """How many entries are at most the rank; ``_TOGETHER`` of them are compared at once, a number that the compiler knows."""
+    block = np.int32(0)
+    for start in range(0, upto.size, _TOGETHER):
+        for j in range(_TOGETHER):
+            block += np.int32(upto[start + j] <= rank)
+    return block
 
 
 @kernel
 def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first: np.uint64, out: Array, words: Array) -> tuple[int, int]:
-    """SubsetSelection on ``others`` + 1 values; see ``client.subset_selection`` for the order of the draws."""
+    """SubsetSelection on ``others`` + 1 values; see ``client.subset_selection`` for the order of the draws.
+
+    Corrections turn over ``flipped`` bits: ones where there are too many, zeros where there are too few. ``upto`` counts them up to the
+    end of each block; it is as long as blocks are compared together, and what it has too many is never reached.
+    """
     blocks = (others + 63) // 64
     whole = out.shape[1] >> 3
     row = np.zeros(blocks + 1, dtype=np.uint64)
-    ones = np.zeros(blocks, dtype=np.uint64)
+    upto = np.zeros((blocks + _TOGETHER - 1) // _TOGETHER * _TOGETHER, dtype=np.int32)
     lanes = np.full(blocks, _ALL)
     if others % 64:
         lanes[blocks - 1] = (_ONE << np.uint64(others % 64)) - _ONE
-    room = np.array([_ones(lane) for lane in lanes])
     at = 0
     for i in range(values.size):
         start = at
@@ -60,34 +76,33 @@ def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first
             return i, start
         included = words[at] < keep
         at += 1
-        target = np.uint64(size - int(included))
-        count = _ZERO
+        target = size - int(included)
+        count = 0
         for block in range(blocks):
             row[block], at = draw_block(first, lanes[block], words, at)
             if at < 0:
                 return i, start
-            ones[block] = _ones(row[block])
-            count += ones[block]
-        while count != target:
-            adding = count < target
-            rank, at = draw_below(np.uint64(others) - count if adding else count, words, at)
+            count += np.int32(_ones(row[block]))
+            upto[block] = count
+        adding = count < target
+        if adding:
+            for block in range(blocks):
+                upto[block] = min(others, 64 * (block + 1)) - upto[block]
+        for block in range(blocks, upto.size):
+            upto[block] = _NEVER
+        flipped = _ALL if adding else _ZERO
+        left = others - count if adding else count
+        for _ in range(abs(target - count)):
+            rank, at = draw_below(np.uint64(left), words, at)
             if at < 0:
                 return i, start
-            block = 0
-            if adding:  # the bit of this rank among the zeros
-                while rank >= room[block] - ones[block]:
-                    rank -= room[block] - ones[block]
-                    block += 1
-                row[block] ^= _bit(~row[block] & lanes[block], rank)
-                ones[block] += _ONE
-                count += _ONE
-            else:  # the bit of this rank among the ones
-                while rank >= ones[block]:
-                    rank -= ones[block]
-                    block += 1
-                row[block] ^= _bit(row[block], rank)
-                ones[block] -= _ONE
-                count -= _ONE
+            place = _block(upto, np.int32(rank))
+            if place:
+                rank -= np.uint64(upto[place - 1])
+            row[place] ^= _bit((row[place] ^ flipped) & lanes[place], rank)
+            for j in range(upto.size):
+                upto[j] -= np.int32(j >= place)
+            left -= 1
         # Put the true value's place back: everything from it on moves up by one bit.
         value = np.int64(values[i])
         row[blocks] = _ZERO
