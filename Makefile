@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
 
-.PHONY: help setup demo test lint bench vectors clean
+.PHONY: help setup demo test lint bench figures vectors clean
 help:                     ## show what can be done
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
@@ -28,6 +28,9 @@ lint: $(STAMP)            ## formatting, lint, types, import order
 
 bench: $(STAMP)           ## side by side with the other libraries and with plain C
 	@$(BIN)/python benchmarks/run.py
+
+figures: $(STAMP)         ## draw the docs' figures anew, theory and measurement (some minutes)
+	@$(BIN)/python scripts/make_figures.py && git status --short docs/figures
 
 vectors: $(STAMP)         ## write the test vectors anew (a change of meaning: bump the version)
 	@$(BIN)/python scripts/make_vectors.py && git status --short vectors

@@ -1,6 +1,6 @@
-"""Feeding chunks keeps memory flat: the peak of a fresh process that adds up ever more people.
+"""Memory: chunks keep it flat, and a crowd served at once needs its packed reports and one chunk.
 
-As a script, ``memory.py PEOPLE`` feeds that many and prints one JSON line.
+As a script, ``memory.py feed PEOPLE`` or ``memory.py whole MECHANISM`` prints one JSON line.
 """
 
 import json
@@ -12,23 +12,30 @@ from printing import markdown
 
 CHUNK = 262_144
 CROWDS = (1_000_000, 2_000_000, 4_000_000)
+PEOPLE = 1_000_000
+MECHANISMS = ("GRR", "OUE", "THE", "SubsetSelection", "HadamardResponse", "PGR", "RWS", "CMS", "HCMS", "FLH", "BloomRR", "OLH")
 
 
 def measure():
-    """One entry for each crowd, each in a process of its own."""
+    """One entry for each crowd and for each mechanism, each in a process of its own."""
     from timing import json_line, say
 
-    entries = []
+    entries = {"fed": [], "whole": []}
     for n in CROWDS:
-        say(f"peak memory, OUE, {n:,} people ...")
-        entries.append(json_line([sys.executable, __file__, n]))
+        say(f"peak memory, OUE, {n:,} people in chunks ...")
+        entries["fed"].append(json_line([sys.executable, __file__, "feed", n]))
+    for name in MECHANISMS:
+        say(f"peak memory, {name}, {PEOPLE:,} people at once ...")
+        entries["whole"].append(json_line([sys.executable, __file__, "whole", name]))
     return entries
 
 
 def table(entries):
     """Peaks in megabytes."""
-    rows = [[f"{e['people']:,}", f"{e['before_mb']:.0f} MB", f"{e['peak_mb']:.0f} MB"] for e in entries]
-    return markdown(["people, OUE, chunks of 262,144", "before", "peak"], rows)
+    fed = [[f"{e['people']:,}", f"{e['before_mb']:.0f} MB", f"{e['peak_mb']:.0f} MB"] for e in entries["fed"]]
+    whole = [[e["mechanism"], f"{e['reports_mb']:.0f} MB", f"{e['above_mb']:.0f} MB"] for e in entries["whole"]]
+    first = markdown(["people, OUE, chunks of 262,144", "before", "peak"], fed)
+    return first + "\n\n" + markdown([f"{PEOPLE:,} people at once", "packed reports", "peak above the start"], whole)
 
 
 def peak():
@@ -53,5 +60,18 @@ def feed(n):
     return {"people": n, "before_mb": before, "peak_mb": peak(), "counted": tally.n - 1}
 
 
+def whole(name):
+    """Privatize and tally everyone at once; the values are there before, and every kernel has run."""
+    from oracles import oracle_of
+    from population import values_for
+
+    oracle, values = oracle_of(name), values_for(name, PEOPLE)
+    oracle.tally(oracle.privatize(values[:1000]))
+    before = peak()
+    reports = oracle.privatize(values)
+    oracle.tally(reports)
+    return {"mechanism": name, "reports_mb": reports.nbytes / 2**20, "above_mb": peak() - before}
+
+
 if __name__ == "__main__":
-    print(json.dumps(feed(int(sys.argv[1]))))
+    print(json.dumps(feed(int(sys.argv[2])) if sys.argv[1] == "feed" else whole(sys.argv[2])))

@@ -157,6 +157,15 @@ def test_links_in_the_docs_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{target} in {page.name}"
 
 
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_every_mechanism_has_a_page_with_a_picture(name):
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()  # SubsetSelection: subset-selection
+    page = ROOT / "docs" / "theory" / f"{ {'RR': 'randomized-response', 'DBitFlip': 'dbitflip'}.get(name, words) }.md"
+    pictures = re.findall(r"!\[[^]]+\]\((\.\./figures/[^)]+)\)", page.read_text())
+    assert pictures
+    assert all((page.parent / picture).exists() for picture in pictures)
+
+
 def test_the_benchmarks_start():
     """No timing is asserted anywhere; but the program that takes them must not rot."""
     done = subprocess.run([sys.executable, "run.py", "--help"], cwd=ROOT / "benchmarks", capture_output=True, text=True, check=True)

@@ -82,7 +82,7 @@ def perturb_subset(values: Array, others: int, size: int, keep: np.uint64, first
             row[block], at = draw_block(first, lanes[block], words, at)
             if at < 0:
                 return i, start
-            count += np.int32(_ones(row[block]))
+            count += int(_ones(row[block]))
             upto[block] = count
         adding = count < target
         if adding:
