@@ -29,5 +29,5 @@ fi
 
 echo "installing deniable and its development tools ..."
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[cli]" --group dev
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab]" --group dev
 touch "$venv/.complete"

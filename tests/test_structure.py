@@ -134,7 +134,7 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
     assert {cls.__name__ for cls in _BULK} == set(MECHANISMS)
     assert set(MECHANISMS) <= set(dir(deniable))
     assert deniable.local.frequency
-    assert set(ENCODERS) == {"Identity", "Attribute"}
+    assert set(ENCODERS) == {"Identity", "Attribute", "Prefix"}
 
 
 def plain_python(page):

@@ -34,10 +34,10 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.contract.domain import IndexRange as IndexRange
     from deniable.contract.domain import Integers as Integers
     from deniable.contract.domain import Text as Text
-    from deniable.contract.protocol import Question as Question
-    from deniable.contract.protocol import Survey as Survey
-    from deniable.contract.protocol import survey_from_json as survey_from_json
+    from deniable.contract.protocol import protocol_from_json as protocol_from_json
+    from deniable.contract.question import Question as Question
     from deniable.contract.spec import spec_from_json as spec_from_json
+    from deniable.contract.survey import Survey as Survey
     from deniable.core.reports import Reports as Reports
     from deniable.core.tally import Tally as Tally
     from deniable.lab.audit import empirical_audit as empirical_audit
@@ -49,7 +49,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "deniable.contract.domain": ("Bytes", "Categories", "IndexRange", "Integers", "Text"),
-    "deniable.contract.protocol": ("Question", "Survey", "survey_from_json"),
+    "deniable.contract.protocol": ("protocol_from_json",),
+    "deniable.contract.question": ("Question",),
+    "deniable.contract.survey": ("Survey",),
     "deniable.contract.spec": ("spec_from_json",),
     "deniable.core.reports": ("Reports",),
     "deniable.core.tally": ("Tally",),

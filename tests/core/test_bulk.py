@@ -221,7 +221,7 @@ def test_small_inputs_cannot_cost_minutes():
     for share in ("1e-10000000", "1/" + "9" * 40, "1/0", "0.5", 1):
         text = survey.canonical.replace(b'"1/2"', f'"{share}"'.encode() if isinstance(share, str) else b"1")
         with pytest.raises(WireError):
-            dn.survey_from_json(text)
+            dn.protocol_from_json(text)
     with pytest.raises(ParameterError, match="from 1 to 2"):
         ReplaySource([1]).below(3**41)
     with pytest.raises(DomainError, match="<int>"):

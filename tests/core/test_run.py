@@ -12,15 +12,22 @@ import pytest
 
 import deniable as dn
 from deniable.contract.encoder import Attribute, Identity, encoder_from_json
-from deniable.contract.protocol import Question, Round, survey_from_json
+from deniable.contract.protocol import protocol_from_json
+from deniable.contract.question import Question
 from deniable.core import run
-from deniable.core.run import ask, split
+from deniable.core.run import ask, draw_tickets
 from deniable.errors import WireError
 from deniable.testing import ReplaySource, law_of
 
 DRINKS = dn.Categories("tea", "coffee", "water")
 SURVEY = dn.Survey.of(
     drink=dn.GRR(domain=DRINKS, epsilon=1.0), age=dn.OUE(domain=dn.Integers(18, 99), epsilon=1.0), smoker=dn.RR(epsilon=0.5)
+)
+TWO_THIRDS = dn.Survey(
+    (
+        Question(name="a", spec=dn.RR(epsilon=1.0), share=Fraction(1, 2)),
+        Question(name="b", spec=dn.RR(epsilon=1.0), share=Fraction(1, 6)),
+    )
 )
 PEOPLE = 30_000
 CROWD = {
@@ -86,35 +93,25 @@ def test_pandas_like_columns_are_taken_by_position():
 
 
 def test_the_split_is_the_draw_that_a_device_makes():
-    asked = Round(
-        (
-            Question(name="a", spec=dn.RR(epsilon=1.0), share=Fraction(1, 2)),
-            Question(name="b", spec=dn.RR(epsilon=1.0), share=Fraction(1, 6)),
-        )
-    )
-    groups = split(asked, 5000, ReplaySource.from_key("split"))
+    tickets = draw_tickets(TWO_THIRDS, 5000, ReplaySource.from_key("split"))
     source = ReplaySource.from_key("split")
-    names = [getattr(asked.choose(source), "name", None) for _ in range(5000)]
-    assert [i for i, name in enumerate(names) if name == "a"] == groups[0].tolist()
-    assert [i for i, name in enumerate(names) if name == "b"] == groups[1].tolist()
-    assert Counter(names)[None] > 1000  # a third of the people are not asked
+    drawn = [TWO_THIRDS.ticket(source) for _ in range(5000)]
+    assert drawn == tickets.tolist()
+    names = Counter(getattr(TWO_THIRDS.question(ticket), "name", None) for ticket in drawn)
+    tallies = ask(TWO_THIRDS, np.zeros(5000, dtype=int), tickets)
+    assert {name: tally.n for name, tally in tallies.items()} == {"a": names["a"], "b": names["b"]}
+    assert names[None] > 1000  # a third of the people are not asked
 
 
 def test_shares_are_exact():
-    asked = Round(
-        (
-            Question(name="a", spec=dn.RR(epsilon=1.0), share=Fraction(1, 2)),
-            Question(name="b", spec=dn.RR(epsilon=1.0), share=Fraction(1, 6)),
-        )
-    )
-    law = law_of(lambda source: getattr(asked.choose(source), "name", None))
+    law = law_of(lambda source: getattr(TWO_THIRDS.question(TWO_THIRDS.ticket(source)), "name", None))
     assert law == type(law)({"a": Fraction(1, 2), "b": Fraction(1, 6), None: Fraction(1, 3)})
 
 
 def test_a_single_question_draws_nothing_to_be_chosen():
-    assert SURVEY.open().steps == (1, 2, 3, 3)
-    one = Round((Question(name="a", spec=dn.RR(epsilon=1.0)),))
-    assert one.choose(ReplaySource([])).name == "a"
+    assert (SURVEY.scale, SURVEY.open().edges(SURVEY.scale)) == (3, (0, 1, 2, 3))
+    one = dn.Survey((Question(name="a", spec=dn.RR(epsilon=1.0)),))
+    assert one.question(one.ticket(ReplaySource([]))).name == "a"
 
 
 def test_encoder_and_spec_are_audited_jointly():
@@ -122,7 +119,7 @@ def test_encoder_and_spec_are_audited_jointly():
     survey = dn.Survey.of(drink=dn.GRR(domain=DRINKS, epsilon=1.0), smoker=dn.RR(epsilon=1.0))
 
     def answer(record, source):
-        question = survey.open().choose(source)
+        question = survey.question(survey.ticket(source))
         return question.name, question.answer(record, source)
 
     records = [{"drink": drink, "smoker": smoker} for drink in DRINKS.labels for smoker in (0, 1)]
@@ -133,7 +130,7 @@ def test_encoder_and_spec_are_audited_jointly():
 
 
 def test_a_survey_survives_json():
-    assert survey_from_json(SURVEY.canonical) == SURVEY
+    assert protocol_from_json(SURVEY.canonical) == SURVEY
     for bad in (
         b"{}",
         SURVEY.canonical[:-1],
@@ -142,11 +139,11 @@ def test_a_survey_survives_json():
         SURVEY.canonical.replace(b"1/3", b"1/2"),
     ):
         with pytest.raises(WireError):
-            survey_from_json(bad)
+            protocol_from_json(bad)
     unnamed = SURVEY.canonical.replace(b'"name":"drink","share"', b'"name":7,"share"')
     assert unnamed != SURVEY.canonical
     with pytest.raises(WireError):
-        survey_from_json(unnamed)
+        protocol_from_json(unnamed)
     for encoder in (Identity(), Attribute("drink")):
         assert encoder_from_json(encoder.to_json()) == encoder
 
@@ -159,7 +156,7 @@ def test_guarantee_of_a_survey_is_its_largest_epsilon():
 def test_everyone_is_asked_in_chunks(monkeypatch):
     monkeypatch.setattr(run, "CHUNK", 1000)
     seen = []
-    tallies = ask(SURVEY.open(), CROWD, progress=lambda done, total: seen.append(done))
+    tallies = ask(SURVEY, CROWD, progress=lambda done, total: seen.append(done))
     assert sum(tally.n for tally in tallies.values()) == PEOPLE
     assert len(seen) >= PEOPLE / 1000
     assert max(np.diff([0, *seen])) <= 1000
@@ -171,8 +168,8 @@ def test_questions_about_open_domains_name_their_candidates():
     estimate = survey.run(["tea"] * 3000 + ["日本"] * 1000, source=ReplaySource.from_key("words"))["word"]
     assert list(estimate.values) == ["tea", "日本", "mate"]
     assert np.all(np.abs(estimate.counts - [3000, 1000, 0]) < 5 * estimate.stderr)
-    assert survey_from_json(survey.canonical) == survey
-    stored = {name: dn.Tally.from_bytes(tally.to_bytes()) for name, tally in ask(survey.open(), ["tea"] * 50).items()}
+    assert protocol_from_json(survey.canonical) == survey
+    stored = {name: dn.Tally.from_bytes(tally.to_bytes()) for name, tally in ask(survey, ["tea"] * 50).items()}
     assert list(survey.close(stored)["word"].values) == ["tea", "日本", "mate"]
     some = dn.Survey((Question(name="drink", spec=dn.GRR(domain=DRINKS, epsilon=1.0), candidates=["water", "tea"]),))
     assert list(some.run(CROWD["drink"])["drink"].values) == ["water", "tea"]

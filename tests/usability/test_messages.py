@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.contract.encoder import Attribute
-from deniable.contract.protocol import Question, Round
+from deniable.contract.question import Question, Round
 from deniable.contract.spec import spec_from_json
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally

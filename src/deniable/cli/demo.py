@@ -12,9 +12,10 @@ import typer
 
 from deniable.cli.console import AUTO, Choice, err, oracle_for, out, plain_errors, print_json, progress_bar, result_rows, result_table
 from deniable.contract.domain import Categories
-from deniable.contract.protocol import Question, Survey
+from deniable.contract.question import Question
+from deniable.contract.survey import Survey
 from deniable.core.chart import count_chart
-from deniable.lab.population import zipf_counts
+from deniable.lab.populations import Zipf
 
 DRINKS = ("tea", "coffee", "water", "juice", "milk", "cocoa", "lemonade", "cider", "beer", "wine", "mate", "kefir")
 QUESTION = "What do you drink in the morning?"
@@ -33,7 +34,7 @@ def demo(
         domain = Categories(*DRINKS)
         spec = oracle_for(mechanism, domain, epsilon)
         survey = Survey((Question(name="drink", spec=spec),))
-        counts = zipf_counts(people, domain.size)
+        counts = Zipf(exponent=1.1, size=domain.size).counts(people)
         truth = dict(zip(DRINKS, counts.tolist(), strict=True))
         crowd = pa.DictionaryArray.from_arrays(np.repeat(np.arange(domain.size, dtype=np.int8), counts), list(DRINKS))
         if not json_output:

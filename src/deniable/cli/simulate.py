@@ -10,7 +10,8 @@ import typer
 
 from deniable.cli.console import AUTO, Choice, err, oracle_for, out, plain_errors, print_json, progress_bar, result_rows, result_table
 from deniable.contract.domain import Categories
-from deniable.contract.protocol import Question, Survey
+from deniable.contract.question import Question
+from deniable.contract.survey import Survey
 from deniable.core.chart import check_ending, count_chart
 from deniable.errors import DomainError, ParameterError
 

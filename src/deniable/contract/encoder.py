@@ -6,21 +6,27 @@ is audited together with the mechanism behind it.
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from deniable.contract.canonical import read_object
+from deniable.contract.codes import code_bits, code_of
+from deniable.contract.domain import Domain
+from deniable.contract.domain_json import domain_from_json
 from deniable.contract.source import Source
-from deniable.errors import DomainError, WireError
+from deniable.errors import DomainError, MissingExtra, ParameterError, WireError
 
 ENCODERS: dict[str, type[Encoder]] = {}
 """Every encoder by its name."""
 
 
 class Encoder(ABC):
-    """A step on the device from a person's value to a mechanism's input. Fields are strings."""
+    """A step on the device from a person's value to a mechanism's input."""
 
     kind: ClassVar[str]
 
@@ -36,9 +42,18 @@ class Encoder(ABC):
     def encode_many(self, values: Any, source: Source | None) -> Any:
         """The inputs of many people, column by column."""
 
-    def to_json(self) -> dict[str, str]:
-        """The encoder as plain data."""
+    def to_json(self) -> dict[str, Any]:
+        """The encoder as plain data; strings, unless a subclass says otherwise."""
         return {"encoder": self.kind, **asdict(self)}  # type: ignore[call-overload]  # every encoder is a dataclass
+
+    @classmethod
+    def from_json(cls, data: object) -> Encoder:
+        """The encoder behind ``to_json``; WireError if it is none."""
+        values = read_object("encoder", data, {"encoder", *getattr(cls, "__dataclass_fields__", ())})
+        del values["encoder"]
+        if not all(isinstance(value, str) for value in values.values()):
+            raise WireError("encoder", data, allowed="string parameters", fix="publish it again")
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -83,14 +98,69 @@ class Attribute(Encoder):
         return values[self.name]
 
 
+@dataclass(frozen=True)
+class Prefix(Encoder):
+    """The first bits of a value's code (``contract.codes``), or where they stand in a list of candidates.
+
+    With ``candidates``, in rising order, the input is their position, and for everyone else one more: not a candidate. Without, it is
+    the prefix itself, a number of up to 64 bits, or bytes.
+
+    >>> from deniable.contract.domain import Integers
+    >>> Prefix(Integers(0, 255), 4).encode(0x7B, source=None), Prefix(Integers(0, 255), 4, (3, 7, 9)).encode(0x7B, source=None)
+    (7, 1)
+    """
+
+    domain: Domain
+    length: int
+    candidates: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.length) is not int or not 1 <= self.length <= code_bits(self.domain):
+            allowed = f"an integer from 1 to {code_bits(self.domain)}"
+            raise ParameterError("length", self.length, allowed=allowed, fix="codes of this domain have so many bits")
+        listed = self.candidates if self.candidates is not None else ()
+        if any(not 0 <= low < high for low, high in pairwise((*listed, 1 << self.length))):
+            allowed = f"numbers of {self.length} bits, each larger than the one before"
+            raise ParameterError("candidates", listed[:5], allowed=allowed, fix="sort them and drop repetitions")
+
+    def encode(self, value: Any, source: Source) -> Any:
+        prefix = code_of(self.domain, value) >> code_bits(self.domain) - self.length
+        if self.candidates is None:
+            return self.shown(prefix)
+        position = bisect_left(self.candidates, prefix)
+        return position if self.candidates[position : position + 1] == (prefix,) else len(self.candidates)
+
+    def shown(self, prefix: int) -> int | bytes:
+        """A prefix as a mechanism's domain has it: integers of up to 64 bits, bytes beyond."""
+        return prefix if self.length <= 64 else prefix.to_bytes(-(-self.length // 8), "big")
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        try:
+            bulk = importlib.import_module("deniable.core.codes")  # the analyst's half; contract knows only the name
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Prefix.encode_many", "analysis", error.name) from error
+        return bulk.prefixes(self, values)
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length}
+        return plain if self.candidates is None else {**plain, "candidates": [f"{prefix:x}" for prefix in self.candidates]}
+
+    @classmethod
+    def from_json(cls, data: object) -> Prefix:
+        parts = read_object("encoder", data, {"encoder", "domain", "length"}, frozenset({"candidates"}))
+        try:
+            candidates = tuple(int(text, 16) for text in parts["candidates"]) if "candidates" in parts else None
+            encoder = cls(domain_from_json(parts["domain"]), parts["length"], candidates)
+        except (ValueError, TypeError, ParameterError) as error:
+            raise WireError("encoder", data, allowed="a valid prefix", fix=str(error)) from error
+        if encoder.to_json() != data:
+            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
+        return encoder
+
+
 def encoder_from_json(data: object) -> Encoder:
     """The encoder behind ``to_json``; WireError if it is none."""
     name = data.get("encoder") if isinstance(data, dict) else None
     if not isinstance(name, str) or name not in ENCODERS:
         raise WireError("encoder", data, allowed=f"one of {sorted(ENCODERS)}", fix="upgrade deniable or check the name")
-    cls = ENCODERS[name]
-    values = read_object("encoder", data, {"encoder", *getattr(cls, "__dataclass_fields__", ())})
-    del values["encoder"]
-    if not all(isinstance(value, str) for value in values.values()):
-        raise WireError("encoder", data, allowed="string parameters", fix="publish it again")
-    return cls(**values)
+    return ENCODERS[name].from_json(data)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from deniable.contract.protocol import Protocol, Question, Round
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question
 from deniable.contract.source import Source
 from deniable.core.stream import serve_everyone
 from deniable.core.values import keys_of
@@ -23,16 +25,30 @@ CHUNK = 1 << 18
 
 def run(protocol: Protocol, values: Any, *, source: Source | None, progress: Progress | None) -> dict[str, Any]:
     """Ask everyone, round after round, until the protocol has its result."""
+    tickets = draw_tickets(protocol, crowd_size(values), source)
     state: Protocol | dict[str, Any] = protocol
     while isinstance(state, Protocol):
-        state = state.close(ask(state.open(), values, source=source, progress=progress))
+        state = state.close(ask(state, values, tickets, source=source, progress=progress))
     return state
 
 
-def ask(asked: Round, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> dict[str, Any]:
-    """One round: people are split at random among the questions, and each question's reports are tallied."""
+def draw_tickets(protocol: Protocol, people: int, source: Source | None = None) -> Array:
+    """Everyone's ticket, as ``Protocol.ticket`` draws it. Whoever stops between rounds keeps them for the next."""
+    tickets = np.zeros(people, dtype=np.uint32)
+    if protocol.scale > 1:
+        serve_everyone(people, lambda part, words: fill_below(np.uint64(protocol.scale), tickets[part], words), source)
+    return tickets
+
+
+def ask(
+    protocol: Protocol, values: Any, tickets: Array | None = None, *, source: Source | None = None, progress: Progress | None = None
+) -> dict[str, Any]:
+    """The round at hand: each question goes to the people whose tickets lie in its interval, and its reports are tallied."""
     people = crowd_size(values)
-    groups = split(asked, people, source)
+    asked = protocol.open()
+    if tickets is None:
+        tickets = draw_tickets(protocol, people, source)
+    groups = [np.flatnonzero((tickets >= start) & (tickets < end)) for start, end in pairwise(asked.edges(protocol.scale))]
     total, served = sum(group.size for group in groups), 0
     tallies = {}
     for question, group in zip(asked.questions, groups, strict=True):
@@ -61,17 +77,6 @@ def answer(question: Question, inputs: Any, source: Source | None = None) -> Any
     """The tally of one question over some people's inputs."""
     reports = question.spec.privatize(inputs, source=source)
     return question.spec.tally(reports, candidates=question.candidates if question.spec.candidates_at_tally else None)
-
-
-def split(asked: Round, people: int, source: Source | None) -> list[Array]:
-    """The positions of the people each question asks, by the draw of ``Round.choose`` for each person."""
-    *ends, scale = asked.steps
-    if scale == 1:
-        return [np.arange(people)]
-    draws = np.empty(people, dtype=np.uint64)
-    serve_everyone(people, lambda part, words: fill_below(np.uint64(scale), draws[part], words), source)
-    chosen = np.searchsorted(np.array(ends, dtype=draws.dtype), draws, side="right")
-    return [np.flatnonzero(chosen == i) for i in range(len(asked.questions))]
 
 
 def crowd_size(values: Any) -> int:

@@ -91,16 +91,25 @@ def _indices_of_labels(domain: Categories, values: Any) -> Array:
 
 
 def _keys_of_strings(domain: Bytes, values: Any) -> Array:
+    distinct, indices = distinct_strings(domain, values)
+    keys = np.array([domain.key(value) for value in distinct], dtype=np.uint64)  # one hash per distinct string, not per person
+    return keys[indices] if indices.size else keys
+
+
+def distinct_strings(domain: Bytes, values: Any) -> tuple[list[Any], Array]:
+    """The different strings of a column, all of them allowed, and for each person which one it is."""
     column = _strings(domain, values, pa.string() if isinstance(domain, Text) else pa.binary())
     encoded = column.dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()  # one hash per distinct string, not per person
     try:
-        keys = np.array([domain.key(value) for value in distinct], dtype=np.uint64)
+        distinct = encoded.dictionary.to_pylist()
         indices: Array = encoded.indices.to_numpy(zero_copy_only=True)
-    except (DomainError, pa.ArrowInvalid):
+        right = all(_allowed(domain, value) for value in distinct)
+    except pa.ArrowInvalid:  # a null
+        right = False
+    if not right:
         position, value = next((i, v.as_py()) for i, v in enumerate(column) if not _allowed(domain, v.as_py()))
-        raise domain.refuse(value, position) from None
-    return keys[indices] if indices.size else keys
+        raise domain.refuse(value, position)
+    return distinct, indices
 
 
 def _strings(domain: Domain, values: Any, kind: Any) -> Any:

@@ -1,0 +1,114 @@
+"""What people are asked: a question to a share of them, and a round of questions asked at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_object, to_plain
+from deniable.contract.encoder import Encoder, Identity, encoder_from_json
+from deniable.contract.source import SYSTEM, Source
+from deniable.contract.spec import Spec, spec_from_json
+from deniable.errors import DomainError, ParameterError, WireError
+
+LARGEST_SCALE = 1 << 32
+"""The finest scale on which people are split among questions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What one share of the people is asked.
+
+    ``candidates`` are the values to count, for mechanisms that need to know them when reports are tallied; devices ignore them.
+    """
+
+    name: str
+    spec: Spec
+    encoder: Encoder = field(default_factory=Identity)
+    share: Fraction = Fraction(1)
+    candidates: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ParameterError("name", self.name, allowed="a string that is not empty", fix="name the question")
+        if not isinstance(self.spec, Spec):
+            raise ParameterError("spec", self.spec, allowed="a mechanism's spec", fix="write spec=GRR(...)")
+        if self.candidates is not None:
+            if isinstance(self.candidates, str | bytes):
+                raise DomainError("candidates", self.candidates, allowed="a list of values", fix="put a single one in a list")
+            object.__setattr__(self, "candidates", tuple(self.candidates))
+            keys = [self.spec.domain.key(candidate) for candidate in self.candidates]  # DomainError now, not when reports have come in
+            if len(set(keys)) < len(keys):
+                raise DomainError("candidates", self.candidates, allowed="each candidate once", fix="drop the repetition")
+        if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
+            raise ParameterError("share", self.share, allowed="a Fraction above 0, at most 1", fix="write Fraction(1, 3)")
+
+    def answer(self, value: Any, source: Source = SYSTEM) -> Any:
+        """One person's report."""
+        return self.spec.randomize(self.encoder.encode(value, source), source)
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as plain data."""
+        spec = parse_canonical(self.spec.canonical)
+        content = {"name": self.name, "spec": spec, "encoder": self.encoder.to_json(), "share": str(self.share)}
+        if self.candidates is not None:
+            content["candidates"] = [to_plain(value) for value in self.candidates]
+        return content
+
+    @classmethod
+    def from_json(cls, data: object) -> Question:
+        """The question behind ``to_json``; WireError if it is none."""
+        parts = read_object("question", data, {"name", "spec", "encoder", "share"}, frozenset({"candidates"}))
+        try:
+            if not isinstance(parts["share"], str) or not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", parts["share"]):
+                raise ValueError(f"share {parts['share']!r:.20} is no short fraction")
+            return cls(
+                name=parts["name"],
+                spec=spec_from_json(canonical_json(parts["spec"])),
+                encoder=encoder_from_json(parts["encoder"]),
+                share=Fraction(parts["share"]),
+                candidates=tuple(from_plain(value) for value in parts["candidates"]) if "candidates" in parts else None,
+            )
+        except (ValueError, TypeError, ZeroDivisionError, ParameterError) as error:
+            raise WireError("question", data, allowed="a valid question", fix=str(error)) from error
+
+
+@dataclass(frozen=True)
+class Round:
+    """Questions asked at the same time, of disjoint groups of people: those whose tickets come after the share ``first``."""
+
+    questions: tuple[Question, ...]
+    first: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        names = [question.name for question in self.questions]
+        if not names or len(set(names)) < len(names):
+            raise ParameterError("questions", names, allowed="one or more, with different names", fix="rename one of them")
+        total = self.first + sum(question.share for question in self.questions)
+        if total > 1:
+            raise ParameterError("shares", str(total), allowed="a sum of at most 1", fix="each person answers one question")
+        if self.scale > LARGEST_SCALE:
+            allowed = f"at most {LARGEST_SCALE}"
+            raise ParameterError("shares", f"a common denominator of {self.scale}", allowed=allowed, fix="use rounder shares")
+
+    @cached_property
+    def scale(self) -> int:
+        """The smallest scale on which all shares are whole."""
+        return lcm(self.first.denominator, *(question.share.denominator for question in self.questions))
+
+    def edges(self, scale: int) -> tuple[int, ...]:
+        """Where the questions' intervals begin on a scale, and at last where they end."""
+        edges = [self.first]
+        for question in self.questions:
+            edges.append(edges[-1] + question.share)
+        return tuple(int(edge * scale) for edge in edges)
+
+    def question_of(self, ticket: int, scale: int) -> Question | None:
+        """The question for the holder of a ticket; None for those who are not asked now."""
+        edges = self.edges(scale)
+        pairs = zip(self.questions, edges[:-1], edges[1:], strict=True)
+        return next((question for question, start, end in pairs if start <= ticket < end), None)

@@ -1,0 +1,69 @@
+"""A survey: one round of questions, the simplest protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, read_object
+from deniable.contract.encoder import Attribute
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.contract.spec import Spec
+from deniable.errors import ProtocolError, WireError
+
+
+@dataclass(frozen=True)
+class Survey(Protocol):
+    """One round of questions; each person answers one of them, chosen at random by their device.
+
+    Guarantee: the largest epsilon of its questions, since nobody answers two. Asking everyone one question at full
+    epsilon beats asking everyone all of them at a split epsilon (five attributes: 5.4 times less variance).
+
+    >>> from deniable.client import GRR, RR
+    >>> survey = Survey.of(drink=GRR(domain_size=4, epsilon=1.0), smoker=RR(epsilon=0.5))
+    >>> [str(question.share) for question in survey.open().questions], survey.guarantee.epsilon
+    (['1/2', '1/2'], 1.0)
+    """
+
+    questions: tuple[Question, ...]
+
+    def __post_init__(self) -> None:
+        Round(self.questions)  # its checks are ours
+
+    @classmethod
+    def of(cls, **specs: Spec) -> Survey:
+        """Questions about one attribute each, in equal shares."""
+        share = Fraction(1, max(len(specs), 1))
+        return cls(tuple(Question(name=n, spec=s, encoder=Attribute(n), share=share) for n, s in specs.items()))
+
+    def open(self) -> Round:
+        return Round(self.questions)
+
+    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+        names = [question.name for question in self.questions]
+        if set(tallies) != set(names):
+            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
+        return {
+            question.name: question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in self.questions
+        }
+
+    @property
+    def guarantee(self) -> Guarantee:
+        worst = max((question.spec.guarantee for question in self.questions), key=lambda guarantee: guarantee.epsilon)
+        return replace(worst, unit="one answer to one question of the survey")
+
+    @cached_property
+    def canonical(self) -> bytes:
+        return canonical_json({"protocol": self.kind, "questions": [question.to_json() for question in self.questions]})
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> Survey:
+        questions = read_object("protocol", content, {"protocol", "questions"})["questions"]
+        if not isinstance(questions, list):
+            raise WireError("questions", questions, allowed="a list", fix="publish it again")
+        return cls(tuple(Question.from_json(item) for item in questions))

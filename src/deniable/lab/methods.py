@@ -1,0 +1,171 @@
+"""What experiments compare: frequency oracles, and protocols that search for the most frequent values.
+
+A method builds its spec or protocol for a population, an epsilon and a number of people, runs it on a crowd with a replayed source, and
+hands back the outcome. Methods are data: they travel to worker processes, so functions in them must be importable by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from inspect import signature
+from math import pi, sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+import deniable.client  # registers the mechanisms
+from deniable.client.bloom_rr import BloomRR
+from deniable.client.frequency import FrequencySpec
+from deniable.client.sketch import SketchProtocol
+from deniable.contract.protocol import Protocol
+from deniable.contract.source import Source
+from deniable.contract.spec import MECHANISMS
+from deniable.core.values import keys_of
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.lab.metrics import check_k, most_frequent
+from deniable.lab.outcome import Outcome, distinct
+from deniable.lab.populations.base import Population
+from deniable.local.choose import frequency_oracle, planned_variance
+
+SUMS_TO_ONE = ("norm-sub", "norm-mul", "mle")
+"""Post-processing that leaves a distribution."""
+SEARCHES: dict[str, Callable[..., Protocol]] = {}
+"""Protocols that a file can name: functions of ``epsilon``, ``n``, ``k`` and parameters of their own. Experiments add theirs."""
+
+
+class Method(ABC):
+    """One entry of an experiment."""
+
+    label: str
+
+    @abstractmethod
+    def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> FrequencySpec | Protocol:
+        """The spec or protocol; ParameterError if it cannot do this."""
+
+    @abstractmethod
+    def run(self, setup: Any, values: Any, source: Source) -> Outcome:
+        """Ask a crowd."""
+
+    @abstractmethod
+    def gives(self, population: Population) -> set[str]:
+        """What measures may need that this method gives; see ``Metric.needs``."""
+
+
+@dataclass(frozen=True)
+class Oracle(Method):
+    """A frequency oracle by name, or "auto" for the one with the smallest predicted error.
+
+    The domain is the population's unless the parameters say otherwise. Oracles with public hash functions draw new ones for each
+    repetition (``salt``), since their estimates are unbiased over these. With ``k`` the largest counts are a list of the most frequent
+    values, ties broken at random.
+
+    >>> from deniable.lab.populations import Zipf
+    >>> Oracle("OLH", {"hash_range": 8}).setup(Zipf(1.1, 64), 1.0, 1000)
+    OLH(domain_size=64, epsilon=1.0, hash_range=8)
+    """
+
+    mechanism: str
+    parameters: Any = ()
+    label: str = ""
+    postprocess: str | None = None
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
+        if self.mechanism not in ("auto", *known):
+            raise ParameterError("mechanism", self.mechanism, allowed=f"auto or one of {known}", fix="check the spelling")
+        object.__setattr__(self, "parameters", tuple(sorted(dict(self.parameters).items())))
+        allowed = [] if self.mechanism == "auto" else [field.name for field in fields(MECHANISMS[self.mechanism])]  # type: ignore[arg-type]  # specs are dataclasses
+        for name, _ in self.parameters:
+            if name not in allowed or name == "epsilon":
+                names = [own for own in allowed if own != "epsilon"]
+                raise ParameterError("parameters", name, allowed=f"some of {names} for {self.mechanism}", fix="epsilon is the grid's")
+        if self.postprocess not in (None, "base-cut", "norm", *SUMS_TO_ONE):
+            raise ParameterError("postprocess", self.postprocess, allowed=f"base-cut, norm, {', '.join(SUMS_TO_ONE)}", fix="leave it out")
+        if self.k is not None:
+            check_k(self.k)
+        if not self.label:
+            told = [f"{name}={value}" for name, value in self.parameters] + [self.postprocess] * (self.postprocess is not None)
+            object.__setattr__(self, "label", f"{self.mechanism}({', '.join(map(str, told))})" if told else self.mechanism)
+
+    def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> FrequencySpec:
+        options = dict(self.parameters)
+        if not {"domain", "domain_size"} & set(options):
+            options["domain"] = population.domain
+        if self.mechanism == "auto":
+            return frequency_oracle(epsilon=epsilon, n=n, **options).spec
+        cls: Any = MECHANISMS[self.mechanism]
+        if issubclass(cls, SketchProtocol | BloomRR):
+            options.setdefault("salt", repetition)
+        spec: FrequencySpec = cls(epsilon=epsilon, **options)
+        return spec
+
+    def run(self, setup: FrequencySpec, values: Any, source: Source) -> Outcome:
+        truth = np.bincount(keys_of(setup.domain, values).astype(np.int64), minlength=setup.domain_size)
+        estimate = setup.estimate(setup.tally(setup.privatize(values, source=source)))
+        counts = estimate.counts if self.postprocess is None else estimate.postprocess(self.postprocess).counts
+        found = None if self.k is None else most_frequent(estimate.values, counts, self.k, source)
+        predicted = {} if self.postprocess is not None else expected_errors(setup, truth)
+        return Outcome(estimate.values, truth, counts, self.k, found, predicted)
+
+    def gives(self, population: Population) -> set[str]:
+        whole = {"distribution"} | (set() if population.labeled else {"numbers"})
+        return {"counts"} | ({"list"} if self.k else set()) | (whole if self.postprocess in SUMS_TO_ONE else set())
+
+
+@dataclass(frozen=True)
+class Search(Method):
+    """A protocol that finds the k most frequent values, made by ``make(epsilon=, n=, k=)``; use ``functools.partial`` for more parameters.
+
+    Its result is taken under ``result``: an estimate whose ``values`` are in the order reported. ``predict(metric, population, epsilon,
+    n)`` is what theory or a reference expects, or None.
+    """
+
+    label: str
+    make: Callable[..., Protocol]
+    k: int
+    result: str = "heavy_hitters"
+    predict: Callable[[str, Population, float, int], float | None] | None = None
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+
+    def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Protocol:
+        options = {"epsilon": epsilon, "n": n, "k": self.k}
+        try:
+            signature(self.make).bind(**options)
+        except TypeError as error:
+            raise ParameterError("parameters", self.label, allowed=f"those of {signature(self.make)}", fix=str(error)) from error
+        return self.make(**options)
+
+    def run(self, setup: Protocol, values: Any, source: Source) -> Outcome:
+        held, truth = distinct(values)
+        found = [value.item() if isinstance(value, np.generic) else value for value in setup.run(values, source=source)[self.result].values]
+        return Outcome(held, truth, None, self.k, found[: self.k])
+
+    def gives(self, population: Population) -> set[str]:
+        return {"list"}
+
+
+def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
+    """What theory expects of an unbiased estimate: ``mse`` exactly, ``tv`` for normal errors.
+
+    The variance of a count is a straight line in its frequency, for every oracle. What sketches' collisions add is taken for this crowd,
+    and what solving for overlapping filters costs (BloomRR) by a rule of thumb.
+
+    >>> from deniable.client import OUE
+    >>> {name: round(value, 4) for name, value in expected_errors(OUE(domain_size=4, epsilon=1.0), np.array([700, 200, 100, 0])).items()}
+    {'mse': 3932.8, 'tv': 0.1}
+    """
+    n, size = int(truth.sum()), truth.size
+    none, all_ = planned_variance(spec, n, 0.0), planned_variance(spec, n, 1.0)
+    variance = none + (all_ - none) * truth / max(n, 1)
+    if isinstance(spec, SketchProtocol):  # planning takes the worst crowd
+        pairs = truth.astype(float) * (truth - 1)
+        variance += spec.collisions * (pairs.sum() - pairs - float(n) ** 2)
+    if not np.isfinite(variance).all():
+        return {}
+    return {"mse": float(variance.mean()), "tv": float(np.sqrt(variance).sum() / (sqrt(2 * pi) * max(n, 1))) if size else 0.0}

@@ -1,0 +1,99 @@
+"""What came out of one repetition of an experiment, next to the truth, and the measures that judge it, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.lab import distances, metrics
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The truth about a crowd, and what a mechanism said: counts of the same values, a list of the most frequent ones, or both.
+
+    >>> outcome = Outcome(values=["tea", "coffee", "water"], truth=np.array([50, 30, 20]), counts=np.array([54.0, 25.0, 21.0]), k=2)
+    >>> METRICS["mse"](outcome), outcome.most_frequent
+    (14.0, ['tea', 'coffee'])
+    """
+
+    values: Sequence[Any]
+    truth: Array
+    counts: Array | None = None
+    k: int | None = None
+    found: Sequence[Any] | None = None
+    predicted: Mapping[str, float] = field(default_factory=dict)
+    """What theory expects of a measure, where it knows."""
+
+    @cached_property
+    def most_frequent(self) -> list[Any]:
+        """The true list: values that somebody holds, ties broken toward the smaller value."""
+        held = np.flatnonzero(self.truth)
+        return metrics.most_frequent([self.values[i] for i in held], self.truth[held], self.k or 1)
+
+    @property
+    def frequencies(self) -> tuple[Array, Array]:
+        """Estimated and true frequencies."""
+        people = self.truth.sum()
+        return np.asarray(self.counts) / people, self.truth / people
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure, and what it needs: ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance) or a ``list``."""
+
+    measure: Callable[[Outcome], float]
+    needs: str
+    logarithmic: bool = False
+    """Whether a chart of it is read on a logarithmic scale."""
+
+    def __call__(self, outcome: Outcome) -> float:
+        return float(self.measure(outcome))
+
+
+METRICS: dict[str, Metric] = {
+    "mse": Metric(lambda outcome: distances.mse(outcome.counts, outcome.truth), "counts", logarithmic=True),
+    "max_error": Metric(lambda outcome: distances.max_error(outcome.counts, outcome.truth), "counts", logarithmic=True),
+    "tv": Metric(lambda outcome: distances.total_variation(*outcome.frequencies), "counts", logarithmic=True),
+    "kl": Metric(lambda outcome: distances.kullback_leibler(*outcome.frequencies[::-1]), "distribution"),
+    "js": Metric(lambda outcome: distances.jensen_shannon(*outcome.frequencies), "distribution"),
+    "wasserstein": Metric(lambda outcome: distances.wasserstein(*outcome.frequencies, values=outcome.values), "numbers"),
+    "precision": Metric(lambda outcome: metrics.precision(outcome.found or [], outcome.most_frequent), "list"),
+    "recall": Metric(lambda outcome: metrics.recall(outcome.found or [], outcome.most_frequent), "list"),
+    "f1": Metric(lambda outcome: metrics.f1(outcome.found or [], outcome.most_frequent), "list"),
+    "ncr": Metric(lambda outcome: metrics.ncr(outcome.found or [], outcome.most_frequent), "list"),
+    "ndcg": Metric(lambda outcome: metrics.ndcg(outcome.found or [], outcome.most_frequent), "list"),
+}
+"""Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, and scores of lists from 0 to 1."""
+
+
+def known_metric(name: object) -> Metric:
+    """The measure of a name.
+
+    >>> known_metric("tv").needs
+    'counts'
+    """
+    if not isinstance(name, str) or name not in METRICS:
+        raise ParameterError("metrics", name, allowed=f"some of {list(METRICS)}", fix="check the spelling")
+    return METRICS[name]
+
+
+def distinct(values: Any) -> tuple[Sequence[Any], Array]:
+    """The values of a crowd and how many people hold each, in ascending order.
+
+    >>> distinct(np.array([7, 3, 7]))
+    ([3, 7], array([1, 2]))
+    """
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        counted = values.value_counts().to_pylist()
+        pairs = sorted((entry["values"], entry["counts"]) for entry in counted)
+        return [value for value, _ in pairs], np.array([count for _, count in pairs], dtype=np.int64)
+    found, counts = np.unique(np.asarray(values), return_counts=True)
+    return found.tolist(), counts

@@ -1,0 +1,7 @@
+"""Finding values that nobody listed: one protocol per file, each registered by being here."""
+
+import importlib
+import pkgutil
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -1,0 +1,85 @@
+"""What the searches for frequent values share: asking about a list of prefixes, and keeping the strongest."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.codes import value_of
+from deniable.contract.domain import Bytes, Domain, IndexRange, Integers
+from deniable.contract.encoder import Prefix
+from deniable.contract.question import Question
+from deniable.contract.spec import MECHANISMS
+from deniable.core.frequency import FrequencyEstimate
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.local.choose import frequency_oracle
+
+LARGEST_LIST = 1 << 16
+"""The most candidates that are asked about at once, unless the caller wants more."""
+RESULT = "heavy_hitters"
+"""The name of the result."""
+
+
+def check_oracle(name: str) -> None:
+    """Refuse an oracle that does not exist."""
+    known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
+    if name != "auto" and name not in known:
+        raise ParameterError("oracle", name, allowed=f"auto or one of {known}", fix="auto takes the one with the smallest error")
+
+
+def prefix_question(
+    name: str, domain: Domain, length: int, candidates: tuple[int, ...], *, oracle: str, epsilon: float, people: int, share: Fraction
+) -> Question:
+    """A question about prefixes of one length, of which only the candidates are counted.
+
+    Oracles that list their domain are asked about positions, with one more for everybody else, unless no prefix is left out. Hashed ones
+    are asked about the prefix itself: their devices need no list.
+    """
+    others = len(candidates) < 1 << length
+    size = max(len(candidates) + others, 2)
+    if oracle == "auto":
+        oracle = frequency_oracle(domain_size=size, epsilon=epsilon, n=max(people, 1)).spec.mechanism
+    made: Any = MECHANISMS[oracle]
+    if made.needs_listed_domain:
+        spec = made(domain=IndexRange(size), epsilon=epsilon)
+        return Question(name=name, spec=spec, encoder=Prefix(domain, length, candidates), share=share)
+    encoder = Prefix(domain, length)
+    whole: Domain = Integers(0, (1 << length) - 1) if length <= 64 else Bytes(-(-length // 8))
+    asked = tuple(encoder.shown(prefix) for prefix in candidates)
+    return Question(name=name, spec=made(domain=whole, epsilon=epsilon), encoder=encoder, share=share, candidates=asked)
+
+
+def estimate_of(question: Question, tally: Any, candidates: tuple[int, ...]) -> FrequencyEstimate:
+    """The estimate for the candidates of a prefix question, in their order; people with other prefixes are left out."""
+    estimate: FrequencyEstimate = question.spec.estimate(tally, candidates=question.candidates)
+    return estimate.select(np.arange(len(candidates))) if len(estimate.values) > len(candidates) else estimate
+
+
+def strongest(counts: Array, keep: int, salt: bytes) -> Array:
+    """The positions of the largest counts, the largest first. Equal ones come in an order that the salt decides, and no value does.
+
+    >>> strongest(np.array([5.0, 7.0, 7.0, 1.0, 7.0]), 3, b"salt").tolist()
+    [1, 2, 4]
+    """
+    seed = np.frombuffer(hashlib.sha256(salt).digest()[:16], dtype="<u8")
+    mixed = np.arange(counts.size, dtype=np.uint64) + seed[0]
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # the finalizer of splitmix64
+        mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)
+    order: Array = np.lexsort((mixed ^ seed[1], -counts))
+    return order[:keep]
+
+
+def extended(candidates: tuple[int, ...], bits: int) -> tuple[int, ...]:
+    """Every candidate followed by every string of so many bits, in rising order."""
+    return tuple(prefix << bits | rest for prefix in candidates for rest in range(1 << bits))
+
+
+def named(estimate: FrequencyEstimate, domain: Domain, codes: list[int]) -> FrequencyEstimate:
+    """An estimate about codes, told as the values behind them."""
+    return replace(estimate, values=[value_of(domain, code) for code in codes])
