@@ -98,8 +98,8 @@ def _draw_all(
 ) -> Chart:
     color = alt.Color("oracle:N", scale=COLORS, title=None)
     panels = []
-    for against, theory, found in (("epsilon", lines, points), ("domain_size", sizes, measured)):
-        theory, found = ([entry for entry in entries if entry["oracle"] != "RR"] for entries in (theory, found))
+    for against, both in (("epsilon", (lines, points)), ("domain_size", (sizes, measured))):
+        theory, found = ([entry for entry in entries if entry["oracle"] != "RR"] for entries in both)
         curves = _axes(theory, against).mark_line(strokeWidth=1.5).encode(color=color)
         dots = _axes(found, against).mark_point(filled=True, size=30, opacity=1).encode(color=color)
         title = f"{VALUES} values" if against == "epsilon" else "epsilon = 1"

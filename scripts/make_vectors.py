@@ -32,7 +32,7 @@ from deniable.client import (
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.canonical import to_plain
 from deniable.contract.domain import Bytes, Categories, Integers, Text
-from deniable.contract.hashing import HashFamily, string_key
+from deniable.contract.hashing import HashFamily, public_function, string_key
 from deniable.contract.source import ONE, Source
 from deniable.testing import ReplaySource
 
@@ -185,7 +185,8 @@ def main() -> None:
         specs = [bad for spec, _ in examples for bad in refused_specs(spec)]
         _write(name, {"mechanism": name, "cases": cases, "refused_reports": reports, "refused_specs": specs})
     _write("source", {"cases": primitives()})
-    _write("hashing", {"strings": [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS], "symbols": symbols()})
+    strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
+    _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
 
 
 def case(spec: FrequencySpec, value: Any, key: str) -> dict[str, Any]:
@@ -261,6 +262,18 @@ def symbols() -> list[dict[str, Any]]:
             seed, key = source.words(family.seed_words), source.below(1 << key_bits)
             line = {"key_bits": key_bits, "range": count, "seed": [f"{word:016x}" for word in seed], "key": f"{key:016x}"}
             found.append({**line, "symbol": family.symbol(seed, key)})
+    return found
+
+
+def public_symbols() -> list[dict[str, Any]]:
+    """The same for the shared functions that a salt and a number name."""
+    found = []
+    for key_bits, count in [(10, 4), (32, 1000), (64, 1024), (64, 7)]:
+        family = HashFamily(key_bits=key_bits, range=count, shared=True)
+        for i in range(6):
+            key = ReplaySource.from_key(f"public/{key_bits}/{count}/{i}").below(1 << key_bits)
+            line = {"key_bits": key_bits, "range": count, "salt": i // 2, "function": 1000 * i, "key": f"{key:016x}"}
+            found.append({**line, "symbol": family.symbol(public_function(i // 2, 1000 * i), key)})
     return found
 
 

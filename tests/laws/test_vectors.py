@@ -7,7 +7,7 @@ from itertools import groupby
 import pytest
 
 from deniable.contract.canonical import from_plain
-from deniable.contract.hashing import HashFamily, string_key
+from deniable.contract.hashing import HashFamily, public_function, string_key
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core.reports import Reports
 from deniable.errors import WireError
@@ -82,3 +82,6 @@ def test_hash_families_replay():
         family = HashFamily(key_bits=line["key_bits"], range=line["range"])
         seed = tuple(int(word, 16) for word in line["seed"])
         assert family.symbol(seed, int(line["key"], 16)) == line["symbol"]
+    for line in vectors("hashing")["public"]:
+        family = HashFamily(key_bits=line["key_bits"], range=line["range"], shared=True)
+        assert family.symbol(public_function(line["salt"], line["function"]), int(line["key"], 16)) == line["symbol"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deniable.client import CMS, FLH, HCMS
+from deniable.contract.domain import Integers, Text
 from deniable.local.frequency import sketch
 from deniable.testing import ReplaySource
 
@@ -76,6 +77,22 @@ def test_functions_that_hash_only_pairs_independently_are_rejected(monkeypatch):
     assert deviation(standardized(make, options, held=EVEN), honest) > 2 * SIGMAS
 
 
+@pytest.mark.parametrize("low", [0, 2**40, 2**63])
+def test_long_integers_in_a_row_are_hashed_like_any_others(low):
+    """Keys of 64 bits that differ in their last bits only, or in steps of 2^50: a pattern that the pair form alone would keep."""
+    for step in (1, 2**50 if low == 0 else 3):
+        rows = []
+        for salt in range(SALTS):
+            spec = CMS(domain=Integers(0, 2**64 - 1), epsilon=6.0, hashes=16, width=16, salt=salt)
+            values = [low + step * i for i in range(SIZE)]
+            tally = spec.tally(spec.privatize(np.repeat(np.array(values, dtype=np.uint64), EVEN), source=ReplaySource.from_key(f"{salt}")))
+            counts = spec.estimate(tally, candidates=values).counts
+            n = int(EVEN.sum())
+            variance = spec.variance(n, 1 / SIZE) + spec.collisions * (SIZE - 1) * 200 * 199
+            rows.append((counts - EVEN) / variance**0.5)
+        assert abs(deviation(np.array(rows))) < SIGMAS
+
+
 def test_an_error_that_forgets_collisions_is_rejected():
     make, options = SKETCHES[0]
     n = VALUES.size
@@ -120,8 +137,6 @@ def test_one_public_function_is_biased_and_cohorts_help_as_stated():
 
 
 def test_strings_are_asked_about_after_the_tally():
-    from deniable.contract.domain import Text
-
     words = ["tea", "coffee", "water", "日本茶", ""]
     people = words[:1] * 3000 + words[1:2] * 1000 + words[3:4] * 500
     for make in (CMS, HCMS, FLH):

@@ -7,6 +7,7 @@ import typer
 from deniable import __version__
 from deniable.cli.audit import audit
 from deniable.cli.demo import demo
+from deniable.cli.lab import lab
 from deniable.cli.plan import plan
 from deniable.cli.simulate import simulate
 
@@ -21,6 +22,7 @@ app.command()(demo)
 app.command()(audit)
 app.command()(simulate)
 app.add_typer(plan, name="plan")
+app.add_typer(lab, name="lab")
 
 
 def _version(asked: bool) -> None:

@@ -41,6 +41,10 @@ class FLH(SketchProtocol):
         object.__setattr__(self, "hash_range", chosen_range(self.hash_range, best_range(self.epsilon), self.epsilon))
         super().resolve()
 
+    def __repr__(self) -> str:
+        shown = super().__repr__()
+        return shown.replace(f", hash_range={self.hash_range}", "") if self.hash_range == best_range(self.epsilon) else shown
+
     @property
     def cells(self) -> int:
         return self.hash_range

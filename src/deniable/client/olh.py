@@ -49,8 +49,8 @@ class OLH(HashedProtocol):
         self.family  # noqa: B018  # refuses a bad range now rather than at the first report
 
     def __repr__(self) -> str:
-        usual = f", hash_range={self.hash_range})" if self.hash_range == self.best_range else ""
-        return super().__repr__().replace(usual, ")") if usual else super().__repr__()
+        shown = super().__repr__()
+        return shown.replace(f", hash_range={self.hash_range}", "") if self.hash_range == self.best_range else shown
 
     @property
     def best_range(self) -> int:

@@ -19,8 +19,10 @@ at once. A *shared* function has three words (a, c, b) for short keys too::
     u = (a x + c) x + b                      keys of up to 32 bits, shared
 
 For three distinct keys every triple of 32-bit values is then equally likely, as long as 2^33 does not divide the product of the keys'
-three differences (it never does below 4096; a determinant, as for the pair form, which long keys keep: string keys are as good as
-random).
+three differences (it never does below 4096). Longer keys are mixed first, by a bijection that leaves no pattern in them, and then take the
+pair form; for keys without a pattern it treats triples alike, too (a determinant of their halves' differences takes the product's place)::
+
+    x = x ^ (x >> 32);  x = x 0xD6E8FEB86659FD93;  both once more;  x = x ^ (x >> 32)
 
 **Public functions.** A spec that shares functions derives them from its salt, both as 8 bytes, little-endian::
 
@@ -49,6 +51,7 @@ from deniable.errors import ParameterError
 KEY_LABEL = b"deniable/key/1"
 FUNCTION_LABEL = b"deniable/hash/1"
 LARGEST_RANGE = 1 << 31
+_MIXER = 0xD6E8FEB86659FD93
 
 
 def string_key(content: bytes) -> int:
@@ -101,8 +104,16 @@ class HashFamily:
             return (seed[0] * key + seed[1]) & mask
         if self.key_bits <= self.half:
             return ((seed[0] * key + seed[1]) * key + seed[2]) & mask
+        if self.shared:
+            key = self.mixed(key)
         low, high = key & ((1 << self.half) - 1), key >> self.half
         return ((seed[0] + high) * (seed[1] + low) + seed[2]) & mask
+
+    def mixed(self, key: int) -> int:
+        """A long key without its pattern."""
+        for _ in range(2):
+            key = ((key ^ key >> self.half) * _MIXER) & ((1 << self.word_bits) - 1)
+        return key ^ key >> self.half
 
     def symbol(self, seed: tuple[int, ...], key: int) -> int:
         """The symbol of a key under a seed."""

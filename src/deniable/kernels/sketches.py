@@ -12,13 +12,20 @@ from deniable.kernels.transforms import walsh_hadamard
 
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
+_MIXER = np.uint64(0xD6E8FEB86659FD93)
 
 
 @inlined
 def cell(functions: Array, j: Any, key: Any, long: bool, cells: Any) -> Any:
     """The cell of a key under the j-th function: ``HashFamily.symbol`` for shared functions."""
     a, c, b = functions[j, 0], functions[j, 1], functions[j, 2]
-    u = (a + (key >> _32)) * (c + (key & _LOW)) + b if long else (a * key + c) * key + b
+    if long:
+        key = (key ^ key >> _32) * _MIXER
+        key = (key ^ key >> _32) * _MIXER
+        key ^= key >> _32
+        u = (a + (key >> _32)) * (c + (key & _LOW)) + b
+    else:
+        u = (a * key + c) * key + b
     return ((u >> _32) * cells) >> _32
 
 

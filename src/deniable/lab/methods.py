@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from inspect import signature
 from math import pi, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-import deniable.client  # registers the mechanisms
 from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
 from deniable.client.sketch import SketchProtocol
@@ -49,9 +48,18 @@ class Method(ABC):
     def run(self, setup: Any, values: Any, source: Source) -> Outcome:
         """Ask a crowd."""
 
+    @property
     @abstractmethod
-    def gives(self, population: Population) -> set[str]:
+    def gives(self) -> set[str]:
         """What measures may need that this method gives; see ``Metric.needs``."""
+
+    @abstractmethod
+    def identity(self) -> str:
+        """All that the outcome depends on beside the setup, as text."""
+
+    def expected(self, metric: str, outcome: Outcome, population: Population, epsilon: float, n: int) -> float | None:
+        """What theory expects of a metric, or None."""
+        return outcome.predicted.get(metric)
 
 
 @dataclass(frozen=True)
@@ -111,9 +119,12 @@ class Oracle(Method):
         predicted = {} if self.postprocess is not None else expected_errors(setup, truth)
         return Outcome(estimate.values, truth, counts, self.k, found, predicted)
 
-    def gives(self, population: Population) -> set[str]:
-        whole = {"distribution"} | (set() if population.labeled else {"numbers"})
-        return {"counts"} | ({"list"} if self.k else set()) | (whole if self.postprocess in SUMS_TO_ONE else set())
+    @property
+    def gives(self) -> set[str]:
+        return {"counts"} | ({"list"} if self.k else set()) | ({"distribution", "numbers"} if self.postprocess in SUMS_TO_ONE else set())
+
+    def identity(self) -> str:
+        return repr((self.label, self.postprocess, self.k))
 
 
 @dataclass(frozen=True)
@@ -146,8 +157,15 @@ class Search(Method):
         found = [value.item() if isinstance(value, np.generic) else value for value in setup.run(values, source=source)[self.result].values]
         return Outcome(held, truth, None, self.k, found[: self.k])
 
-    def gives(self, population: Population) -> set[str]:
+    @property
+    def gives(self) -> set[str]:
         return {"list"}
+
+    def identity(self) -> str:
+        return repr((self.label, self.k))
+
+    def expected(self, metric: str, outcome: Outcome, population: Population, epsilon: float, n: int) -> float | None:
+        return None if self.predict is None else self.predict(metric, population, epsilon, n)
 
 
 def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
@@ -158,9 +176,9 @@ def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
 
     >>> from deniable.client import OUE
     >>> {name: round(value, 4) for name, value in expected_errors(OUE(domain_size=4, epsilon=1.0), np.array([700, 200, 100, 0])).items()}
-    {'mse': 3932.8, 'tv': 0.1}
+    {'mse': 3932.6944, 'tv': 0.1}
     """
-    n, size = int(truth.sum()), truth.size
+    n = int(truth.sum())
     none, all_ = planned_variance(spec, n, 0.0), planned_variance(spec, n, 1.0)
     variance = none + (all_ - none) * truth / max(n, 1)
     if isinstance(spec, SketchProtocol):  # planning takes the worst crowd
@@ -168,4 +186,4 @@ def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
         variance += spec.collisions * (pairs.sum() - pairs - float(n) ** 2)
     if not np.isfinite(variance).all():
         return {}
-    return {"mse": float(variance.mean()), "tv": float(np.sqrt(variance).sum() / (sqrt(2 * pi) * max(n, 1))) if size else 0.0}
+    return {"mse": float(variance.mean()), "tv": float(np.sqrt(variance).sum() / (sqrt(2 * pi) * max(n, 1)))}

@@ -35,8 +35,8 @@ class Outcome:
     @cached_property
     def most_frequent(self) -> list[Any]:
         """The true list: values that somebody holds, ties broken toward the smaller value."""
-        held = np.flatnonzero(self.truth)
-        return metrics.most_frequent([self.values[i] for i in held], self.truth[held], self.k or 1)
+        held = [(value, count) for value, count in zip(self.values, self.truth.tolist(), strict=True) if count]
+        return metrics.most_frequent([value for value, _ in held], [count for _, count in held], self.k or 1)
 
     @property
     def frequencies(self) -> tuple[Array, Array]:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import stats
 
+from deniable.client.dbitflip import DBitFlip
 from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
 from deniable.client.pgr import PGR
@@ -218,7 +219,7 @@ def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 
     if not (0 <= liars <= 1 and 0 <= held <= 1):
         raise ParameterError("liars, held", (liars, held), allowed="shares from 0 to 1", fix="0.01 is one report in a hundred")
     if not isinstance(spec, PureProtocol):
-        return liars * (min(targets, getattr(spec, "bits", targets)) * spec.influence - held)
+        return liars * (min(targets, spec.bits if isinstance(spec, DBitFlip) else targets) * spec.influence - held)
     supported = min(targets, _most_supported(spec))
     return liars * (float((supported - targets * spec.q) / (spec.p - spec.q)) - held)
 

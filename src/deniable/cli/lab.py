@@ -1,0 +1,117 @@
+"""``deniable lab``: experiments with known populations, shipped ones and your own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich.table import Table
+
+from deniable.cli.console import err, out, plain_errors, print_json, progress_bar
+from deniable.lab.declared import experiment_from_toml
+from deniable.lab.experiment import Experiment
+from deniable.lab.experiments import experiment as shipped_experiment
+from deniable.lab.experiments import shipped
+from deniable.lab.results import Results
+from deniable.lab.runner import results_path
+from deniable.lab.runner import run as run_experiment
+
+lab = typer.Typer(no_args_is_help=True, help="Try mechanisms on populations whose truth is known.")
+
+
+@lab.command("list")
+def list_experiments(
+    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+) -> None:
+    """List the experiments that ship."""
+    with plain_errors():
+        known = shipped()
+        if json_output:
+            print_json({"experiments": [_content(experiment) for experiment in known.values()]})
+            return
+        table = Table(title="Experiments", title_justify="left", caption="deniable lab run NAME --out DIR", caption_justify="left")
+        for name in ("name", "what", "cells"):
+            table.add_column(name, justify="right" if name == "cells" else "left")
+        for name, experiment in known.items():
+            table.add_row(name, experiment.title, f"{len(experiment.cells):,}")
+        out.print(table)
+
+
+@lab.command()
+def run(
+    name: Annotated[str, typer.Argument(help="A shipped experiment, or a .toml file that declares your own.")],
+    folder: Annotated[Path, typer.Option("--out", help="Where results and chart go; run again to go on where it stopped.")],
+    repetitions: Annotated[int | None, typer.Option(help="How often each combination is repeated, instead of as declared.", min=1)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A first look: two repetitions, the smallest crowd.")] = False,
+    workers: Annotated[int | None, typer.Option(help="How many processes; one on each core if left out.", min=1)] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+) -> None:
+    """Run an experiment: a Parquet file with every measurement, a chart, and the means in a table."""
+    with plain_errors():
+        experiment = experiment_from_toml(name) if name.endswith(".toml") else shipped_experiment(name)
+        experiment = experiment.quick() if quick else experiment
+        experiment = experiment if repetitions is None else replace(experiment, repetitions=repetitions)
+        folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
+        try:
+            with progress_bar(experiment.name, quiet=json_output) as progress:
+                results = run_experiment(experiment, folder, workers=workers, progress=progress)
+        except KeyboardInterrupt:
+            err.print("stopped; what is finished is kept: the same command goes on from there")
+            raise typer.Exit(130) from None
+        chart = folder / f"{experiment.name}.svg"
+        results.chart().save(chart)
+        file = results_path(experiment, folder)
+        if json_output:
+            summary = [{name: _finite(cell) for name, cell in row.items()} for row in results.summary().to_dicts()]
+            print_json(_content(experiment) | {"left_out": list(experiment.left_out), "summary": summary, "files": [str(file), str(chart)]})
+            return
+        _print(experiment, results)
+        for reason in experiment.left_out:
+            out.print(f"left out: {reason}")
+        out.print(f"Measurements: {file}, chart: {chart}", soft_wrap=True)
+
+
+def _print(experiment: Experiment, results: Results) -> None:
+    """The first metric, one table for each crowd; the file has the rest."""
+    metric = experiment.metrics[0]
+    summary = results.summary().filter(pl.col("metric") == metric)
+    other = "n" if experiment.against == "epsilon" else "epsilon"
+    for (population, fixed), rows in summary.group_by("population", other, maintain_order=True):
+        told = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
+        table = Table(title=f"{metric} on {population}, {told}", title_justify="left")
+        table.add_column(f"mechanism \\ {experiment.against}")
+        places = rows[experiment.against].unique(maintain_order=True).to_list()
+        for place in places:
+            table.add_column(f"{place:,}", justify="right")
+        for (mechanism,), line in rows.group_by("mechanism", maintain_order=True):
+            means = dict(zip(line[experiment.against].to_list(), line["mean"].to_list(), strict=True))
+            table.add_row(str(mechanism), *(_text(means.get(place)) for place in places))
+        out.print(table)
+
+
+def _content(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "populations": [population.describe() for population in experiment.populations],
+        "mechanisms": [method.label for method in experiment.mechanisms],
+        "epsilons": list(experiment.epsilons),
+        "people": list(experiment.people),
+        "repetitions": experiment.repetitions,
+        "metrics": list(experiment.metrics),
+        "cells": len(experiment.cells),
+    }
+
+
+def _finite(cell: Any) -> Any:
+    """JSON has no infinity: a mean that is none is left open."""
+    return None if isinstance(cell, float) and not abs(cell) < float("inf") else cell
+
+
+def _text(mean: float | None) -> str:
+    if mean is None:
+        return ""
+    return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.3g}"

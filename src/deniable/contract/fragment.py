@@ -1,0 +1,105 @@
+"""Pieces of a value that can be puzzled together again, because each carries a hash of the whole."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deniable.contract.canonical import number, read_number, read_object
+from deniable.contract.codes import code_bits, code_of
+from deniable.contract.domain import Domain
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.encoder import Encoder
+from deniable.contract.hashing import HashFamily, public_function
+from deniable.contract.source import ONE, Source
+from deniable.errors import MissingExtra, ParameterError, WireError
+
+LONGEST_INPUT = 64
+LONGEST_HASH = 31
+
+
+@dataclass(frozen=True)
+class Fragment(Encoder):
+    """Bits start..start + length - 1 of a value's code (``contract.codes``), after ``hash_bits`` bits of a public hash of the whole value.
+
+    The input is a number of ``hash_bits + length`` bits, the hash in front. The hash is a shared function of the value's key
+    (``contract.hashing``), named by salt and number; nothing is drawn, so the mechanism behind it keeps its epsilon.
+
+    >>> from deniable.contract.domain import Integers, Text
+    >>> Fragment(Integers(0, 255), 4, 4).encode(0x7B, source=None)
+    11
+    >>> [f"{Fragment(Text(6), 8 * i, 8, hash_bits=8).encode('tea', source=None):04x}" for i in range(4)]
+    ['a274', 'a265', 'a261', 'a2ff']
+    """
+
+    domain: Domain
+    start: int
+    length: int
+    hash_bits: int = 0
+    salt: int = 0
+    function: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain):
+            raise ParameterError("domain", self.domain, allowed="a Domain", fix="write domain=Text(10)")
+        bits = code_bits(self.domain)
+        for name, low, high, fix in (
+            ("start", 0, bits - 1, "codes of this domain have so many bits"),
+            ("hash_bits", 0, LONGEST_HASH, "8 is usual; 0 for none"),
+            ("salt", 0, ONE - 1, "leave it out, or publish another one"),
+            ("function", 0, ONE - 1, "number the functions from 0 on"),
+        ):
+            if type(getattr(self, name)) is not int or not low <= getattr(self, name) <= high:
+                raise ParameterError(name, getattr(self, name), allowed=f"an integer from {low} to {high}", fix=fix)
+        longest = min(bits - self.start, LONGEST_INPUT - self.hash_bits)
+        if type(self.length) is not int or not 1 <= self.length <= longest:
+            allowed = f"an integer from 1 to {longest}"
+            raise ParameterError("length", self.length, allowed=allowed, fix="the hash and what is left of the code fit in 64 bits")
+
+    @cached_property
+    def family(self) -> HashFamily:
+        """The functions that the hash is one of."""
+        return HashFamily(key_bits=self.domain.key_bits, range=1 << self.hash_bits, shared=True)
+
+    @cached_property
+    def seed(self) -> tuple[int, ...]:
+        """The seed of the function."""
+        return public_function(self.salt, self.function)
+
+    def hash(self, value: Any) -> int:
+        """The public hash of a whole value; 0 where there is none."""
+        return self.family.symbol(self.seed, self.domain.key(value)) if self.hash_bits else 0
+
+    def encode(self, value: Any, source: Source) -> int:
+        after = code_bits(self.domain) - self.start - self.length
+        cut = code_of(self.domain, value) >> after & (1 << self.length) - 1
+        return self.hash(value) << self.length | cut
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        try:
+            bulk = importlib.import_module("deniable.core.fragments")  # the analyst's half; contract knows only the name
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Fragment.encode_many", "analysis", error.name) from error
+        return bulk.fragments(self, values)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "encoder": self.kind,
+            "domain": self.domain.to_json(),
+            "start": self.start,
+            "length": self.length,
+            "hash_bits": self.hash_bits,
+            "salt": number(self.salt),
+            "function": number(self.function),
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Fragment:
+        parts = read_object("encoder", data, {"encoder", "domain", "start", "length", "hash_bits", "salt", "function"})
+        try:
+            salt, function = (read_number(name, parts[name]) for name in ("salt", "function"))
+            return cls(domain_from_json(parts["domain"]), parts["start"], parts["length"], parts["hash_bits"], salt, function)
+        except (TypeError, ParameterError) as error:
+            raise WireError("encoder", data, allowed="a valid fragment", fix=str(error)) from error

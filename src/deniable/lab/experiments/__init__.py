@@ -1,0 +1,33 @@
+"""Experiments that ship, one file each: a module that defines ``EXPERIMENT`` is found by being here.
+
+>>> "oracle-shootout" in shipped()
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from deniable.errors import ParameterError
+from deniable.lab.experiment import Experiment
+
+
+def shipped() -> dict[str, Experiment]:
+    """Every shipped experiment by its name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    found = [importlib.import_module(f"{__name__}.{name}").EXPERIMENT for name in names]
+    return {experiment.name: experiment for experiment in found}
+
+
+def experiment(name: str) -> Experiment:
+    """The shipped experiment of a name.
+
+    >>> experiment("oracle-shootout").repetitions
+    50
+    """
+    known = shipped()
+    if name not in known:
+        allowed = f"one of {sorted(known)}, or a .toml file"
+        raise ParameterError("name", name, allowed=allowed, fix="see: deniable lab list")
+    return known[name]

@@ -1,0 +1,27 @@
+"""Every frequency oracle on a skewed and on a flat crowd, next to the error that theory predicts.
+
+The mean squared error hardly depends on the crowd: noise comes mostly from the people who do not hold a value. Oracles that share hash
+functions (FLH, CMS, HCMS) are the exception, since a skewed crowd makes their collisions heavier.
+"""
+
+from __future__ import annotations
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.spec import MECHANISMS
+from deniable.lab.experiment import Experiment
+from deniable.lab.methods import Oracle
+from deniable.lab.populations import Uniform, Zipf
+
+ORACLES = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec) and cls.largest_domain > 2)
+
+EXPERIMENT = Experiment(
+    name="oracle-shootout",
+    title="Frequency oracles: 64 values",
+    populations=[Zipf(exponent=1.1, size=64), Uniform(0, 63)],
+    mechanisms=[Oracle(name) for name in ORACLES],
+    epsilons=[0.5, 1.0, 2.0, 4.0],
+    people=[10_000],
+    repetitions=50,
+    metrics=["mse", "max_error", "tv"],
+    leave_out=True,
+)

@@ -1,0 +1,140 @@
+"""Running an experiment on all cores, so that nothing that was finished is ever lost.
+
+Cells go to worker processes in batches. The rows of a finished batch are put into a file at once, beside the final one; a run that was
+interrupted, even killed, reads these and does the rest. In the end there is one file, with the rows in the order of the grid: it does not
+depend on how often the run was interrupted, nor on the number of workers.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait as wait_for
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from deniable.core.stream import cores
+from deniable.errors import ParameterError, ProtocolError
+from deniable.lab.experiment import Cell, Experiment
+from deniable.lab.results import Results, read_table, table_of, write_table
+
+Rows = list[dict[str, Any]]
+BATCHES = 200
+"""Into how many batches a whole run is cut, about: what a kill can cost, and how many files there are meanwhile."""
+_AT_WORK: list[Experiment] = []
+"""The experiment of this worker process."""
+
+
+def run(
+    experiment: Experiment,
+    folder: str | PathLike[str],
+    *,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Results:
+    """Run what is not finished yet, and leave ``NAME.parquet`` in the folder.
+
+    ``workers`` is the number of processes, one for each core if left out; 1 works in this process. More of them are started anew and
+    import the main script, which must protect its own work by ``if __name__ == "__main__":``. ``progress`` is called with the number
+    of cells done and of all cells.
+    """
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise ParameterError("workers", workers, allowed="an integer from 1 on", fix="leave it out for one on each core")
+    final = results_path(experiment, folder)
+    done = finished(experiment, final)
+    left = [i for i, cell in enumerate(experiment.cells) if cell.key not in done]
+    total = len(experiment.cells)
+    size = max(1, total // BATCHES)
+    batches = [left[i : i + size] for i in range(0, len(left), size)]
+    report = progress or (lambda done, total: None)
+    report(len(done), total)
+    for rows in _measured(experiment, batches, min(workers or cores(), len(batches))):
+        write_table(table_of(rows), _parts(final) / f"{rows[0]['replay_key']}.parquet")
+        for row in rows:
+            done.setdefault(row["replay_key"], []).append(row)
+        report(len(done), total)
+    table = table_of(row for cell in experiment.cells for row in done[cell.key])
+    if left or not final.exists():
+        write_table(table, final)
+    shutil.rmtree(_parts(final), ignore_errors=True)
+    return Results(experiment.title, table, experiment.against)
+
+
+def results_path(experiment: Experiment, folder: str | PathLike[str]) -> Path:
+    """Where the results of an experiment are kept."""
+    return Path(folder) / f"{experiment.name}.parquet"
+
+
+def finished(experiment: Experiment, final: Path) -> dict[str, Rows]:
+    """The rows of the cells that are done, by replay key; cells that were measured otherwise are done again."""
+    parts = sorted(_parts(final).glob("[!.]*.parquet")) if _parts(final).is_dir() else []
+    found: dict[str, Rows] = {}
+    for path in [final] * final.exists() + parts:
+        rows: dict[str, Rows] = {}
+        for row in read_table(path).to_pylist():
+            rows.setdefault(row["replay_key"], []).append(row)
+        found |= rows  # a cell that is in two files is the same in both
+    foreign = found.keys() - {cell.key for cell in experiment.cells}
+    if foreign:
+        allowed = f"cells of {experiment.name} as it is declared now; {len(foreign)} of {len(found)} are not"
+        raise ParameterError("folder", str(final.parent), allowed=allowed, fix="choose another folder, or move the old results away")
+    return {key: rows for key, rows in found.items() if [row["metric"] for row in rows] == list(experiment.metrics)}
+
+
+def _parts(final: Path) -> Path:
+    return final.with_name(f"{final.stem}.parts")
+
+
+def _measured(experiment: Experiment, batches: list[list[int]], workers: int) -> Iterator[Rows]:
+    """The rows of each batch, as they come."""
+    if workers <= 1:
+        for batch in batches:
+            yield [row for i in batch for row in _measure(experiment, experiment.cells[i])]
+        return
+    context = multiprocessing.get_context("spawn")  # a fork would copy threads and locks in whatever state they are
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(experiment,)) as pool:
+        pending = {pool.submit(_work, batch) for batch in batches}
+        try:
+            while pending:
+                ready, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    yield future.result()
+        except BrokenProcessPool as error:
+            fix = "what is finished is kept: run again, with fewer workers if memory was short"
+            raise ProtocolError("workers", f"one of {workers} ended", allowed="processes that live", fix=fix) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _measure(experiment: Experiment, cell: Cell) -> Rows:
+    try:
+        return experiment.measure(cell)
+    except Exception as error:
+        error.add_note(f"in the cell {cell.describe()}")
+        raise
+
+
+def _work(batch: list[int]) -> Rows:
+    experiment = _AT_WORK[0]
+    return [row for i in batch for row in _measure(experiment, experiment.cells[i])]
+
+
+def _start(experiment: Experiment) -> None:
+    """A worker leaves interruptions to its parent, and does not outlive it: if that is killed, nobody else would end this process."""
+    _AT_WORK[:] = [experiment]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+
+
+def _follow(sentinel: int) -> None:
+    wait_for([sentinel])
+    os._exit(1)
