@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.lab.audit import empirical_audit as empirical_audit
     from deniable.lab.audit import exact_audit as exact_audit
     from deniable.local.choose import frequency_oracle as frequency_oracle
+    from deniable.tasks.heavy_hitters.finding import heavy_hitters as heavy_hitters
+    from deniable.tasks.heavy_hitters.pem import PEM as PEM
     from deniable.tasks.plan import plan as plan
 
 __version__ = "0.1.0"
@@ -57,6 +59,8 @@ _HOMES = {
     "deniable.core.tally": ("Tally",),
     "deniable.lab.audit": ("empirical_audit", "exact_audit"),
     "deniable.local.choose": ("frequency_oracle",),
+    "deniable.tasks.heavy_hitters.finding": ("heavy_hitters",),
+    "deniable.tasks.heavy_hitters.pem": ("PEM",),
     "deniable.tasks.plan": ("plan",),
 }
 _MODULES = {"errors": "deniable.errors", "presets": "deniable.client.presets"}

@@ -143,7 +143,7 @@ class PEM(Protocol):
         prefixes = extended(self.candidates, length - before)
         if length < self.bits:
             return prefixes
-        return tuple(code for code in prefixes if value_of(self.domain, code) is not None) or prefixes[:1]
+        return tuple(code for code in prefixes if value_of(self.domain, code) is not None) or prefixes[:1]  # a round asks something
 
     def open(self) -> Round:
         return Round((self._question,), sum(self.shares[: self.stage], Fraction(0)))
@@ -163,10 +163,9 @@ class PEM(Protocol):
         estimate = estimate_of(self._question, tally, self.asked)
         last = self.stage >= len(self.lengths) - 1
         best = strongest(estimate.counts, self.k if last else self.keep, tally.to_bytes())
-        codes = [self.asked[i] for i in best]
         if self.counting or (last and not self.holdout):
-            return {RESULT: named(estimate.select(best), self.domain, codes)}
-        return replace(self, stage=self.stage + 1, candidates=tuple(sorted(codes)))
+            return {RESULT: named(estimate.select(best), self.domain, [self.asked[i] for i in best])}
+        return replace(self, stage=self.stage + 1, candidates=tuple(sorted(self.asked[i] for i in best)))
 
     @property
     def guarantee(self) -> Guarantee:

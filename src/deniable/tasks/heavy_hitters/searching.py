@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -80,6 +81,8 @@ def extended(candidates: tuple[int, ...], bits: int) -> tuple[int, ...]:
     return tuple(prefix << bits | rest for prefix in candidates for rest in range(1 << bits))
 
 
-def named(estimate: FrequencyEstimate, domain: Domain, codes: list[int]) -> FrequencyEstimate:
-    """An estimate about codes, told as the values behind them."""
-    return replace(estimate, values=[value_of(domain, code) for code in codes])
+def named(estimate: FrequencyEstimate, domain: Domain, codes: Sequence[int]) -> FrequencyEstimate:
+    """An estimate about codes, told as the values behind them; codes without a value are left out."""
+    values = [value_of(domain, code) for code in codes]
+    real = [i for i, value in enumerate(values) if value is not None]
+    return replace(estimate.select(np.array(real, dtype=np.int64)), values=[values[i] for i in real])
