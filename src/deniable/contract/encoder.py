@@ -23,6 +23,7 @@ from deniable.errors import DomainError, MissingExtra, ParameterError, WireError
 
 ENCODERS: dict[str, type[Encoder]] = {}
 """Every encoder by its name."""
+_HOMES = ("deniable.contract.fragment", "deniable.contract.segments")
 
 
 class Encoder(ABC):
@@ -38,9 +39,13 @@ class Encoder(ABC):
     def encode(self, value: Any, source: Source) -> Any:
         """One person's input."""
 
+    def column(self, values: Any) -> Any:
+        """The column that is asked about, of all that people hold."""
+        return values
+
     @abstractmethod
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        """The inputs of many people, column by column."""
+        """The inputs of many people, from their part of the column."""
 
     def to_json(self) -> dict[str, Any]:
         """The encoder as plain data; strings, unless a subclass says otherwise."""
@@ -82,9 +87,12 @@ class Attribute(Encoder):
     name: str
 
     def encode(self, value: Any, source: Source) -> Any:
-        return self.encode_many(value, source)  # a record and a table of columns are read the same way
+        return self.column(value)  # a record and a table of columns are read the same way
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
+        return values
+
+    def column(self, values: Any) -> Any:
         names = getattr(values, "column_names", None) or getattr(values, "columns", None)  # Arrow; Polars and pandas
         if names is None and isinstance(values, Mapping):
             names = values.keys()
@@ -160,6 +168,8 @@ class Prefix(Encoder):
 
 def encoder_from_json(data: object) -> Encoder:
     """The encoder behind ``to_json``; WireError if it is none."""
+    for home in _HOMES:
+        importlib.import_module(home)  # registers the encoders there, which build on this file
     name = data.get("encoder") if isinstance(data, dict) else None
     if not isinstance(name, str) or name not in ENCODERS:
         raise WireError("encoder", data, allowed=f"one of {sorted(ENCODERS)}", fix="upgrade deniable or check the name")

@@ -52,19 +52,20 @@ def ask(
     total, served = sum(group.size for group in groups), 0
     tallies = {}
     for question, group in zip(asked.questions, groups, strict=True):
-        inputs = question.encoder.encode_many(values, source)
-        if crowd_size(inputs) != people:
+        column = question.encoder.column(values)
+        if crowd_size(column) != people:
             raise DomainError(
                 "values",
-                f"{crowd_size(inputs)} values of {question.name!r}",
+                f"{crowd_size(column)} values of {question.name!r}",
                 allowed=f"{people}, one for each person",
                 fix="align the columns",
             )
-        keys_of(question.spec.domain, inputs)  # everyone's value is checked before anyone's is drawn, whoever is asked
+        if not asked.first:  # everyone's value is checked before anyone's is drawn, whoever is asked, and in whichever round
+            keys_of(getattr(question.encoder, "domain", question.spec.domain), column)
         tally = None
         for start in range(0, max(group.size, 1), CHUNK):
             chunk = group[start : start + CHUNK]
-            part = answer(question, take(inputs, chunk), source)
+            part = answer(question, question.encoder.encode_many(take(column, chunk), source), source)
             tally = part if tally is None else tally + part
             served += chunk.size
             if progress is not None:
