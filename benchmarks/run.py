@@ -10,6 +10,7 @@ from pathlib import Path
 import memory
 import oracles
 import raw
+import search
 import startup
 import support
 from deniable.core.stream import cores
@@ -57,6 +58,7 @@ def main():
             lambda: oracles.measure(not options.quick),
             oracles.table,
         ),
+        "search": ("Finding strings of 48 bits, epsilon = 3", lambda: search.measure(not options.quick), search.table),
         "support": (f"OLH support counting, d = {DOMAIN_SIZE}", support.measure, support.table),
         "memory": ("Feeding chunks", memory.measure, memory.table),
         "startup": ("Before the first answer", startup.measure, startup.table),
