@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import deniable
-from deniable.contract.encoder import ENCODERS
+from deniable.contract.encoder import ENCODERS, Identity, encoder_from_json
 from deniable.contract.spec import _BULK, MECHANISMS
 from tests.conftest import ROOT
 
@@ -134,7 +134,8 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
     assert {cls.__name__ for cls in _BULK} == set(MECHANISMS)
     assert set(MECHANISMS) <= set(dir(deniable))
     assert deniable.local.frequency
-    assert set(ENCODERS) == {"Identity", "Attribute", "Prefix"}
+    assert encoder_from_json(Identity().to_json()) == Identity()  # registers the encoders that have a file of their own
+    assert set(ENCODERS) == {"Identity", "Attribute", "Prefix", "Fragment", "Segments"}
 
 
 def plain_python(page):

@@ -36,7 +36,7 @@ def list_experiments(
         for name in ("name", "what", "cells"):
             table.add_column(name, justify="right" if name == "cells" else "left")
         for name, experiment in known.items():
-            table.add_row(name, experiment.title, f"{len(experiment.cells):,}")
+            table.add_row(name, experiment.title, f"{experiment.size:,}")
         out.print(table)
 
 
@@ -66,7 +66,8 @@ def run(
         file = results_path(experiment, folder)
         if json_output:
             summary = [{name: _finite(cell) for name, cell in row.items()} for row in results.summary().to_dicts()]
-            print_json(_content(experiment) | {"left_out": list(experiment.left_out), "summary": summary, "files": [str(file), str(chart)]})
+            told = {"cells": len(experiment.cells), "left_out": list(experiment.left_out), "summary": summary}
+            print_json(_content(experiment) | told | {"files": [str(file), str(chart)]})
             return
         _print(experiment, results)
         for reason in experiment.left_out:
@@ -102,7 +103,7 @@ def _content(experiment: Experiment) -> dict[str, Any]:
         "people": list(experiment.people),
         "repetitions": experiment.repetitions,
         "metrics": list(experiment.metrics),
-        "cells": len(experiment.cells),
+        "cells": experiment.size,
     }
 
 

@@ -11,9 +11,7 @@ from deniable.contract.domain import Bytes
 from deniable.contract.fragment import Fragment
 from deniable.core.values import distinct_strings, keys_of
 from deniable.kernels.compiled import Array
-
-_32 = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
+from deniable.kernels.sketches import cell
 
 
 def fragments(encoder: Fragment, values: Any) -> Array:
@@ -37,9 +35,9 @@ def fragments(encoder: Fragment, values: Any) -> Array:
 
 
 def symbols(encoder: Fragment, keys: Array) -> Array:
-    """The public hash of each key: ``HashFamily.symbol`` for a shared function; products wrap around modulo 2^64, as they should."""
-    a, c, b = (np.uint64(word) for word in encoder.seed)
+    """The public hash of each key: ``HashFamily.symbol`` for a shared function."""
     long = encoder.family.key_bits > encoder.family.half
-    spread = (a + (keys >> _32)) * (c + (keys & _LOW)) + b if long else (a * keys + c) * keys + b
-    found: Array = (spread >> _32) * np.uint64(encoder.family.range) >> _32
+    seeds = np.array([encoder.seed], dtype=np.uint64)
+    on_columns = getattr(cell, "py_func", cell)  # what the kernels do, on a whole column
+    found: Array = on_columns(seeds, 0, keys, long, np.uint64(encoder.family.range))
     return found

@@ -1,1 +1,1 @@
-"""Judging mechanisms: audits."""
+"""Judging mechanisms: audits, and experiments on populations whose truth is known."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from deniable.errors import ParameterError
 from deniable.lab.experiment import Experiment
+from deniable.lab.experiments import shipped
 from deniable.lab.methods import SEARCHES, Method, Oracle, Search
 from deniable.lab.populations import POPULATIONS, Population
 
@@ -45,6 +46,7 @@ def experiment_from(content: Mapping[str, Any], folder: Path) -> Experiment:
     >>> [(cell.population.describe(), cell.method.label) for cell in experiment_from(content, Path()).cells][::5]
     [('Poisson(5)', 'OUE'), ('Poisson(5)', 'OLH(hash_range=8)')]
     """
+    shipped()  # they register the protocols that a file can name
     check_names("experiment", content, REQUIRED, OPTIONAL)
     for name in ("populations", "mechanisms"):
         if not isinstance(content[name], list) or not all(isinstance(entry, Mapping) for entry in content[name]):

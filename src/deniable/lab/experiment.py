@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from math import prod
 from typing import Any
 
 from deniable.contract.probability import check_epsilon
@@ -60,10 +61,10 @@ class Experiment:
     ...     metrics=["mse"],
     ... )
     >>> len(experiment.cells), experiment.cells[0].key
-    (12, 'd2f4e1...')
+    (12, 'd04c786cf8a6af5556b3a2f7c2bf0285')
     >>> [row] = experiment.measure(experiment.cells[0])
     >>> row["mechanism"], row["metric"], round(row["value"]), round(row["predicted"])
-    ('GRR', 'mse', 0, 0)
+    ('GRR', 'mse', 8014, 6172)
     """
 
     name: str
@@ -136,6 +137,11 @@ class Experiment:
         if not cells:
             raise ParameterError("mechanisms", [m.label for m in self.mechanisms], allowed="one that can do this", fix=next(iter(left_out)))
         return tuple(cells), tuple(left_out)
+
+    @property
+    def size(self) -> int:
+        """How many cells the grid has, those included that will be left out."""
+        return prod(len(axis) for axis in (self.populations, self.mechanisms, self.epsilons, self.people)) * self.repetitions
 
     @property
     def cells(self) -> tuple[Cell, ...]:

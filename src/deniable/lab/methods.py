@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from inspect import signature
 from math import pi, sqrt
 from typing import Any
@@ -146,10 +147,11 @@ class Search(Method):
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Protocol:
         options = {"epsilon": epsilon, "n": n, "k": self.k}
+        function, given = (self.make.func, self.make.keywords) if isinstance(self.make, partial) else (self.make, {})
         try:
-            signature(self.make).bind(**options)
+            signature(function).bind(**given | options)
         except TypeError as error:
-            raise ParameterError("parameters", self.label, allowed=f"those of {signature(self.make)}", fix=str(error)) from error
+            raise ParameterError("parameters", sorted(given), allowed=f"those of {signature(function)}", fix=str(error)) from error
         return self.make(**options)
 
     def run(self, setup: Protocol, values: Any, source: Source) -> Outcome:

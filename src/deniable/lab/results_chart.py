@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from deniable.lab.results import Results
 
 WIDTH, HEIGHT = 300, 220
+MARKS = 12
+"""How many places of the horizontal axis are marked as they are."""
 
 
 def results_chart(results: Results) -> Chart:
@@ -21,6 +23,7 @@ def results_chart(results: Results) -> Chart:
     summary = results.summary().with_columns(
         low=pl.col("mean") - 1.96 * pl.col("stderr").fill_null(0),
         high=pl.col("mean") + 1.96 * pl.col("stderr").fill_null(0),
+        line=pl.coalesce("predicted", "mean"),
     )
     other = "n" if results.against == "epsilon" else "epsilon"
     order = summary["mechanism"].unique(maintain_order=True).to_list()
@@ -37,19 +40,23 @@ def results_chart(results: Results) -> Chart:
 
 def _panel(records: pl.DataFrame, metric: str, against: str, title: str, order: list[str]) -> Any:
     logarithmic = METRICS[metric].logarithmic and float(records["low"].min() or 0) > 0  # type: ignore[arg-type]  # a column of floats
-    ends = records[against].min(), records[against].max()
-    wide = ends[1] > 5 * ends[0]  # type: ignore[operator]  # a column of numbers
-    x = alt.X(f"{against}:Q", title=against, scale=alt.Scale(type="log" if wide else "linear", nice=False, zero=False, padding=8))
+    places = records[against].unique().sort().to_list()
+    wide = places[-1] > 5 * places[0]
+    x = alt.X(
+        f"{against}:Q",
+        title=against,
+        scale=alt.Scale(type="log" if wide else "linear", nice=False, zero=False, padding=8),
+        axis=alt.Axis(values=places) if len(places) <= MARKS else alt.Axis(),
+    )
     scale = alt.Scale(type="log", nice=False) if logarithmic else alt.Scale()
     color = alt.Color("mechanism:N", sort=order, scale=alt.Scale(scheme="category20", domain=order), title=None)
     drawn = records.filter(pl.col("mean").is_finite())
     base = alt.Chart(alt.InlineData(values=drawn.to_dicts())).encode(x=x, color=color)
-    y = alt.Y("mean:Q", title=metric.replace("_", " "), scale=scale)
-    predicted = drawn["predicted"].null_count() < drawn.height
-    line = alt.Y("predicted:Q", title=metric.replace("_", " "), scale=scale) if predicted else y
+    axis = alt.Axis(minExtent=48)  # so that panels line up
+    y = {name: alt.Y(f"{name}:Q", title=metric.replace("_", " "), scale=scale, axis=axis) for name in ("line", "low", "mean")}
     layers = [
-        base.mark_line(strokeWidth=1.2, opacity=0.8).encode(y=line),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-        base.mark_point(filled=True, size=28, opacity=1).encode(y=y),
+        base.mark_line(strokeWidth=1.2, opacity=0.8).encode(y=y["line"]),
+        base.mark_rule(strokeWidth=1.5).encode(y=y["low"], y2="high:Q"),
+        base.mark_point(filled=True, size=28, opacity=1).encode(y=y["mean"]),
     ]
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=HEIGHT)

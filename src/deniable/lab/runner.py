@@ -12,10 +12,11 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait as wait_for
+from contextlib import closing
+from multiprocessing.connection import Connection
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,12 @@ def run(
     batches = [left[i : i + size] for i in range(0, len(left), size)]
     report = progress or (lambda done, total: None)
     report(len(done), total)
-    for rows in _measured(experiment, batches, min(workers or cores(), len(batches))):
-        write_table(table_of(rows), _parts(final) / f"{rows[0]['replay_key']}.parquet")
-        for row in rows:
-            done.setdefault(row["replay_key"], []).append(row)
-        report(len(done), total)
+    with closing(_measured(experiment, batches, min(workers or cores(), len(batches)))) as measured:
+        for rows in measured:
+            write_table(table_of(rows), _parts(final) / f"{rows[0]['replay_key']}.parquet")
+            for row in rows:
+                done.setdefault(row["replay_key"], []).append(row)
+            report(len(done), total)
     table = table_of(row for cell in experiment.cells for row in done[cell.key])
     if left or not final.exists():
         write_table(table, final)
@@ -92,25 +94,29 @@ def _parts(final: Path) -> Path:
     return final.with_name(f"{final.stem}.parts")
 
 
-def _measured(experiment: Experiment, batches: list[list[int]], workers: int) -> Iterator[Rows]:
+def _measured(experiment: Experiment, batches: list[list[int]], workers: int) -> Generator[Rows, None, None]:
     """The rows of each batch, as they come."""
     if workers <= 1:
         for batch in batches:
             yield [row for i in batch for row in _measure(experiment, experiment.cells[i])]
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy threads and locks in whatever state they are
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(experiment,)) as pool:
+    leash, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(experiment, leash))
+    try:
         pending = {pool.submit(_work, batch) for batch in batches}
-        try:
-            while pending:
-                ready, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    yield future.result()
-        except BrokenProcessPool as error:
-            fix = "what is finished is kept: run again, with fewer workers if memory was short"
-            raise ProtocolError("workers", f"one of {workers} ended", allowed="processes that live", fix=fix) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while pending:
+            ready, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in ready:
+                yield future.result()
+        pool.shutdown()
+    except BrokenProcessPool as error:
+        fix = "what is finished is kept: run again, with fewer workers if memory was short"
+        raise ProtocolError("workers", f"one of {workers} ended", allowed="processes that live", fix=fix) from error
+    finally:
+        held.close()  # whoever is still at work, after an error or an interruption, ends now
+        pool.shutdown(cancel_futures=True)
+        leash.close()
 
 
 def _measure(experiment: Experiment, cell: Cell) -> Rows:
@@ -126,15 +132,13 @@ def _work(batch: list[int]) -> Rows:
     return [row for i in batch for row in _measure(experiment, experiment.cells[i])]
 
 
-def _start(experiment: Experiment) -> None:
-    """A worker leaves interruptions to its parent, and does not outlive it: if that is killed, nobody else would end this process."""
+def _start(experiment: Experiment, leash: Connection) -> None:
+    """A worker leaves interruptions to its parent, and ends when that lets go of the leash: also by being killed."""
     _AT_WORK[:] = [experiment]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+    threading.Thread(target=_follow, args=(leash,), daemon=True).start()
 
 
-def _follow(sentinel: int) -> None:
-    wait_for([sentinel])
+def _follow(leash: Connection) -> None:
+    leash.poll(None)
     os._exit(1)

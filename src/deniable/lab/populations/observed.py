@@ -100,10 +100,7 @@ class Words(Population):
         require(good, "count", self.count, f"an integer from 2 to {LARGEST_TABLE}", "10,000 covers most of what is said")
 
     def table(self) -> tuple[Any, Array]:
-        try:
-            import wordfreq
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Words", "lab", error.name) from error
+        wordfreq = _wordfreq()
         known = sorted(wordfreq.available_languages())
         require(self.language in known, "language", self.language, f"one of {known}", "two letters, as in 'en'")
         words = wordfreq.top_n_list(self.language, self.count)
@@ -115,4 +112,13 @@ class Words(Population):
         return f"{self.count:,} words of {self.language!r}"
 
     def identity(self) -> str:
-        return f"{self!r}, wordfreq {version('wordfreq')}"
+        _wordfreq()
+        return f"{self!r}, wordfreq {version('wordfreq')}"  # another edition is another crowd
+
+
+def _wordfreq() -> Any:
+    try:
+        import wordfreq
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Words", "lab", error.name) from error
+    return wordfreq

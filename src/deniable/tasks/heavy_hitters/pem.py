@@ -31,6 +31,8 @@ from deniable.tasks.heavy_hitters.searching import (
 
 GROWTH = 1.3
 """How much larger each group is than the one before, where groups grow."""
+LARGEST_GROWTH = 4.0
+"""How much larger the last group is than the first, at most: with many groups the first ones would be too small to choose from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +230,8 @@ def usual_keep(k: int, epsilon: float, bits: int, people: int) -> int:
 def _weights(allocation: Any, groups: int) -> tuple[int, ...]:
     """How large the groups are, in proportion."""
     if isinstance(allocation, str):
-        growing = [round(100 * GROWTH**i) for i in range(groups)]
+        growth = min(GROWTH, LARGEST_GROWTH ** (1 / max(groups - 1, 1)))
+        growing = [round(100 * growth**i) for i in range(groups)]
         rules = {"equal": [1] * groups, "growing": growing, "diminishing": [round(5040 / i) for i in range(1, groups + 1)]}
         if allocation not in rules:
             raise ParameterError("allocation", allocation, allowed=f"one of {sorted(rules)}, or weights", fix="growing is usual")

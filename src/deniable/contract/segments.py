@@ -1,0 +1,92 @@
+"""Segments of a value's code, wherever they lie in it: what is asked about when values are put together from their parts."""
+
+from __future__ import annotations
+
+import importlib
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from deniable.contract.canonical import read_object
+from deniable.contract.codes import code_bits, code_of
+from deniable.contract.domain import Domain
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.encoder import Encoder
+from deniable.contract.source import Source
+from deniable.errors import MissingExtra, ParameterError, WireError
+
+LONGEST_INPUT = 64
+
+
+@dataclass(frozen=True)
+class Segments(Encoder):
+    """Segments of a value's code (``contract.codes``), joined in the order given, or where they stand in a list of candidates.
+
+    A part is a start and a length, in bits, the most significant first; together they have at most 64 bits. With ``candidates``, in
+    rising order, the input is their position, and for everyone else one more: not a candidate.
+
+    >>> from deniable.contract.domain import Integers
+    >>> ends = ((0, 4), (12, 4))
+    >>> f"{Segments(Integers(0, 0xFFFF), ends).encode(0x7AB9, source=None):x}"
+    '79'
+    >>> [Segments(Integers(0, 0xFFFF), ends, (0x12, 0x79)).encode(value, source=None) for value in (0x7AB9, 0x7AB8)]
+    [1, 2]
+    """
+
+    domain: Domain
+    parts: tuple[tuple[int, int], ...]
+    candidates: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain):
+            raise ParameterError("domain", self.domain, allowed="a Domain", fix="write domain=Text(10)")
+        bits = code_bits(self.domain)
+        inside = [type(start) is type(length) is int and 0 <= start < start + length <= bits for start, length in self.parts]
+        if not inside or not all(inside) or sum(length for _, length in self.parts) > LONGEST_INPUT:
+            allowed = f"starts and lengths within {bits} bits, {LONGEST_INPUT} bits in all"
+            raise ParameterError("parts", self.parts, allowed=allowed, fix="codes of this domain have so many bits")
+        listed = self.candidates if self.candidates is not None else ()
+        if any(not 0 <= low < high for low, high in pairwise((*listed, self.size))):
+            allowed = f"numbers below {self.size}, each larger than the one before"
+            raise ParameterError("candidates", listed[:5], allowed=allowed, fix="sort them and drop repetitions")
+
+    @property
+    def size(self) -> int:
+        """How many different inputs there are without a list of candidates."""
+        return 1 << sum(length for _, length in self.parts)
+
+    def encode(self, value: Any, source: Source) -> int:
+        code, bits = code_of(self.domain, value), code_bits(self.domain)
+        joined = 0
+        for start, length in self.parts:
+            joined = joined << length | code >> bits - start - length & (1 << length) - 1
+        if self.candidates is None:
+            return joined
+        position = bisect_left(self.candidates, joined)
+        return position if self.candidates[position : position + 1] == (joined,) else len(self.candidates)
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        try:
+            bulk = importlib.import_module("deniable.core.segments")  # the analyst's half; contract knows only the name
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Segments.encode_many", "analysis", error.name) from error
+        return bulk.segments(self, values)
+
+    def to_json(self) -> dict[str, Any]:
+        parts = [[start, length] for start, length in self.parts]
+        plain = {"encoder": self.kind, "domain": self.domain.to_json(), "parts": parts}
+        return plain if self.candidates is None else {**plain, "candidates": [f"{joined:x}" for joined in self.candidates]}
+
+    @classmethod
+    def from_json(cls, data: object) -> Segments:
+        plain = read_object("encoder", data, {"encoder", "domain", "parts"}, frozenset({"candidates"}))
+        try:
+            parts = tuple((start, length) for start, length in plain["parts"])
+            candidates = tuple(int(text, 16) for text in plain["candidates"]) if "candidates" in plain else None
+            encoder = cls(domain_from_json(plain["domain"]), parts, candidates)
+        except (ValueError, TypeError, ParameterError) as error:
+            raise WireError("encoder", data, allowed="valid segments", fix=str(error)) from error
+        if encoder.to_json() != data:
+            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
+        return encoder

@@ -1,0 +1,204 @@
+"""Values read off bit by bit: in each cell of a public hash, the frequent value decides every bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from math import exp, expm1, sqrt
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.canonical import canonical_json
+from deniable.contract.codes import value_of
+from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.fragment import Fragment
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, strongest
+from deniable.tasks.heavy_hitters.tree_hist import (
+    FALSE_VALUES,
+    MOST_QUESTIONS,
+    above_noise,
+    check_tallies,
+    check_whole,
+    oracle_for,
+    plain_search,
+    read_search,
+    settle,
+)
+
+LONGEST_INPUT = 20
+"""The most bits of (cell, step) that are asked about: so many inputs are listed."""
+COUNT = "count"
+"""The name of the question about whole values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bitstogram(Protocol):
+    """Find the k most frequent values of a domain too large to list, in one round.
+
+    A public hash puts every value in a cell. People are split at random among the bits of the code, and report (cell, bit). In the cell of
+    a frequent value, its bits are the more frequent ones: together they spell one candidate for each cell. Candidates that are no value, or
+    do not hash to their cell, are dropped, and a last share of the people, who report whole values through a sketch, counts the others.
+    Two frequent values in one cell spoil each other; hence ``functions``, each with people and cells of its own.
+
+    Guarantee: epsilon-local for any two inputs; everybody reports once.
+
+    Estimator: the counts of the last share, who had no part in finding the candidates, for the k strongest that stand out of the noise.
+
+    Cost: one report about 2^(hash_bits + step_bits) inputs, or of a sketch. With L questions for each function, a bit is decided by
+    n / (functions L) people. The collector looks at every cell of every question once.
+
+    ``step_bits=1`` is the paper's; longer steps, whose most frequent string is taken, mean fewer questions and more people for each. The
+    default is 8, and 16 k cells or more, which two of the k values share rarely. ``holdout`` is the last share; ``threshold`` and ``people`` are as in ``TreeHist``, for the values that are counted.
+
+    References: Bassily, Nissim, Stemmer, Thakurta 2017.
+    """
+
+    k: int
+    epsilon: float
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    domain: Domain = None  # type: ignore[assignment]  # resolved below
+    oracle: str = "auto"
+    functions: int = None  # type: ignore[assignment]  # resolved below
+    hash_bits: int = None  # type: ignore[assignment]  # resolved below
+    step_bits: int = None  # type: ignore[assignment]  # resolved below
+    holdout: float | Fraction = Fraction(1, 4)
+    threshold: float | None = None
+    people: int = 100_000
+    salt: int = 0
+
+    def __post_init__(self) -> None:
+        settle(self)
+        put = partial(object.__setattr__, self)
+        put("holdout", checked_holdout(self.holdout))
+        if self.hash_bits is None:
+            put("hash_bits", (16 * self.k - 1).bit_length())
+        check_whole("hash_bits", self.hash_bits, 1, LONGEST_INPUT - 1)
+        if self.step_bits is None:
+            put("step_bits", min(8, LONGEST_INPUT - self.hash_bits))
+        check_whole("step_bits", self.step_bits, 1, LONGEST_INPUT - self.hash_bits)
+        if self.functions is None:
+            people = self.people * (1 - self.holdout) / len(self.starts)
+            put("functions", usual_functions(self.k, self.epsilon, int(people)))
+        check_whole("functions", self.functions, 1, MOST_QUESTIONS)
+        if self.functions * len(self.starts) > MOST_QUESTIONS:
+            allowed = f"at most {MOST_QUESTIONS} questions, functions times steps"
+            raise ParameterError("step_bits", self.step_bits, allowed=allowed, fix="take longer steps, or shorter values")
+
+    @property
+    def starts(self) -> range:
+        """Where the steps begin."""
+        return range(0, self.bits, self.step_bits)
+
+    def open(self) -> Round:
+        return Round((*(question for row in self._spelling for question in row), self._counting))
+
+    @cached_property
+    def _spelling(self) -> tuple[tuple[Question, ...], ...]:
+        """The questions about bits, for each function."""
+        return tuple(tuple(self._question(function, start) for start in self.starts) for function in range(self.functions))
+
+    def _question(self, function: int, start: int) -> Question:
+        share = (1 - Fraction(self.holdout)) / (self.functions * len(self.starts))
+        encoder = Fragment(self.domain, start, min(self.step_bits, self.bits - start), self.hash_bits, self.salt, function)
+        inputs = 1 << self.hash_bits + encoder.length
+        spec = oracle_for(
+            self.oracle,
+            IndexRange(inputs),
+            epsilon=self.epsilon,
+            people=int(self.people * share),
+            candidates=inputs,
+            salt=self.salt + 2 + function * self.bits + start,
+        )
+        return Question(name=f"hash-{function}-bit-{start}", spec=spec, encoder=encoder, share=share)
+
+    @cached_property
+    def _counting(self) -> Question:
+        return counting_question(self, candidates=min(self.functions << self.hash_bits, LARGEST_LIST))
+
+    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+        check_tallies(self.open().questions, tallies)
+        found = dict.fromkeys(value for questions in self._spelling for value in self._read(questions, tallies))
+        return counted(self, self._counting, tallies[COUNT], found)
+
+    def _read(self, questions: tuple[Question, ...], tallies: Mapping[str, Any]) -> Iterator[Any]:
+        """The candidates that one function's questions spell, cell by cell."""
+        codes = [0] * (1 << self.hash_bits)
+        for question in questions:
+            encoder: Fragment = question.encoder  # type: ignore[assignment]  # as asked
+            tally = tallies[question.name]
+            found = most_frequent(question.spec.estimate(tally).counts, encoder.length, tally.to_bytes())
+            codes = [code << encoder.length | int(symbol) for code, symbol in zip(codes, found, strict=True)]
+        for cell, code in enumerate(codes):
+            value = value_of(self.domain, code)
+            if value is not None and encoder.hash(value) == cell:
+                yield value
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(epsilon=self.epsilon, unit="one report, about one bit of the value or about all of it")
+
+    @cached_property
+    def canonical(self) -> bytes:
+        own = {"functions": self.functions, "hash_bits": self.hash_bits, "step_bits": self.step_bits, "holdout": str(self.holdout)}
+        return canonical_json(plain_search(self) | own)
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> Bitstogram:
+        parts = read_search(content, {"functions", "hash_bits", "step_bits", "holdout"})
+        return cls(**parts | {"holdout": Fraction(parts["holdout"])})
+
+
+def usual_functions(k: int, epsilon: float, people: int) -> int:
+    """How many hash functions: two if half of the people who spell a step still tell a value of frequency 1 / 4k from noise, else one.
+
+    Where noise is small, values are lost by sharing a cell, which a second function mends; where it is large, it doubles the noise.
+
+    >>> usual_functions(10, 3.0, 40_000), usual_functions(10, 1.0, 40_000)
+    (2, 1)
+    """
+    noise = sqrt(4 * exp(epsilon)) / expm1(epsilon) / sqrt(max(people / 2, 1))
+    return 2 if 5 * noise < 1 / (4 * k) else 1
+
+
+def most_frequent(counts: Array, length: int, salt: bytes) -> Array:
+    """The string of so many bits with the largest count in each cell; equal ones as ``strongest`` orders them.
+
+    >>> most_frequent(np.array([5.0, 7.0, 2.0, 1.0]), 1, b"salt").tolist()
+    [1, 0]
+    """
+    order = strongest(counts, counts.size, salt)
+    _, first = np.unique(order >> length, return_index=True)
+    found: Array = order[first] & (1 << length) - 1
+    return found
+
+
+# --- what searches share that count their candidates apart ---
+
+
+def checked_holdout(given: Any) -> Fraction:
+    """The share of the people who count, as a short fraction."""
+    share = Fraction(given).limit_denominator(1000) if isinstance(given, int | float | Fraction) and 0 < given < 1 else Fraction(0)
+    if not 0 < share < 1:
+        raise ParameterError("holdout", given, allowed="a share above 0, below 1", fix="0.25 keeps a quarter for the final count")
+    return share
+
+
+def counting_question(search: Any, candidates: int) -> Question:
+    """The question about whole values."""
+    people = int(search.people * search.holdout)
+    spec = oracle_for(search.oracle, search.domain, epsilon=search.epsilon, people=people, candidates=candidates, salt=search.salt + 1)
+    return Question(name=COUNT, spec=spec, share=search.holdout)
+
+
+def counted(search: Any, question: Question, tally: Any, candidates: Iterable[Any]) -> dict[str, Any]:
+    """The candidates that stand out of the noise in the final count, the k strongest of them."""
+    estimate = question.spec.estimate(tally, candidates=list(candidates))
+    return {RESULT: estimate.select(above_noise(estimate, search.threshold, search.k, tally.to_bytes(), false=FALSE_VALUES))}

@@ -1,0 +1,233 @@
+"""TrieHH: sampling and a threshold instead of noise. Central, not local: whoever samples sees true prefixes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from math import ceil, factorial
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from deniable.contract.canonical import canonical_json, read_object
+from deniable.contract.codes import code_bits, value_of
+from deniable.contract.domain import Domain, Integers
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.encoder import Prefix
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon, exp_below, floor_threshold
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Round
+from deniable.contract.source import ONE, Source
+from deniable.core.run import crowd_size, take
+from deniable.core.stream import serve_everyone
+from deniable.core.table import Table
+from deniable.errors import ParameterError, ProtocolError
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.searching import RESULT
+
+VOTES = "votes"
+"""The name of what a level is closed with."""
+
+
+class CentralGuarantee(Guarantee):
+    """A promise that somebody else keeps, with a small chance of failure."""
+
+    def statement(self) -> str:
+        """The promise in plain words."""
+        return (
+            f"Nobody's value makes any result more than e^{self.epsilon:g} times as likely as another value of theirs would, "
+            f"except with probability {self.delta:g} (epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.model} model).\n"
+            f"No noise is added: {self.honest} sees true prefixes of those who are drawn, and must keep these and who was drawn secret.\n"
+            f"This holds for {self.unit}. Epsilons and deltas add up.\nNot protected: from whoever draws and counts."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trie(Table):
+    """The values that were found, in the order of their codes: neither votes nor a ranking, which the promise does not cover."""
+
+    search: TrieHH
+    values: list[Any]
+
+    def rows(self) -> dict[str, Any]:
+        return {"value": self.values}
+
+    def headline(self) -> str:
+        search = self.search
+        told = f"{len(self.values):,} values, TrieHH, epsilon = {search.epsilon:.4g}, delta = {search.delta:.4g}, central model"
+        return f"{told}; each had {search.theta} votes at every level; no counts: votes are not private"
+
+    def order(self) -> Array:
+        return np.arange(len(self.values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrieHH(Protocol):
+    """Find values that many people hold, level by level, with true votes of a few people drawn at random.
+
+    At each of ``levels`` levels everybody is drawn with a small probability, anew. Those who are drawn and whose prefix of the level before
+    is in the trie vote for their longer prefix; prefixes with at least theta votes are added, the others forgotten.
+
+    Guarantee: (epsilon, delta) in the **central** model, for any two values of one person; not local. With theta = min{t >= 5 :
+    (t - 3) / (t - 2) t! >= 1 / delta} and the probability (1 - e^(-epsilon / levels)) / theta. It covers the trie, after every level, and
+    nothing else: the votes themselves are not private, so no counts come out, and nothing says which value is the most frequent.
+
+    Everybody is drawn independently of the others, so votes for different prefixes are independent. With x = epsilon / levels and the
+    probability p, one person changes the law of a level by a factor of at most (1 + theta (1 - p) / (c - theta + 1)) / (1 - p) if c others
+    share the prefix. That is below e^x from some c on; delta bounds the chance that a prefix of fewer people is ever added, and what is
+    not added is followed no more. The paper draws a batch of exactly n p people instead, where everyone who is drawn takes another's
+    place. For small crowds that breaks the promise: with a batch of theta people, all of one mind but for one, the trie is empty if that
+    one is drawn, and never empty if that one agrees (delta = 2.3e-12, epsilon = 1, 10 levels, n = 2,365: in truth delta = 0.006).
+
+    Estimator: none; ``chance`` is the probability that a value is found.
+
+    Cost: one true prefix of those who are drawn, at every level. Fewer levels draw more people and find more; with more of them, whoever
+    counts sees less of rare values.
+
+    >>> from deniable.contract.domain import Text
+    >>> from deniable.testing import ReplaySource
+    >>> search = TrieHH(epsilon=1.0, delta=2.3e-12, domain=Text(10))
+    >>> search.levels, search.theta, round(float(search.probability), 7), round(search.chance(5000), 3)
+    (10, 15, 0.0063442, 0.997)
+    >>> words = ["tea"] * 60_000 + ["mate"] * 40_000 + [str(i) for i in range(900)]
+    >>> TrieHH(domain=Text(4), epsilon=2.0, delta=1e-9).run(words, source=ReplaySource.from_key("docs"))["heavy_hitters"].values
+    ['mate', 'tea']
+
+    References: Zhu, Kairouz, McMahan, Sun, Li 2020.
+    """
+
+    epsilon: float
+    delta: float
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    domain: Domain = None  # type: ignore[assignment]  # resolved below
+    levels: int = None  # type: ignore[assignment]  # resolved below
+    stage: int = 0
+    prefixes: tuple[int, ...] = (0,)
+    """The trie's last level; at first the empty prefix."""
+
+    def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
+        put("epsilon", check_epsilon(self.epsilon))
+        if not isinstance(self.delta, float) or not 0 < self.delta < 1:
+            raise ParameterError("delta", self.delta, allowed="a float above 0, below 1", fix="choose far less than 1 / people")
+        put("delta", float(self.delta))
+        if self.domain is None:
+            if type(self.bits) is not int or not 1 <= self.bits <= 64:
+                raise ParameterError("bits", self.bits, allowed="an integer from 1 to 64", fix="give the length of the values, or domain=")
+            put("domain", Integers(0, (1 << self.bits) - 1))
+        if self.bits not in (None, code_bits(self.domain)):
+            raise ParameterError("bits", self.bits, allowed=f"{code_bits(self.domain)}, as in domain", fix="leave it out")
+        put("bits", code_bits(self.domain))
+        if self.levels is None:
+            put("levels", ceil(self.bits / 8))
+        if type(self.levels) is not int or not 1 <= self.levels <= self.bits:
+            raise ParameterError(
+                "levels", self.levels, allowed=f"an integer from 1 to {self.bits}", fix="leave it out for one for each byte"
+            )
+        if type(self.stage) is not int or not 0 <= self.stage < self.levels:
+            raise ParameterError("stage", self.stage, allowed=f"an integer from 0 to {self.levels - 1}", fix="start at 0")
+        if self.stage:
+            Prefix(self.domain, self.lengths[self.stage - 1], self.prefixes)  # its checks are ours
+        elif self.prefixes != (0,):
+            raise ParameterError("prefixes", self.prefixes, allowed="the empty prefix at first", fix="leave it out")
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The length of the prefixes at each level, in bits."""
+        return tuple(self.bits * i // self.levels for i in range(1, self.levels + 1))
+
+    @cached_property
+    def theta(self) -> int:
+        """The votes that it takes."""
+        theta = 5
+        while (theta - 3) * factorial(theta) * Fraction(self.delta) < theta - 2:
+            theta += 1
+        return theta
+
+    @cached_property
+    def threshold(self) -> int:
+        """The probability of being drawn, over 2^64. Rounded down: drawing fewer only adds privacy."""
+        return floor_threshold((1 - 1 / exp_below(self.epsilon, Fraction(1, self.levels))) / self.theta)
+
+    @property
+    def probability(self) -> Fraction:
+        """The probability of being drawn at a level."""
+        return Fraction(self.threshold, ONE)
+
+    def chance(self, count: int) -> float:
+        """The probability that a value of so many people is found, at least: more of them may share its prefixes."""
+        return float(binom.sf(self.theta - 1, count, float(self.probability)) ** self.levels)
+
+    # --- voting: no question can be put to a device, since its answer would be the truth ---
+
+    @property
+    def scale(self) -> int:
+        return 1
+
+    def open(self) -> Round:
+        raise ProtocolError(
+            "open", self.kind, allowed="run, or vote and close", fix="true votes are no randomized reports: use a local protocol"
+        )
+
+    def vote(self, values: Any, source: Source | None = None) -> Counter[int]:
+        """True votes for prefixes of the level at hand. Secret: only what ``close`` makes of them is private."""
+        length, before = self.lengths[self.stage], (0, *self.lengths)[self.stage]
+        drawn = np.zeros(crowd_size(values), dtype=bool)
+
+        def draw(part: slice, words: Array) -> tuple[int, int]:
+            served = min(part.stop - part.start, words.size)
+            drawn[part.start : part.start + served] = words[:served] < np.uint64(self.threshold)
+            return served, served
+
+        inputs = Prefix(self.domain, length).encode_many(values, None)  # everyone's value is checked before anyone is drawn
+        serve_everyone(drawn.size, draw, source)
+        chosen = take(inputs, np.flatnonzero(drawn))
+        codes = [int.from_bytes(code, "big") if isinstance(code, bytes) else int(code) for code in chosen]
+        known = set(self.prefixes)
+        return Counter(code for code in codes if code >> length - before in known)
+
+    def close(self, tallies: Mapping[str, Any]) -> TrieHH | dict[str, Any]:
+        if set(tallies) != {VOTES}:
+            raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {VOTES!r}", fix="close with what vote returned")
+        grown = tuple(sorted(code for code, count in tallies[VOTES].items() if count >= self.theta))
+        if grown and self.stage + 1 < self.levels:
+            return replace(self, stage=self.stage + 1, prefixes=grown)
+        return {RESULT: Trie(self, [value_of(self.domain, code) for code in grown])}
+
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+        state: TrieHH | dict[str, Any] = self
+        while isinstance(state, TrieHH):
+            state = state.close({VOTES: state.vote(values, source)})
+            if progress is not None:
+                progress(crowd_size(values), crowd_size(values))
+        return state
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return CentralGuarantee(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            model="central",
+            unit="the trie of one search, all levels together",
+            honest="whoever samples and counts the votes",
+            certificate="theorem",
+        )
+
+    # --- identity ---
+
+    @cached_property
+    def canonical(self) -> bytes:
+        plain = {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon), "delta": repr(self.delta)}
+        return canonical_json(plain | {"levels": self.levels, "stage": self.stage, "prefixes": [f"{prefix:x}" for prefix in self.prefixes]})
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> TrieHH:
+        parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "delta", "levels", "stage", "prefixes"})
+        del parts["protocol"]
+        read = {"domain": domain_from_json(parts["domain"]), "prefixes": tuple(int(prefix, 16) for prefix in parts["prefixes"])}
+        return cls(**parts | read | {name: float(parts[name]) for name in ("epsilon", "delta")})
