@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
 
-.PHONY: help setup demo test lint bench figures vectors clean
+.PHONY: help setup demo test soak lint bench figures vectors clean
 help:                     ## show what can be done
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
@@ -19,6 +19,9 @@ demo: $(STAMP)            ## a crowd of a million answers a question; table, cha
 test: $(STAMP)            ## run all tests
 	@echo "running the tests (about four minutes on two cores) ..."
 	@$(BIN)/python -m pytest -n auto
+
+soak: $(STAMP)            ## check the reference tables of PEM, 1,000 runs for each cell (ten minutes on two cores)
+	@$(BIN)/python -m pytest soak -n auto
 
 lint: $(STAMP)            ## formatting, lint, types, import order
 	@$(BIN)/ruff format --check .

@@ -49,6 +49,11 @@ def test_demo_as_data(mechanism, tmp_path):
     assert [Path(tmp_path / file).exists() for file in content["charts"]] == [True, True]
 
 
+@pytest.mark.parametrize("mechanism", ["CMS", "SHE", "BloomRR", "HCMS", "FLH", "DBitFlip"])
+def test_audit_chooses_parameters_that_can_be_enumerated(mechanism, tmp_path):
+    assert json.loads(run("audit", mechanism, "--json", cwd=tmp_path).stdout)["passed"]
+
+
 @pytest.mark.parametrize("mechanism", ["RR", "GRR", "OUE", "OLH"])
 def test_audit_passes_what_ships(mechanism, tmp_path):
     content = json.loads(run("audit", mechanism, "--epsilon", 0.7, "--json", cwd=tmp_path).stdout)

@@ -12,7 +12,7 @@ from deniable.core.chart import count_chart
 from deniable.core.reports import Reports
 from deniable.core.supports import SupportEstimate
 from deniable.core.tally import Tally
-from deniable.errors import ParameterError
+from deniable.errors import MergeError, ParameterError
 from deniable.testing import ReplaySource
 
 COLORS = dn.Categories("red", "green", "blue", "gray")
@@ -230,3 +230,42 @@ def test_a_rare_change_is_found_exactly():
 def test_a_constructed_estimate_needs_no_reports():
     estimate = SupportEstimate(SPEC, ["a"], 1000, np.array([400]), np.array(0.5), np.array(0.3))
     assert estimate.counts.tolist() == pytest.approx([500])
+
+
+def test_a_change_from_nobody_to_everybody_is_seen_where_blocks_are_shared():
+    """The pooled frequency says more people hold the value than the first crowd's block has seen: no variance is negative."""
+    spec = dn.HadamardResponse(domain_size=128, epsilon=5.0)
+    before, after = (estimate_of(spec, np.full(n, value), key) for n, value, key in ((250_000, 1, "one"), (750_000, 5, "five")))
+    change = before.compare(after)
+    assert np.all(np.isfinite(change.p_values))
+    assert change.changed(0.001) == [1, 5]
+
+
+def test_collisions_are_no_change():
+    """A sketch of 8 functions: values that nobody holds collide with what changed, and are not named, nor kept by base-cut."""
+    people = {key: np.repeat([a, 2], [60_000, 40_000]) for key, a in (("first", 0), ("second", 1))}
+    for salt in range(4):
+        spec = dn.CMS(domain_size=1000, epsilon=4.0, hashes=64, width=256, salt=salt)
+        first, second = (estimate_of(spec, values, key) for key, values in people.items())
+        change = first.compare(second)
+        assert change.changed(0.05) == [0, 1]
+        low, high = change.interval(0.95, simultaneous=True)
+        truth = np.zeros(1000)
+        truth[:2] = -0.6, 0.6
+        assert np.all((low <= truth) & (truth <= high))
+        assert not np.any(first.postprocess("base-cut").counts[3:])
+
+
+def test_a_sketch_is_not_compared_exactly_with_what_has_no_collisions():
+    plain, sketch = dn.OLH(domain_size=20, epsilon=4.0, hash_range=256), dn.FLH(domain_size=20, epsilon=4.0, hash_range=256, hashes=1)
+    few = [estimate_of(spec, np.zeros(300, dtype=int), "few") for spec in (plain, sketch)]
+    assert few[0].compare(few[1]).p_values.tolist() == [1.0] * 20
+    assert few[1].compare(few[0]).p_values.tolist() == [1.0] * 20
+
+
+def test_a_tally_whose_counters_cannot_be_true_is_refused():
+    options = {"domain_size": 3, "epsilon": 1.0}
+    for spec in (dn.GRR(**options), dn.FLH(**options, hashes=2), dn.HadamardResponse(**options)):
+        counters = np.full(spec.tally(spec.privatize([0, 1])).counters.size, 2)
+        with pytest.raises(MergeError, match="counters"):
+            spec.estimate(dn.Tally(spec, 2, counters))

@@ -162,7 +162,7 @@ def test_a_set_of_one_is_a_symbol_and_nobody_is_nobody():
 
 
 def test_mle_needs_supports():
-    sums = ScoreEstimate(SPEC, range(3), 10, np.array([5.0, 4.0, 1.0]), np.ones(3), slope=0.0, reach=1.0, worst=1.0)
+    sums = ScoreEstimate(SPEC, range(1024), 10, np.zeros(1024), np.ones(1024), slope=0.0, reach=1.0, worst=1.0)
     with pytest.raises(ParameterError, match=r"method: got 'mle'; allowed: one of \['base-cut', 'norm', 'norm-mul', 'norm-sub'\]"):
         sums.postprocess("mle")
     assert sums.postprocess("norm-sub").counts.sum() == pytest.approx(10)
@@ -176,3 +176,17 @@ def test_only_when_asked_and_only_for_everyone():
         estimate.postprocess("median")
     with pytest.raises(ParameterError, match="before top"):
         estimate.top(5).postprocess("norm-sub")
+
+
+def test_some_values_are_not_made_to_add_up_to_everybody():
+    """Others may hold values that were not asked about: only base-cut makes sense."""
+    spec = dn.CMS(domain=dn.Text(20), epsilon=4.0)
+    tally = spec.tally(spec.privatize(["tea"] * 1000 + ["other"] * 9000))
+    named = [spec.estimate(tally, candidates=["tea", "absent"])]
+    grr = dn.GRR(domain_size=100, epsilon=4.0)
+    named.append(grr.estimate(grr.tally(grr.privatize([0] * 50 + [7] * 50)), candidates=[0, 1]))
+    for estimate in named:
+        for method in ("norm", "norm-sub", "norm-mul", "mle"):
+            with pytest.raises(ParameterError, match="add up to n"):
+                estimate.postprocess(method)
+        assert estimate.postprocess("base-cut").counts.shape == (2,)

@@ -17,6 +17,16 @@ from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, exact_audit
 from deniable.lab.audit.exact import audit_inputs
 
+SMALL: dict[str, dict[str, Any]] = {
+    "FLH": {"hashes": 3},
+    "CMS": {"hashes": 2, "width": 4},
+    "HCMS": {"hashes": 3, "width": 8},
+    "BloomRR": {"bits": 7, "hashes": 2, "cohorts": 2},
+    "DBitFlip": {"bits": 2},
+    "SHE": {"steps": 2},
+}
+"""Parameters with few enough reports to enumerate, where the usual ones have too many; the code is the same."""
+
 
 def audit(
     mechanism: Annotated[Mechanism | None, typer.Argument(help="The mechanism; or give --spec.")] = None,
@@ -71,8 +81,10 @@ def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_f
         raise ParameterError("mechanism", None, allowed=f"one of {sorted(MECHANISMS)}, or --spec", fix="try: deniable audit GRR")
     else:
         cls: Any = MECHANISMS[str(mechanism)]
-        size = cls.default_size or 4 if domain_size is None else domain_size
-        spec = cls(epsilon=1.0 if epsilon is None else epsilon, domain_size=size)
+        small = SMALL.get(str(mechanism), {})
+        size = cls.default_size or (2 if mechanism == "SHE" else 4) if domain_size is None else domain_size
+        usual = 7.5 if mechanism == "SHE" else 1.0  # its grid is the coarser, the larger epsilon is
+        spec = cls(epsilon=usual if epsilon is None else epsilon, domain_size=size, **small)
     if not isinstance(spec, FrequencySpec):
         raise ParameterError("mechanism", spec.mechanism, allowed="a frequency oracle", fix="see deniable audit --help")
     return spec

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.frequency import FrequencySpec
 from deniable.client.linear import check_crowd
+from deniable.client.sketch import LARGEST_TABLE
 from deniable.contract.hashing import HashFamily, public_function
 from deniable.contract.law import Law
 from deniable.contract.probability import ceil_threshold, exp_below
@@ -15,6 +17,8 @@ from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
 from deniable.errors import ParameterError
+
+MOST_BITS, MOST_HASHES = 1 << 16, 32
 
 
 @mechanism
@@ -44,11 +48,14 @@ class BloomRR(FrequencySpec):
     needs_listed_domain: ClassVar[bool] = False
 
     def resolve(self) -> None:
-        limits = {"bits": (2, 1 << 16), "hashes": (1, 32), "cohorts": (1, 1 << 16), "salt": (0, ONE - 1)}
+        limits = {"bits": (2, MOST_BITS), "hashes": (1, MOST_HASHES), "cohorts": (1, 1 << 16), "salt": (0, ONE - 1)}
         for name, (low, high) in limits.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise ParameterError(name, value, allowed=f"an integer from {low} to {high}", fix="leave it out for a usual one")
+        if self.cohorts * (self.bits + 1) > LARGEST_TABLE:
+            allowed = f"at most {LARGEST_TABLE // (self.bits + 1)} with {self.bits} bits"
+            raise ParameterError("cohorts", self.cohorts, allowed=allowed, fix="64 is usual")
 
     @staticmethod
     def size_for(*, false_positive: float, hashes: int | None = None) -> tuple[int, int]:
@@ -56,15 +63,16 @@ class BloomRR(FrequencySpec):
 
         Fewer hashes need more bits and less noise; leave ``hashes`` out for the fewest bits of all.
         """
-        if not 0 < false_positive < 1:
+        if isinstance(false_positive, bool) or not isinstance(false_positive, int | float) or not 0 < false_positive < 1:
             raise ParameterError("false_positive", false_positive, allowed="a rate between 0 and 1", fix="0.01 is usual")
-        if hashes is not None:
-            bits = 2
-            while fits_by_chance(bits, hashes) > false_positive:
-                bits += max(1, bits // 1000)
-            return bits, hashes
-        sizes = [BloomRR.size_for(false_positive=false_positive, hashes=count) for count in range(1, 33)]
-        return min(sizes)
+        if hashes is None:
+            return min(BloomRR.size_for(false_positive=false_positive, hashes=count) for count in range(2, MOST_HASHES + 1))
+        if type(hashes) is not int or not 1 <= hashes <= MOST_HASHES:
+            raise ParameterError("hashes", hashes, allowed=f"an integer from 1 to {MOST_HASHES}", fix="2 is usual")
+        bits = 2 + bisect_left(range(2, MOST_BITS + 1), True, key=lambda count: fits_by_chance(count, hashes) <= false_positive)
+        if bits > MOST_BITS:
+            raise ParameterError("false_positive", false_positive, allowed=f"what {MOST_BITS} bits can do", fix="take more hashes")
+        return bits, hashes
 
     @cached_property
     def family(self) -> HashFamily:
@@ -80,7 +88,7 @@ class BloomRR(FrequencySpec):
     @cached_property
     def flip(self) -> int:
         """The threshold of flipping a bit. Rounded up: flipping more often than needed only adds privacy."""
-        root = exp_below(self.epsilon, share=Fraction(1, 2 * self.hashes))
+        root = exp_below(self.epsilon, share=Fraction(1, self.differing))
         return ceil_threshold(1 / (root + 1))
 
     @property
@@ -99,7 +107,12 @@ class BloomRR(FrequencySpec):
     @property
     def ratio(self) -> Fraction:
         """Two filters without a common bit."""
-        return ((1 - self.q) / self.q) ** (2 * self.hashes)
+        return ((1 - self.q) / self.q) ** self.differing
+
+    @property
+    def differing(self) -> int:
+        """In how many bits two filters differ, at most."""
+        return min(2 * self.hashes, self.bits)
 
     @property
     def outputs(self) -> int:

@@ -43,6 +43,12 @@ class CMS(SketchProtocol):
     def cells(self) -> int:
         return self.width
 
+    @property
+    def scatter(self) -> Fraction:
+        p, r, m = self.p, self.apart, self.width
+        bits = p + (m - 1) * r
+        return bits - (p * (1 - p) + (m - 1) * r * (1 - r) + bits**2) / m
+
     @cached_property
     def keep(self) -> int:
         """Rounded down: telling the truth in a bit less often than allowed only adds privacy."""

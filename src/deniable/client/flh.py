@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from deniable.client.grr import keep_or_replace
 from deniable.client.olh import best_range, chosen_range
-from deniable.client.sketch import SketchProtocol
+from deniable.client.sketch import LARGEST_TABLE, SketchProtocol
 from deniable.contract.law import Law
 from deniable.contract.probability import exp_below, floor_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
+
+USUAL_HASHES = 1 << 16
 
 
 @mechanism
@@ -34,11 +37,14 @@ class FLH(SketchProtocol):
     References: Cormode, Maddock, Maple 2021.
     """
 
-    hashes: int = 1 << 16
+    hashes: int = USUAL_HASHES
     hash_range: int = None  # type: ignore[assignment]  # resolved below
+    cells_name: ClassVar[str] = "hash_range"
 
     def resolve(self) -> None:
         object.__setattr__(self, "hash_range", chosen_range(self.hash_range, best_range(self.epsilon), self.epsilon))
+        if self.hashes == USUAL_HASHES and type(self.hash_range) is int and self.hash_range > 0:  # as many as a table holds
+            object.__setattr__(self, "hashes", max(1, min(USUAL_HASHES, LARGEST_TABLE // self.hash_range)))
         super().resolve()
 
     def __repr__(self) -> str:
@@ -48,6 +54,10 @@ class FLH(SketchProtocol):
     @property
     def cells(self) -> int:
         return self.hash_range
+
+    @property
+    def scatter(self) -> Fraction:
+        return 1 - Fraction(1, self.hash_range)
 
     @cached_property
     def keep(self) -> int:

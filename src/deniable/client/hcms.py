@@ -48,6 +48,11 @@ class HCMS(SketchProtocol):
     def cells(self) -> int:
         return self.width
 
+    @property
+    def scatter(self) -> Fraction:
+        """Every row but the first supports half of the cells."""
+        return Fraction(self.width - 1, 4)
+
     @cached_property
     def keep(self) -> int:
         """The threshold of sending the true sign. Rounded down: sending it less often than allowed only adds privacy."""

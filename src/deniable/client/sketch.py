@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from deniable.client.hashed import HashedProtocol
 from deniable.contract.hashing import HashFamily, public_function
@@ -24,6 +26,7 @@ from deniable.errors import ParameterError
 
 LARGEST_TABLE = 1 << 28
 """The most counters of a sketch: 2 GiB."""
+MOST_HASHES, MOST_CELLS = 1 << 20, 1 << 26
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -32,19 +35,27 @@ class SketchProtocol(HashedProtocol):
 
     hashes: int = 1024
     salt: int = 0
+    cells_name: ClassVar[str] = "width"
 
     @property
     @abstractmethod
     def cells(self) -> int:
         """How many cells a function hashes to."""
 
+    @property
+    @abstractmethod
+    def scatter(self) -> Fraction:
+        """The expected squared distance of one report's supports, over the cells of its function, from their mean."""
+
     def resolve(self) -> None:
-        if not isinstance(self.salt, int) or not 0 <= self.salt < ONE:
+        if type(self.salt) is not int or not 0 <= self.salt < ONE:
             raise ParameterError("salt", self.salt, allowed="an integer from 0 to 2^64 - 1", fix="leave it out, or publish another one")
-        if type(self.hashes) is not int or not 1 <= self.hashes * self.cells <= LARGEST_TABLE:
-            allowed = f"an integer from 1 to {LARGEST_TABLE // self.cells} with {self.cells} cells"
+        if type(self.cells) is not int or not 2 <= self.cells <= MOST_CELLS:
+            raise ParameterError(self.cells_name, self.cells, allowed=f"an integer from 2 to {MOST_CELLS}", fix="leave it out")
+        most = min(MOST_HASHES, LARGEST_TABLE // self.cells)
+        if type(self.hashes) is not int or not 1 <= self.hashes <= most:
+            allowed = f"an integer from 1 to {most} with {self.cells} cells"
             raise ParameterError("hashes", self.hashes, allowed=allowed, fix="1024 is usual; more reduce collisions")
-        self.family  # noqa: B018  # refuses a bad number of cells now rather than at the first report
 
     @cached_property
     def family(self) -> HashFamily:

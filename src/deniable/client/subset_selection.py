@@ -125,7 +125,7 @@ def best_size(count: int, epsilon: float) -> int:
 
 def check_size(size: object, count: int) -> None:
     """Refuse sets that are empty or hold everything."""
-    if not isinstance(size, int) or not 1 <= size < count:
+    if type(size) is not int or not 1 <= size < count:
         raise ParameterError("size", size, allowed=f"an integer from 1 to {count - 1}", fix="leave it out for the best one")
 
 

@@ -31,7 +31,7 @@ class Fragment(Encoder):
     >>> Fragment(Integers(0, 255), 4, 4).encode(0x7B, source=None)
     11
     >>> [f"{Fragment(Text(6), 8 * i, 8, hash_bits=8).encode('tea', source=None):04x}" for i in range(4)]
-    ['a274', 'a265', 'a261', 'a2ff']
+    ['7174', '7165', '7161', '71ff']
     """
 
     domain: Domain

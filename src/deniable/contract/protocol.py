@@ -101,7 +101,7 @@ def protocol_from_json(data: bytes) -> Protocol:
         raise WireError("protocol", kind, allowed=f"one of {sorted(PROTOCOLS)}", fix="upgrade deniable or check the name")
     try:
         protocol = PROTOCOLS[kind].from_content(content)
-    except (ParameterError, ProtocolError, TypeError, ValueError, KeyError) as error:
+    except (ParameterError, ProtocolError, TypeError, ValueError, KeyError, ArithmeticError) as error:
         raise WireError("protocol", data, allowed=f"a valid {kind}", fix=str(error)) from error
     if protocol.canonical != data:
         raise WireError("protocol", data, allowed="the canonical form", fix="publish it again")

@@ -183,7 +183,7 @@ def spec_from_json(data: bytes) -> Spec:
         spec = cls.from_parameters(parameters, {key: read_number(key, value) for key, value in limits.items()})
     except WireError:
         raise
-    except (DeniableError, TypeError) as error:
+    except (DeniableError, TypeError, ValueError, ArithmeticError) as error:
         raise WireError("spec", data, allowed=f"valid parameters of {name}", fix=str(error)) from error
     if spec.canonical != data:
         raise WireError("spec", data, allowed="the canonical form", fix="publish the spec again")

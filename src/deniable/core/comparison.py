@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from deniable.core.interval import NORMAL_TAILS_FROM, check_level
+from deniable.core.interval import NORMAL_TAILS_FROM, check_level, few_large
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 
@@ -60,10 +60,11 @@ class Comparison(Table):
         if min(side.n for side in self._sides) == 0:
             return np.ones(len(self.values))
         pooled = (self.first.counts + self.second.counts) / (self.first.n + self.second.n)
-        spread = np.sqrt(_variance(self.first, pooled) + _variance(self.second, pooled))
-        normal: Array = 2 * stats.norm.sf(np.abs(self.difference) / spread)
         if self._plenty:
-            return normal
+            variance, change = _variance(self.first, pooled) + _variance(self.second, pooled), np.abs(self.difference)
+            if self._jump:  # collisions are few and large: no normal law far out (Bernstein)
+                return np.asarray(np.minimum(2 * np.exp(-(change**2) / (2 * (variance + self._jump * change / 3))), 1.0))
+            return np.asarray(2 * stats.norm.sf(change / np.sqrt(variance)))
         exact = self.first.exact_test(self.second)
         return np.ones(len(self.values)) if exact is None else exact  # where no test is valid, nothing is called a change
 
@@ -88,7 +89,7 @@ class Comparison(Table):
             return np.full(len(self.values), -1.0), np.full(len(self.values), 1.0)
         alpha = (1 - level) / (self.first.family_size if simultaneous else 1)
         if self._plenty:
-            reach = stats.norm.isf(alpha / 2) * self.stderr
+            reach = few_large(self.stderr**2, self._jump, alpha) if self._jump else stats.norm.isf(alpha / 2) * self.stderr
             return self.difference - reach, self.difference + reach
         # Few reports: the two crowds' own intervals, each with half of the error, bound the change together.
         (low_1, high_1), (low_2, high_2) = (
@@ -103,6 +104,11 @@ class Comparison(Table):
     @property
     def _plenty(self) -> bool:
         return all(side.enough >= NORMAL_TAILS_FROM for side in self._sides)
+
+    @property
+    def _jump(self) -> float:
+        """What a single collision changes a frequency by, at most."""
+        return sum(side.jump / max(side.n, 1) for side in self._sides)
 
     # --- what people see ---
 

@@ -2,7 +2,8 @@
 
 First a regression with non-negative counts and an elastic-net penalty keeps few candidates; the penalty is what noise alone would reach for
 any of the candidates with probability alpha. Then least squares on those that are left give counts and standard errors
-(``core.regression``), and the ones significant at alpha / candidates (Bonferroni) are returned. Selecting and estimating on the same
+(``core.regression``), and those whose interval lies above zero, at alpha / candidates (Bonferroni), are returned. Frequent values that are
+not on the list show in what the candidates leave unexplained, and widen the intervals. Selecting and estimating on the same
 reports favors candidates that noise happened to lift: small counts come out too large. Lists may be longer than the number of bits.
 """
 
@@ -52,7 +53,8 @@ def decode(estimate: RegressionEstimate, alpha: float) -> Decoded:
     values = [estimate.values[i] for i in kept]
     left = replace(estimate, values=values, design=estimate.design[:, :, kept], complete=False, family_size=size)
     p_values = stats.norm.sf(left.counts / np.sqrt(left.variance(np.zeros(len(kept)))))
-    found = [int(i) for i in np.argsort(-left.counts, kind="stable") if p_values[i] <= alpha / size]
+    low, _ = left.interval(1 - 2 * alpha, simultaneous=True)  # one side counts: that of more than nobody
+    found = [int(i) for i in np.argsort(-left.counts, kind="stable") if low[i] > 0]
     return Decoded([values[i] for i in found], left.counts[found], left.stderr[found], p_values[found], size, estimate.n)
 
 

@@ -21,7 +21,7 @@ def fragments(encoder: Fragment, values: Any) -> Array:
     >>> fragments(Fragment(Integers(0, 255), 4, 4), [0x7B, 0x05]).tolist()
     [11, 5]
     >>> [f"{piece:x}" for piece in fragments(Fragment(Text(6), 8, 8, hash_bits=8), ["tea", "", "tea"]).tolist()]
-    ['a265', 'a0ff', 'a265']
+    ['7165', 'caff', '7165']
     """
     domain = encoder.domain
     if isinstance(domain, Bytes):

@@ -68,6 +68,11 @@ class FrequencyEstimate(Table):
     def select(self: Kind, positions: Any) -> Kind:
         """The estimate for some of the values, by position."""
 
+    @property
+    def jump(self) -> float:
+        """What a single collision of a shared hash function adds to a count, at most; 0 where no function is shared."""
+        return 0.0
+
     def exact_test(self, other: FrequencyEstimate) -> Array | None:
         """P-values of "no change" that need no normal law, where there is such a test."""
         return None

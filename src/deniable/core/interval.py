@@ -60,6 +60,12 @@ def bernstein(supports: Array, n: int, p: Array, q: Array, alpha: float) -> Limi
     return _invert(supports, n, p, q, quadratic=2 * log, linear=2 * log / 3)
 
 
+def few_large(variance: Array, jump: Any, alpha: float) -> Array:
+    """How far a sum of independent parts strays with probability alpha at most, none larger than ``jump`` (Bernstein), on either side."""
+    log = np.log(2 / alpha)
+    return np.asarray(log * jump / 3 + np.sqrt((log * jump / 3) ** 2 + 2 * log * variance))
+
+
 def exact(supports: Array, n: int, p: Array, q: Array, alpha: float) -> Limits:
     """Limits by inverting both one-sided tests at alpha / 2 with the exact law of I; within 0..n."""
     p, q = np.broadcast_to(p, supports.shape), np.broadcast_to(q, supports.shape)

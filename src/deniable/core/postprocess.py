@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from deniable.core.interval import few_large
 from deniable.core.supports import SupportEstimate
 from deniable.core.table import Table
 from deniable.errors import ParameterError
@@ -71,10 +72,10 @@ def postprocess(estimate: FrequencyEstimate, method: str) -> Postprocessed:
     """Apply a method by its name."""
     if method not in METHODS:
         raise ParameterError("method", method, allowed=f"one of {sorted(METHODS)}", fix="norm-sub suits whole distributions")
-    if estimate.picked and method != "base-cut":
-        raise ParameterError(
-            "estimate", f"{len(estimate.values)} of {estimate.family_size} values", allowed="all values", fix="post-process before top()"
-        )
+    whole = max(estimate.family_size, estimate.spec.domain.size)
+    if len(estimate.values) < whole and method != "base-cut":
+        shown = f"{len(estimate.values)} of {whole if whole < 1 << 64 else 'many more'} values"
+        raise ParameterError("estimate", shown, allowed="all values, which add up to n", fix="post-process a whole domain, before top()")
     if estimate.n == 0:  # among nobody, nobody holds it
         return Postprocessed(method, np.zeros(len(estimate.values)), estimate)
     return Postprocessed(method, METHODS[method](estimate), estimate)
@@ -121,8 +122,8 @@ def _level(heights: Array, widths: Array, height: float, width: float) -> float:
 
 
 def _base_cut(estimate: FrequencyEstimate) -> Array:
-    noise = np.sqrt(estimate.variance(np.zeros(len(estimate.values))))  # of a value that nobody holds
-    threshold = stats.norm.isf(0.05 / estimate.family_size) * noise
+    variance, alpha = estimate.variance(np.zeros(len(estimate.values))), 0.05 / estimate.family_size  # of a value that nobody holds
+    threshold = few_large(variance, estimate.jump, 2 * alpha) if estimate.jump else stats.norm.isf(alpha) * np.sqrt(variance)
     return np.where(estimate.counts >= threshold, estimate.counts, 0.0)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
@@ -46,34 +47,67 @@ class RegressionEstimate(FrequencyEstimate):
     """Whether nobody can hold a value that is not a candidate."""
 
     @cached_property
-    def scores(self) -> ScoreEstimate:
-        """The solution, as a sum of scores."""
+    def _solved(self) -> tuple[Array, Array, Array]:
+        """The inverse of the design's squares, the weights of a report's bits in each candidate's score, and the counts."""
         cohorts, bits, size = self.design.shape
         flat = self.design.reshape(cohorts * bits, size)
-        gram = flat.T @ flat
-        values, vectors = linalg.eigh(gram)
-        if size and values[0] <= _CONDITION * values[-1]:
+        squares = flat.T @ flat
+        factor, singular = lapack.dpotrf(squares, lower=1)
+        condition = 0.0 if singular else float(lapack.dpocon(factor, np.abs(squares).sum(axis=0).max(), uplo="L")[0])
+        if size >= cohorts * bits or condition < _CONDITION:
             raise ParameterError(
                 "candidates",
                 size,
                 allowed=f"a list whose filters are independent, well below {cohorts * bits} candidates",
                 fix="use more cohorts or bits, name fewer candidates, or select among them with decode()",
             )
-        inverse = (vectors / values) @ vectors.T
-        weights = (cohorts * (inverse @ flat.T)).reshape(size, cohorts, bits)  # of a report's bits, in the score of each candidate
-        sums = np.einsum("vjb,jb->v", weights, self.seen)
+        inverse = linalg.cho_solve((factor, True), np.eye(size))
+        weights = (cohorts * (inverse @ flat.T)).reshape(size, cohorts, bits)
+        return inverse, weights, np.einsum("vjb,jb->v", weights, self.seen)
+
+    @cached_property
+    def off_list(self) -> float:
+        """The sum of the squared counts of values that are not candidates, from what is left unexplained; two standard errors up."""
+        if self.complete:
+            return 0.0
+        cohorts, bits, size = self.design.shape
+        left = cohorts * self.seen.ravel() - self.design.reshape(cohorts * bits, size) @ self._solved[2]
+        freedom = cohorts * bits - size
+        even = self.filled * (1 - self.filled)
+        expected = cohorts * self.n * (self.noise + even)  # of each equation: flipped bits, and people split among cohorts
+        found = float(left @ left) / freedom * (1 + 2 * np.sqrt(2 / freedom)) - expected
+        return float(np.clip(found / even, 0.0, float(self.n) ** 2))
+
+    @cached_property
+    def scores(self) -> ScoreEstimate:
+        """The solution, as a sum of scores."""
+        inverse, weights, sums = self._solved
+        cohorts = self.design.shape[0]
         held = np.clip(sums, 0, self.n)
-        rest = 0.0 if self.complete else float(np.clip(self.n - sums.sum(), 0, self.n))
-        diagonal = np.diag(inverse)
         # A report in cohort j adds, on average over its noise, weights[v, j] . design[j, :, x] to v if its sender holds x.
         moved = sum((weights[:, j] @ self.design[j]) ** 2 @ held for j in range(cohorts)) / cohorts
-        others = self.filled * (1 - self.filled) * (cohorts * rest + rest**2)  # people of one other value collide together, at worst
-        spread = moved + diagonal * (self.n * cohorts * self.noise + others)
+        rest = 0.0 if self.complete else self.n * self.filled * (1 - self.filled)
+        noise = np.diag(inverse) * cohorts * self.noise
+        spread = moved + self.n * noise + np.diag(inverse) * cohorts * rest
         flip = (1 - np.sqrt(1 / (1 + 4 * self.noise))) / 2  # noise = q (1 - q) / (1 - 2 q)^2, solved for q
         largest = (1 - flip) / (1 - 2 * flip) + self.filled
         reach = float(np.max(np.abs(weights).sum(axis=2), initial=0.0)) * largest
+        collisions = self.filled * (1 - self.filled) * np.diag(inverse)  # for each squared count of a value that is not on the list
         return ScoreEstimate(
-            self.spec, self.values, self.n, sums, spread, slope=-1.0, reach=reach, worst=reach**2, family_size=self.family_size
+            self.spec,
+            self.values,
+            self.n,
+            sums,
+            spread,
+            slope=-1.0,
+            reach=reach,
+            worst=reach**2,
+            least=noise,
+            known=True,
+            shared=collisions * self.off_list,
+            most_shared=0.0 if self.complete else collisions * float(self.n) ** 2,
+            jump=self.off_list**0.5 * int((self.design > 0).sum(axis=1).max(initial=0)) * float(np.abs(weights).max(initial=0.0)) / cohorts,
+            family_size=self.family_size,
         )
 
     @property
@@ -82,6 +116,10 @@ class RegressionEstimate(FrequencyEstimate):
 
     def variance(self, counts: Array, *, population: bool = False) -> Array:
         return self.scores.variance(counts, population=population)
+
+    @property
+    def jump(self) -> float:
+        return self.scores.jump
 
     @property
     def enough(self) -> float:

@@ -27,6 +27,14 @@ class ScoreEstimate(FrequencyEstimate):
     slope: float = field(kw_only=True)
     reach: float = field(kw_only=True)
     worst: float = field(kw_only=True)
+    least: Array | float = field(default=0.0, kw_only=True)
+    """The smallest variance that one score can have, whoever sent it."""
+    known: bool = field(default=False, kw_only=True)
+    """Whether ``spread`` is the variance itself, and not an estimate of it."""
+    shared: Array | float = field(default=0.0, kw_only=True)
+    """The variance through collisions that many reports share, as far as it is known; the largest possible is ``most_shared``."""
+    most_shared: Array | float = field(default=0.0, kw_only=True)
+    jump: float = field(default=0.0, kw_only=True)
     kurtosis: float = field(default=0.0, kw_only=True)
     """The excess kurtosis of the sums, where it is known; otherwise at most reach^2 / variance."""
 
@@ -35,39 +43,67 @@ class ScoreEstimate(FrequencyEstimate):
         return self.sums
 
     def variance(self, counts: Array, *, population: bool = False) -> Array:
+        return np.asarray(self._noise(counts, population=population) + self.shared)
+
+    def _noise(self, counts: Array, *, population: bool = False) -> Array:
+        """The variance without what reports share."""
         drawn = counts * (1 - counts / max(self.n, 1)) if population else 0.0
-        return np.asarray(self.spread + self.slope * counts + drawn)
+        return np.asarray(np.maximum(self.spread + self.slope * counts + drawn, self.n * self.least))
 
     @property
     def enough(self) -> float:
         """The inverse of the kurtosis: for supports by chance, n q, it is their number."""
-        if self.kurtosis:
+        if self.kurtosis > 0:
             return 1 / self.kurtosis
-        return float(np.min(self.variance(np.clip(self.counts, 0, self.n)), initial=np.inf)) / self.reach**2
+        return float(np.min(self._noise(np.clip(self.counts, 0, self.n)), initial=np.inf)) / self.reach**2
 
     def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
+        if not np.any(self.shared):
+            return self._noise_limits(alpha, simultaneous=simultaneous, population=population)
+        # Collisions are few and large: half of the error for them, by Bernstein's inequality, and half for the noise.
+        low, high = self._noise_limits(alpha / 2, simultaneous=simultaneous, population=population)
+        reach = interval.few_large(np.asarray(self.shared), self.jump, alpha / 2)
+        return low - reach, high + reach
+
+    def _noise_limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
         if self.enough < (interval.NORMAL_TAILS_FROM if simultaneous else interval.NORMAL_FROM):
             extra = self.n / 4 if population else 0.0  # people drawn at random: n f (1 - f) at most
-            return self._within(2 * np.log(2 / alpha), 2 * np.log(2 / alpha) / 3 * self.reach, self.n * self.worst + extra)
+            return self._inverted(alpha, extra) if self.known else self._within(alpha, self.n * self.worst + extra)
         z = stats.norm.isf(alpha / 2)
         if simultaneous:  # far out the third moment counts; it is at most reach times the variance (Cornish and Fisher 1938)
             z += (z * z - 1) / 6 / np.sqrt(self.enough)
-        noise = z * np.sqrt(np.maximum(self.variance(np.clip(self.counts, 0, self.n), population=population), 0.0))
+        noise = z * np.sqrt(self._noise(np.clip(self.counts, 0, self.n), population=population))
         return self.counts - noise, self.counts + noise
 
     def bounds(self, alpha: float, method: str) -> Limits:
+        if np.any(self.most_shared):  # half of the error for collisions, of which only the largest possible variance is known (Chebyshev)
+            low, high = replace(self, most_shared=0.0).bounds(alpha / 2, method)
+            reach = np.sqrt(2 / alpha * self.most_shared)
+            return low - reach, high + reach
         if method == "hoeffding":
             reach = 2 * self.reach * np.sqrt(self.n * np.log(2 / alpha) / 2)
             return self.counts - reach, self.counts + reach
-        return self._within(2 * np.log(2 / alpha), 2 * np.log(2 / alpha) / 3 * self.reach, self.n * self.worst)
+        return self._within(alpha, self.n * self.worst)
 
-    def _within(self, quadratic: float, linear: float, variance: float) -> Limits:
-        """Bernstein: the x that solves x^2 - linear x = quadratic variance, on either side."""
-        x = linear / 2 + np.sqrt(linear**2 / 4 + quadratic * variance)
+    def _within(self, alpha: float, variance: float) -> Limits:
+        """Bernstein with a variance that nothing exceeds."""
+        log = np.log(2 / alpha)
+        x = log / 3 * self.reach + np.sqrt((log / 3 * self.reach) ** 2 + 2 * log * variance)
         return self.counts - x, self.counts + x
+
+    def _inverted(self, alpha: float, extra: float) -> Limits:
+        """The counts c that Bernstein with the variance at c does not reject: x^2 - (2/3) L reach x = 2 L (spread + slope c)."""
+        log, counts = np.log(2 / alpha), np.clip(self.counts, 0, self.n)
+        reaches = []
+        for toward in (-1.0, 1.0):  # to fewer and to more holders
+            linear = log / 3 * self.reach + log * max(toward * self.slope, 0.0)
+            noise = np.maximum(self.spread + max(self.slope, 0.0) * counts, self.n * self.least) + extra
+            reaches.append(linear + np.sqrt(linear**2 + 2 * log * noise))
+        return self.counts - reaches[0], self.counts + reaches[1]
 
     def select(self, positions: Any) -> ScoreEstimate:
         positions = np.asarray(positions)
-        spread = np.broadcast_to(self.spread, self.sums.shape)[positions]
+        names = ("spread", "least", "shared", "most_shared")
+        parts = {name: np.broadcast_to(getattr(self, name), self.sums.shape)[positions] for name in names}
         values = [self.values[i] for i in positions]
-        return replace(self, values=values, sums=self.sums[positions], spread=spread)
+        return replace(self, values=values, sums=self.sums[positions], **parts)

@@ -71,8 +71,7 @@ class SupportEstimate(FrequencyEstimate):
             return self._widened(noise, stats.norm.isf(alpha / 2) ** 2 * self.shared)
         # Collisions are few and large: far out they are not normal, and Bernstein's inequality gets half of the error.
         low, high = self._noise_limits(alpha / 2, simultaneous=True, population=population)
-        log = np.log(4 / alpha)
-        reach = log * self.jump / 3 + np.sqrt((log * self.jump / 3) ** 2 + 2 * log * self.shared)
+        reach = interval.few_large(self.shared, self.jump, alpha / 2)
         return low - reach, high + reach
 
     def _noise_limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
@@ -86,8 +85,9 @@ class SupportEstimate(FrequencyEstimate):
         if not self.collisions:
             return BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha)
         # Half of the error for the noise, half for the collisions, of which only the largest possible variance is known (Chebyshev).
-        noise = BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha / 2)
-        return self._widened(noise, np.asarray(2 / alpha * self.collisions * self.n**2))
+        low, high = BOUNDS[method](self.supports.astype(float), self.n, self.p, self.q, alpha / 2)
+        reach = np.sqrt(2 / alpha * self.collisions) * self.n
+        return low - reach, high + reach
 
     def _widened(self, limits: Limits, square: Array) -> Limits:
         """Limits with an independent error added, in squares."""
@@ -96,7 +96,9 @@ class SupportEstimate(FrequencyEstimate):
 
     def exact_test(self, other: FrequencyEstimate) -> Array | None:
         """Given all supports of a value, those of the first crowd are hypergeometric if nothing changed; twice the smaller tail."""
-        if not isinstance(other, SupportEstimate) or self.collisions or np.any(self.p != other.p) or np.any(self.q != other.q):
+        if not isinstance(other, SupportEstimate) or self.collisions or other.collisions:
+            return None
+        if np.any(self.p != other.p) or np.any(self.q != other.q):
             return None
         law = stats.hypergeom(self.n + other.n, self.supports + other.supports, self.n)
         tails = np.minimum(law.cdf(self.supports), law.sf(self.supports - 1))

@@ -39,6 +39,8 @@ class Candidates:
     def of(cls, domain: Domain, values: Any) -> Candidates:
         """Candidates from a user's list; each must be allowed and named once."""
         keys = np.ascontiguousarray(keys_of(domain, values), dtype=np.uint64)
+        if keys.size == 0:
+            raise DomainError("candidates", values, allowed="one value or more", fix="name what to count, or leave candidates out")
         first = np.unique(keys, return_index=True)[1]
         if first.size < keys.size:
             position = int(np.setdiff1d(np.arange(keys.size), first)[0])

@@ -26,6 +26,7 @@ from deniable.local.work import asked, device_work, finish_work, server_work, ta
 PREFERENCE = ("GRR", "SubsetSelection", "RWS", "PGR", "OUE", "OLH", "HadamardResponse", "HRR", "HCMS")
 """The oracles considered; the earlier one wins where the predicted errors are within 3 %."""
 CLOSE = 1.03
+MOST_PEOPLE = 10**15
 DEVICE_BITS = 1 << 13
 """What a report may take unless the caller says otherwise: a kilobyte."""
 DEVICE_WORDS = 1 << 12
@@ -151,12 +152,12 @@ def oracles_for(
 
 def check_people(n: object) -> None:
     """Refuse a number of people that is none."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ParameterError("n", n, allowed="an integer from 1 on", fix="say how many reports you expect")
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_PEOPLE:
+        raise ParameterError("n", n, allowed=f"an integer from 1 to {MOST_PEOPLE}", fix="say how many reports you expect")
 
 
 def planned_variance(spec: FrequencySpec, n: int, f: float) -> float:
-    """The variance of a count among n people, for a value held by a fraction f of them, whatever the others hold.
+    """The variance of a count among n people, for a value held by a fraction f of them, the others spread evenly.
 
     Where reports share hash functions, collisions count as if all others held one value: the most that they can add. Where filters overlap,
     so many unknowns are solved for from so many bits, which costs a factor.

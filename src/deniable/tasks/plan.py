@@ -30,6 +30,7 @@ from scipy import stats
 from deniable.client.dbitflip import DBitFlip
 from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
+from deniable.client.hadamard_response import HadamardResponse
 from deniable.client.pgr import PGR
 from deniable.client.pure import PureProtocol
 from deniable.client.rr import RR
@@ -131,8 +132,8 @@ def plan(
     ``error`` is the standard error of a frequency that is aimed at; then the people and the epsilon that it needs are found, too.
     """
     check_people(n)
-    if error is not None and not (isinstance(error, float | int) and 0 < error < 1):
-        raise ParameterError("error", error, allowed="a number between 0 and 1", fix="0.001 is a tenth of a percentage point")
+    if error is not None and not (isinstance(error, float | int) and 1e-9 <= error < 1):
+        raise ParameterError("error", error, allowed="a number between 0 and 1, at least 1e-9", fix="0.001 is a tenth of a percentage point")
     known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
     names = known if oracles is None else [oracles] if isinstance(oracles, str) else list(oracles)
     for name in names:
@@ -155,6 +156,8 @@ def people_needed(spec: FrequencySpec, error: float) -> int | None:
     """
     shared = spec.collisions if isinstance(spec, SketchProtocol) else 0.0  # this part does not average out
     one = planned_variance(spec, 1, 1 / spec.domain_size) - shared
+    if one == inf:
+        return None
     return ceil(one / (error**2 - shared)) if error**2 > shared else None
 
 
@@ -199,7 +202,10 @@ def detectable(spec: FrequencySpec, n: int) -> float:
     >>> round(detectable(OUE(domain_size=128, epsilon=1.0), 10_000), 5)
     0.06447
     """
-    return float(stats.norm.isf(ALPHA / asked(spec.domain)) * planned_variance(spec, n, 0.0) ** 0.5 / n)
+    variance = planned_variance(spec, n, 0.0)
+    if isinstance(spec, HadamardResponse):  # everybody else in the same block: the threshold is to hold whatever they say
+        variance = n * float((spec.marked + spec.unmarked) / spec.gap**2)
+    return float(stats.norm.isf(ALPHA / asked(spec.domain)) * variance**0.5 / n)
 
 
 def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 0.0) -> float:

@@ -42,7 +42,7 @@ class BulkDBitFlip(ListedOracle[DBitFlip]):
         share = spec.domain_size / spec.bits
         sums = share * (ones - float(spec.q) * asked) / float(spec.p - spec.q)
         spread, worst = np.asarray(spec.variance(n)), spec.variance(1, f=1.0)
-        return ScoreEstimate(spec, values, n, sums, spread, slope=share - 1, reach=spec.influence, worst=worst)
+        return ScoreEstimate(spec, values, n, sums, spread, slope=share - 1, reach=spec.influence, worst=worst, known=True)
 
     def _columns(self, reports: Reports, part: slice) -> tuple[Array, Array, int, int]:
         """The buckets of some people, everybody's bits as one row, the first person's number, and how many bits a person has there."""

@@ -17,6 +17,10 @@ from deniable.local.frequency.sketch import SketchOracle
 class BulkFLH(SketchOracle[FLH]):
     """A symbol supports the values that its function hashes to it."""
 
+    @property
+    def report_sum(self) -> int:
+        return 1
+
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         thresholds = np.uint64(self.spec.hash_range), np.uint64(self.spec.keep)
         columns = reports.columns["function"][part], reports.columns["symbol"][part]

@@ -18,6 +18,10 @@ from deniable.local.frequency.pure import PureOracle
 class BulkGRR(PureOracle[GRR]):
     """A symbol supports itself."""
 
+    @property
+    def report_sum(self) -> int:
+        return 1
+
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         return perturb_symbol(keys, self.spec.domain_size, np.uint64(self.spec.keep), reports.columns["symbol"][part], words)
 

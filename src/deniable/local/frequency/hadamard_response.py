@@ -26,6 +26,10 @@ class BulkHadamardResponse(ListedOracle[HadamardResponse]):
     def tally_counters(self) -> int:
         return self.spec.outputs
 
+    @property
+    def report_sum(self) -> int:
+        return 1
+
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         shape = np.uint64(self.spec.blocks), np.uint64(self.spec.order), np.uint64(self.spec.keep)
         return perturb_hadamard(keys, *shape, reports.columns["symbol"][part], words)
@@ -44,4 +48,5 @@ class BulkHadamardResponse(ListedOracle[HadamardResponse]):
         blocks, rows = keys % spec.blocks, 1 + keys // spec.blocks
         worst = float(spec.marked + spec.unmarked) / gap**2  # everyone in the same block
         sums, seen = table[blocks, rows] / gap, table[blocks, 0] / gap**2
-        return ScoreEstimate(spec, values, n, sums, seen, slope=-1.0, reach=1 / gap, worst=worst)
+        least = min(worst - 1, 2 * float(spec.unmarked) / gap**2)  # a holder's, or that of someone from another block
+        return ScoreEstimate(spec, values, n, sums, seen, slope=-1.0, reach=1 / gap, worst=worst, least=least)

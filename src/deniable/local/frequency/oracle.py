@@ -53,6 +53,11 @@ class FrequencyOracle(ABC, Generic[SpecType]):
         """How many counters a tally has when no candidates are named."""
         return self.spec.domain_size
 
+    @property
+    def report_sum(self) -> int | None:
+        """What one report adds to all counters together, where that is fixed: a tally of other sums was made up."""
+        return None
+
     def finish(self, sums: Array, n: int) -> Array:
         """Turn the sums of ``count`` over all parts into the tally's counters; where they are that already, nothing is left to do."""
         return sums
@@ -89,6 +94,9 @@ class FrequencyOracle(ABC, Generic[SpecType]):
             raise MergeError("counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally again")
         if tally.digest != WHOLE_DOMAIN and not self.spec.candidates_at_tally:
             raise MergeError("candidates", tally.digest.hex(), allowed=f"none in a tally of {self.spec.mechanism}", fix="tally again")
+        if tally.digest == WHOLE_DOMAIN and self.report_sum is not None and int(tally.counters.sum()) != tally.n * self.report_sum:
+            allowed = f"a sum of {tally.n * self.report_sum} for {tally.n} reports"
+            raise MergeError("counters", int(tally.counters.sum()), allowed=allowed, fix="the tally was damaged or made up")
         return self.estimated(tally, candidates)
 
     def check_countable(self, candidates: Any) -> None:

@@ -17,6 +17,10 @@ from deniable.local.frequency.pure import PureOracle
 class BulkRR(PureOracle[RR]):
     """A "yes" supports "yes", a "no" supports "no"."""
 
+    @property
+    def report_sum(self) -> int:
+        return 1
+
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         yes, no = self.spec.coin
         return perturb_bit(keys, np.uint64(yes), np.uint64(no), reports.columns["bit"][part.start // 8 :], words)

@@ -39,5 +39,7 @@ class BulkSHE(ListedOracle[SHE]):
         spec = self.spec
         sums = (counters - n * float(spec.mean)) / float(spec.gap)
         spread = np.asarray(spec.variance(n))
-        kurtosis = spec.kurtosis / max(n, 1)
-        return ScoreEstimate(spec, values, n, sums, spread, slope=0.0, reach=spec.influence, worst=spec.variance(1), kurtosis=kurtosis)
+        kurtosis = max(spec.kurtosis, 0.01) / max(n, 1)  # where tails are folded early there is less than none
+        return ScoreEstimate(
+            spec, values, n, sums, spread, slope=0.0, reach=spec.influence, worst=spec.variance(1), kurtosis=kurtosis, known=True
+        )

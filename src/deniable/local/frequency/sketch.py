@@ -18,6 +18,8 @@ from deniable.kernels.sketches import supports_of_cells
 from deniable.local.frequency.oracle import FrequencyOracle
 
 SketchType = TypeVar("SketchType", bound=SketchProtocol)
+_PIECE = 1 << 20
+"""Counters whose variances are computed at a time."""
 _BLOCK = 1 << 12
 """Candidates whose supports stay in the fastest cache while the functions go by."""
 
@@ -49,20 +51,24 @@ class SketchOracle(FrequencyOracle[SketchType]):
         chosen = Candidates.everything(domain) if candidates is None else Candidates.of(domain, candidates)
         p, q, n = np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q)), tally.n
         estimate = SupportEstimate(self.spec, chosen.values, n, self.supports(tally.counters, chosen.keys), p, q)
-        squares, jump = self._squares(estimate)
+        squares = self.squares(tally)
+        largest = squares**0.5  # no count is larger than the root of all squares
+        jump = largest / (self.spec.hashes * (1 - float(self.spec.family.collision)))
         return replace(estimate, collisions=self.spec.collisions, squares=squares, jump=jump)
 
-    def _squares(self, estimate: SupportEstimate) -> tuple[float, float]:
-        """What the counts say about the sum of all squared counts, and about what one collision with the largest adds."""
-        counts, n, collisions = estimate.counts, estimate.n, self.spec.collisions
-        complete = counts.size == self.spec.domain_size
-        rest = 0.0 if complete else float(np.clip(n - counts.sum(), 0, n))  # these people may all hold the same value
-        # The squares of the estimates exceed the true ones by the noise and by the collisions themselves.
-        seen = float(np.sum(counts**2 - estimate.variance(np.clip(counts, 0, n)))) - collisions * counts.size * rest**2
-        known = seen / (1 + collisions * (counts.size - 1)) if self.spec.hashes > 1 else seen  # a single function averages nothing
-        squares = float(np.clip(known + rest**2, n * n / self.spec.domain_size, float(n) ** 2))
-        largest = max(float(np.clip(counts, 0, n).max(initial=0.0)), rest)
-        return squares, largest / (self.spec.hashes * (1 - float(self.spec.family.collision)))
+    def squares(self, tally: Tally) -> float:
+        """The sum of all values' squared counts, whoever holds them, from how unevenly the cells are filled; three standard errors up.
+
+        The squared distances of a function's supports from their mean add up, over all functions, to the ``scatter`` of each report, and to
+        (p - r)^2 (1 - 1/m) / k times the sum that is sought, on average over the functions.
+        """
+        spec, n = self.spec, tally.n
+        table = tally.counters.reshape(spec.hashes, spec.cells)
+        gap, even = float(spec.p - spec.apart), 1 - 1 / spec.cells
+        uneven = sum(float(part.var(axis=1).sum()) for part in np.array_split(table, -(-table.size // _PIECE))) * spec.cells
+        noise = n * float(spec.scatter)
+        seen = uneven - noise + 3 * np.sqrt(2 / (spec.hashes * spec.cells)) * noise
+        return float(np.clip(spec.hashes * seen / (gap**2 * even), n * n / spec.domain_size, float(n) ** 2))
 
     def supports(self, counters: Array, keys: Array) -> Array:
         """How many reports support each key."""

@@ -18,6 +18,10 @@ from deniable.local.frequency.unary import sum_bits
 class BulkSubsetSelection(PureOracle[SubsetSelection]):
     """A report supports its members."""
 
+    @property
+    def report_sum(self) -> int:
+        return self.spec.size
+
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         spec = self.spec
         thresholds = np.uint64(spec.keep), np.uint64(spec.first_draw)

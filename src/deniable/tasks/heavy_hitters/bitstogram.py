@@ -24,13 +24,13 @@ from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, stronge
 from deniable.tasks.heavy_hitters.tree_hist import (
     FALSE_VALUES,
     MOST_QUESTIONS,
-    above_noise,
     check_tallies,
     check_whole,
     oracle_for,
     plain_search,
     read_search,
     settle,
+    standing_out,
 )
 
 LONGEST_INPUT = 20
@@ -56,7 +56,16 @@ class Bitstogram(Protocol):
     n / (functions L) people. The collector looks at every cell of every question once.
 
     ``step_bits=1`` is the paper's; longer steps, whose most frequent string is taken, mean fewer questions and more people for each. The
-    default is 8, and 16 k cells or more, which two of the k values share rarely. ``holdout`` is the last share; ``threshold`` and ``people`` are as in ``TreeHist``, for the values that are counted.
+    default is 8, and 16 k cells or more, which two of the k values share rarely. ``holdout`` is the last share. ``threshold``, as in
+    ``TreeHist``, is for the values that are counted, and ``people`` and ``salt`` are as there.
+
+    >>> from deniable.testing import ReplaySource
+    >>> search = Bitstogram(bits=32, k=3, epsilon=2.0, people=12_000)
+    >>> search.hash_bits, search.step_bits, search.functions, [str(question.share) for question in search.open().questions]
+    (6, 8, 1, ['3/16', '3/16', '3/16', '3/16', '1/4'])
+    >>> values = [2**31 + 7] * 4000 + [12345] * 3000 + list(range(10**6, 10**6 + 5000))
+    >>> search.run(values, source=ReplaySource.from_key("docs"))["heavy_hitters"].values
+    [2147483655, 12345]
 
     References: Bassily, Nissim, Stemmer, Thakurta 2017.
     """
@@ -98,6 +107,10 @@ class Bitstogram(Protocol):
         return range(0, self.bits, self.step_bits)
 
     def open(self) -> Round:
+        return self._round
+
+    @cached_property
+    def _round(self) -> Round:
         return Round((*(question for row in self._spelling for question in row), self._counting))
 
     @cached_property
@@ -124,7 +137,7 @@ class Bitstogram(Protocol):
         return counting_question(self, candidates=min(self.functions << self.hash_bits, LARGEST_LIST))
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self.open().questions, tallies)
+        check_tallies(self._round.questions, tallies)
         found = dict.fromkeys(value for questions in self._spelling for value in self._read(questions, tallies))
         return counted(self, self._counting, tallies[COUNT], found)
 
@@ -153,7 +166,7 @@ class Bitstogram(Protocol):
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Bitstogram:
         parts = read_search(content, {"functions", "hash_bits", "step_bits", "holdout"})
-        return cls(**parts | {"holdout": Fraction(parts["holdout"])})
+        return cls(**parts | {"holdout": read_holdout(parts["holdout"])})
 
 
 def usual_functions(k: int, epsilon: float, people: int) -> int:
@@ -191,6 +204,11 @@ def checked_holdout(given: Any) -> Fraction:
     return share
 
 
+def read_holdout(text: object) -> Fraction:
+    """The share behind its JSON, digits only: an exponent could ask for more of them than there is memory."""
+    return Fraction(*(int(part) for part in str(text).split("/")))
+
+
 def counting_question(search: Any, candidates: int) -> Question:
     """The question about whole values."""
     people = int(search.people * search.holdout)
@@ -200,5 +218,6 @@ def counting_question(search: Any, candidates: int) -> Question:
 
 def counted(search: Any, question: Question, tally: Any, candidates: Iterable[Any]) -> dict[str, Any]:
     """The candidates that stand out of the noise in the final count, the k strongest of them."""
-    estimate = question.spec.estimate(tally, candidates=list(candidates))
-    return {RESULT: estimate.select(above_noise(estimate, search.threshold, search.k, tally.to_bytes(), false=FALSE_VALUES))}
+    found = list(candidates)
+    estimate, best = standing_out(question, tally, found, threshold=search.threshold, most=search.k, false=FALSE_VALUES)
+    return {RESULT: estimate.select(best)}

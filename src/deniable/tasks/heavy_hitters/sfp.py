@@ -20,7 +20,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.heavy_hitters.bitstogram import COUNT, checked_holdout, counted, counting_question
+from deniable.tasks.heavy_hitters.bitstogram import COUNT, checked_holdout, counted, counting_question, read_holdout
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
 from deniable.tasks.heavy_hitters.tree_hist import MOST_QUESTIONS, check_tallies, check_whole, oracle_for, plain_search, read_search, settle
 
@@ -48,9 +48,19 @@ class SFP(Protocol):
     people. The collector asks about every hash with every string of ``fragment`` symbols of the ``alphabet``, at every position.
 
     ``fragment`` is 2 bytes, as at Apple, for an alphabet of up to 64 symbols, and else 1, as in the CS208 notes, where ``cohorts`` of
-    people have hashes of their own. Words with symbols outside of the alphabet may be held, but are not found. Apple's devices report a fragment
-    and the word, at half of epsilon each; here they report one of them at all of it. ``holdout``, ``threshold`` and ``people`` are as in
-    ``Bitstogram``.
+    people have hashes of their own. Words with symbols outside of the alphabet may be held, but are not found. Apple's devices report both
+    a fragment and the word, each at a part of epsilon; here they report one of them at all of it. ``holdout``, ``threshold``, ``people``
+    and ``salt`` are as in ``Bitstogram``.
+
+    >>> from deniable.testing import ReplaySource
+    >>> search = SFP(domain=Text(6), k=3, epsilon=4.0, people=12_000)
+    >>> words = ["tea"] * 5000 + ["coffee"] * 4000 + ["maté"] * 3000
+    >>> search.run(words, source=ReplaySource.from_key("docs"))["heavy_hitters"]
+    3,018 reports, FLH, epsilon = 4; low and high: 95 %, noise only
+    value   count  stderr    low   high  frequency
+    tea     1,276      39  1,201  1,355      0.423
+    coffee    985    35.1    918  1,056      0.326
+    maté      748    31.5    687    811      0.248
 
     References: Differential Privacy Team, Apple 2017; Vadhan, CS208, lecture notes on the local model, section 5.3.
     """
@@ -96,6 +106,10 @@ class SFP(Protocol):
         return range(0, self.bits, 8 * self.fragment)
 
     def open(self) -> Round:
+        return self._round
+
+    @cached_property
+    def _round(self) -> Round:
         return Round((*(question for row in self._puzzles for question in row), self._counting))
 
     @cached_property
@@ -121,7 +135,7 @@ class SFP(Protocol):
         return counting_question(self, candidates=LARGEST_LIST >> 4)
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self.open().questions, tallies)
+        check_tallies(self._round.questions, tallies)
         found: dict[Any, None] = {}
         for questions in self._puzzles:
             pieces = [self._pieces(question, tallies[question.name]) for question in questions]
@@ -170,7 +184,7 @@ class SFP(Protocol):
     def from_content(cls, content: dict[str, Any]) -> SFP:
         parts = read_search(content, {"fragment", "hash_bits", "cohorts", "keep", "holdout"}, frozenset({"alphabet"}))
         alphabet = {"alphabet": bytes.fromhex(parts["alphabet"])} if "alphabet" in parts else {}
-        return cls(**parts | alphabet | {"holdout": Fraction(parts["holdout"])})
+        return cls(**parts | alphabet | {"holdout": read_holdout(parts["holdout"])})
 
 
 def symbols_of(alphabet: str | bytes, domain: Bytes) -> bytes:
