@@ -153,7 +153,7 @@ def oracles_for(
 def check_people(n: object) -> None:
     """Refuse a number of people that is none."""
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_PEOPLE:
-        raise ParameterError("n", n, allowed=f"an integer from 1 to {MOST_PEOPLE}", fix="say how many reports you expect")
+        raise ParameterError("n", n, allowed=f"an integer from 1 on, at most {MOST_PEOPLE}", fix="say how many reports you expect")
 
 
 def planned_variance(spec: FrequencySpec, n: int, f: float) -> float:

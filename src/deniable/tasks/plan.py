@@ -133,7 +133,8 @@ def plan(
     """
     check_people(n)
     if error is not None and not (isinstance(error, float | int) and 1e-9 <= error < 1):
-        raise ParameterError("error", error, allowed="a number between 0 and 1, at least 1e-9", fix="0.001 is a tenth of a percentage point")
+        allowed = "a number between 0 and 1, at least 1e-9"
+        raise ParameterError("error", error, allowed=allowed, fix="0.001 is a tenth of a percentage point")
     known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
     names = known if oracles is None else [oracles] if isinstance(oracles, str) else list(oracles)
     for name in names:
