@@ -67,7 +67,10 @@ class RegressionEstimate(FrequencyEstimate):
 
     @cached_property
     def off_list(self) -> float:
-        """The sum of the squared counts of values that are not candidates, from what is left unexplained; two standard errors up."""
+        """The sum of the squared counts of values that are not candidates, from what is left unexplained.
+
+        Values too rare to show there add less to a count than its noise does.
+        """
         if self.complete:
             return 0.0
         cohorts, bits, size = self.design.shape
@@ -75,7 +78,7 @@ class RegressionEstimate(FrequencyEstimate):
         freedom = cohorts * bits - size
         even = self.filled * (1 - self.filled)
         expected = cohorts * self.n * (self.noise + even)  # of each equation: flipped bits, and people split among cohorts
-        found = float(left @ left) / freedom * (1 + 2 * np.sqrt(2 / freedom)) - expected
+        found = float(left @ left) / freedom - expected
         return float(np.clip(found / even, 0.0, float(self.n) ** 2))
 
     @cached_property
