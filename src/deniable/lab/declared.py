@@ -93,6 +93,7 @@ def method_from(content: Mapping[str, Any], k: int | None = None) -> Method:
     name = content.get("name")
     own = {key: value for key, value in content.items() if key not in ("name", "label", "k")}
     k = content.get("k", k)
+    shipped()  # the experiments that come along register their searches
     if name in SEARCHES:
         told = ", ".join(f"{key}={value}" for key, value in own.items())
         label = content.get("label", f"{name}({told})" if told else name)

@@ -31,7 +31,7 @@ from deniable.tasks.heavy_hitters.searching import (
 
 GROWTH = 1.3
 """How much larger each group is than the one before, where groups grow."""
-LARGEST_GROWTH = 4.0
+LARGEST_GROWTH = 8.0
 """How much larger the last group is than the first, at most: with many groups the first ones would be too small to choose from."""
 
 
