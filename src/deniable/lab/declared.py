@@ -26,7 +26,7 @@ def experiment_from_toml(path: str | PathLike[str]) -> Experiment:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError("file", str(file), allowed="a TOML file", fix=str(error)) from error
+        raise ParameterError("file", Path(file).name, allowed="a TOML file", fix=str(error)) from error
     return experiment_from(content, file.parent)
 
 
