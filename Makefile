@@ -17,7 +17,7 @@ demo: $(STAMP)            ## a crowd of a million answers a question; table, cha
 	@$(BIN)/deniable demo
 
 test: $(STAMP)            ## run all tests
-	@echo "running the tests (about four minutes on two cores) ..."
+	@echo "running the tests (about eight minutes on two cores) ..."
 	@$(BIN)/python -m pytest -n auto
 
 soak: $(STAMP)            ## check the reference tables of PEM, 1,000 runs for each cell (ten minutes on two cores)
