@@ -77,6 +77,29 @@ def test_everyone_reports_once_and_the_slides_loop_would_cost_more():
     assert asked.tolist() == [1] * 1000
 
 
+def test_rounds_with_the_same_people_cost_what_they_say():
+    """Everybody is asked once in each round, in the same group, and the promise adds up; what one round missed another may find."""
+    values = np.repeat(np.arange(6), [300, 250, 200, 150, 60, 40])
+    search = dn.PEM(bits=16, k=4, epsilon=2.0, oracle="GRR", groups=4, keep=4, people=1000, rounds=3)
+    assert (search.guarantee.epsilon, search.guarantee.unit) == (6.0, "3 reports, one in each round of the search")
+    asked = np.zeros(1000, dtype=int)
+    state, tickets = search, draw_tickets(search, 1000, ReplaySource.from_key("rounds"))
+    source = ReplaySource.from_key("noise")
+    while isinstance(state, Protocol):
+        state = protocol_from_json(state.canonical)
+        asked += [state.question(int(ticket)) is not None for ticket in tickets]
+        state = state.close(ask(state, values, tickets, source=source))
+    assert asked.tolist() == [3] * 1000
+    hits = dict.fromkeys((1, 3), 0)
+    for run in range(40):
+        for rounds in hits:
+            found = dn.PEM(bits=16, k=4, epsilon=2.0, oracle="GRR", groups=4, keep=4, people=1000, rounds=rounds).run(
+                values, source=ReplaySource.from_key(f"{rounds}/{run}")
+            )[RESULT]
+            hits[rounds] += len(set(found.values) & {0, 1, 2, 3})
+    assert hits[3] > hits[1]  # three times the epsilon, spent on three tries
+
+
 @pytest.mark.parametrize("oracle", ["GRR", "SUE", "OUE", "OLH", "SubsetSelection", "RWS", "PGR", "HCMS", "HadamardResponse", "auto"])
 def test_any_oracle_finds_what_is_clear(oracle):
     values = np.array([40_000] * 5000 + [7] * 4000 + [65_535] * 3000, dtype=np.uint64)
@@ -180,6 +203,7 @@ def test_bad_settings_are_refused():
         ({"holdout": 1.0}, "holdout"),
         ({"step_bits": 0}, "step_bits"),
         ({"keep": 0}, "keep"),
+        ({"rounds": 0}, "rounds"),
     ]:
         with pytest.raises(ParameterError, match=match):
             dn.PEM(**{"bits": 16, "k": 9, "epsilon": 1.0} | options)

@@ -42,7 +42,9 @@ class PEM(Protocol):
     People are split at random into groups. The first reports the first bits of its values; the most frequent prefixes are kept, and the
     next group reports longer ones that begin with them, until the values are whole.
 
-    Guarantee: epsilon-local for any two inputs; everybody reports once, in one group.
+    Guarantee: epsilon-local for any two inputs; everybody reports once, in one group. With ``rounds`` the whole search is repeated with
+    the same people: everybody reports once in each, and the promise is ``rounds`` times epsilon. What earlier rounds found joins the
+    last list.
 
     Estimator: the counts of the last group, or of a ``holdout`` that had no part in the search, for the values found. Without a holdout
     the values were selected by the same reports that count them, and the smaller ones among them come out too large.
@@ -70,10 +72,14 @@ class PEM(Protocol):
     allocation: str | Sequence[int] = "growing"
     holdout: float | Fraction = Fraction(0)
     people: int = 100_000
+    rounds: int = 1
     lengths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
     stage: int = 0
     candidates: tuple[int, ...] = (0,)
     """The prefixes that were kept so far; at first the empty one."""
+    repetition: int = 0
+    found: tuple[int, ...] = ()
+    """What earlier rounds found."""
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -86,7 +92,7 @@ class PEM(Protocol):
         if self.bits not in (None, code_bits(self.domain)):
             raise ParameterError("bits", self.bits, allowed=f"{code_bits(self.domain)}, as in domain", fix="leave it out")
         put("bits", code_bits(self.domain))
-        for name, least in (("k", 1), ("people", 0), ("stage", 0)):
+        for name, least in (("k", 1), ("people", 0), ("stage", 0), ("rounds", 1), ("repetition", 0)):
             if type(getattr(self, name)) is not int or getattr(self, name) < least:
                 raise ParameterError(name, getattr(self, name), allowed=f"an integer from {least} on", fix="count in whole numbers")
         put("holdout", Fraction(self.holdout).limit_denominator(1000))
@@ -145,7 +151,8 @@ class PEM(Protocol):
         prefixes = extended(self.candidates, length - before)
         if length < self.bits:
             return prefixes
-        return tuple(code for code in prefixes if value_of(self.domain, code) is not None) or prefixes[:1]  # a round asks something
+        codes = sorted({code for code in prefixes if value_of(self.domain, code) is not None} | set(self.found))
+        return tuple(codes) or prefixes[:1]  # a round asks something
 
     def open(self) -> Round:
         return Round((self._question,), sum(self.shares[: self.stage], Fraction(0)))
@@ -165,13 +172,18 @@ class PEM(Protocol):
         estimate = estimate_of(self._question, tally, self.asked)
         last = self.stage >= len(self.lengths) - 1
         best = strongest(estimate.counts, self.k if last else self.keep, tally.to_bytes())
+        if last and self.repetition < self.rounds - 1:
+            found = tuple(sorted({*self.found, *(self.asked[i] for i in best)}))
+            return replace(self, stage=0, candidates=(0,), repetition=self.repetition + 1, found=found)
         if self.counting or (last and not self.holdout):
             return {RESULT: named(estimate.select(best), self.domain, [self.asked[i] for i in best])}
         return replace(self, stage=self.stage + 1, candidates=tuple(sorted(self.asked[i] for i in best)))
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(epsilon=self.epsilon, unit="one report, in one group of the search")
+        if self.rounds == 1:
+            return Guarantee(epsilon=self.epsilon, unit="one report, in one group of the search")
+        return Guarantee(epsilon=self.rounds * self.epsilon, unit=f"{self.rounds} reports, one in each round of the search")
 
     # --- identity ---
 
@@ -189,6 +201,9 @@ class PEM(Protocol):
                 "allocation": list(self.allocation),
                 "holdout": str(self.holdout),
                 "people": number(self.people),
+                "rounds": self.rounds,
+                "repetition": self.repetition,
+                "found": [f"{code:x}" for code in self.found],
                 "stage": self.stage,
                 "candidates": [f"{prefix:x}" for prefix in self.candidates],
             }
@@ -196,7 +211,8 @@ class PEM(Protocol):
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> PEM:
-        names = {"domain", "k", "epsilon", "oracle", "keep", "lengths", "allocation", "holdout", "people", "stage", "candidates"}
+        names = {"domain", "k", "epsilon", "oracle", "keep", "lengths", "allocation", "holdout", "people"}
+        names |= {"rounds", "repetition", "found", "stage", "candidates"}
         parts = read_object("protocol", content, names | {"protocol"})
         del parts["protocol"]
         return cls(
@@ -209,6 +225,7 @@ class PEM(Protocol):
                 "holdout": Fraction(parts["holdout"]),
                 "people": read_number("people", parts["people"]),
                 "candidates": tuple(int(prefix, 16) for prefix in parts["candidates"]),
+                "found": tuple(int(code, 16) for code in parts["found"]),
             }
         )
 
