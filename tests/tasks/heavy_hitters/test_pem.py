@@ -78,7 +78,7 @@ def test_everyone_reports_once_and_the_slides_loop_would_cost_more():
 
 
 def test_rounds_with_the_same_people_cost_what_they_say():
-    """Everybody is asked once in each round, in the same group, and the promise adds up; what one round missed another may find."""
+    """Everybody is asked once in each round, in the same group, and the promise adds up; what a round found is asked about again."""
     values = np.repeat(np.arange(6), [300, 250, 200, 150, 60, 40])
     search = dn.PEM(bits=16, k=4, epsilon=2.0, oracle="GRR", groups=4, keep=4, people=1000, rounds=3)
     assert (search.guarantee.epsilon, search.guarantee.unit) == (6.0, "3 reports, one in each round of the search")
@@ -88,16 +88,11 @@ def test_rounds_with_the_same_people_cost_what_they_say():
     while isinstance(state, Protocol):
         state = protocol_from_json(state.canonical)
         asked += [state.question(int(ticket)) is not None for ticket in tickets]
+        if state.stage == len(state.lengths) - 1:
+            assert set(state.found) <= set(state.asked)
         state = state.close(ask(state, values, tickets, source=source))
     assert asked.tolist() == [3] * 1000
-    hits = dict.fromkeys((1, 3), 0)
-    for run in range(40):
-        for rounds in hits:
-            found = dn.PEM(bits=16, k=4, epsilon=2.0, oracle="GRR", groups=4, keep=4, people=1000, rounds=rounds).run(
-                values, source=ReplaySource.from_key(f"{rounds}/{run}")
-            )[RESULT]
-            hits[rounds] += len(set(found.values) & {0, 1, 2, 3})
-    assert hits[3] > hits[1]  # three times the epsilon, spent on three tries
+    assert {0, 1} <= set(state[RESULT].values)
 
 
 @pytest.mark.parametrize("oracle", ["GRR", "SUE", "OUE", "OLH", "SubsetSelection", "RWS", "PGR", "HCMS", "HadamardResponse", "auto"])
