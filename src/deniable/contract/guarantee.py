@@ -33,6 +33,15 @@ class Guarantee:
         """The promise in plain words: what is protected, against whom, and what is not."""
         factor = ceil(exp(self.epsilon) * 100) / 100  # up, like epsilon: a promise is not rounded down
         epsilon = ceil(self.epsilon * 10_000) / 10_000
+        if self.model == "central":
+            failing = f", except with probability {self.delta:g}" if self.delta else ""
+            return (
+                f"No true answer makes any result more than {factor:,.2f} times as likely as another true answer of the same person would"
+                f"{failing} (epsilon = {epsilon:g}, delta = {self.delta:g}, {self.model} model).\n"
+                f"True answers are seen by {self.honest}, who must be trusted to keep them.\n"
+                f"This holds for {self.unit}. Epsilons and deltas add up.\n"
+                "Not protected: anything from whoever is trusted."
+            )
         return (
             f"No true answer makes any report more than {factor:,.2f} times as likely as another true answer would "
             f"(epsilon = {epsilon:g}, {self.model} model).\n"

@@ -34,19 +34,6 @@ VOTES = "votes"
 """The name of what a level is closed with."""
 
 
-class CentralGuarantee(Guarantee):
-    """A promise that somebody else keeps, with a small chance of failure."""
-
-    def statement(self) -> str:
-        """The promise in plain words."""
-        return (
-            f"Nobody's value makes any result more than e^{self.epsilon:g} times as likely as another value of theirs would, "
-            f"except with probability {self.delta:g} (epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.model} model).\n"
-            f"No noise is added: {self.honest} sees true prefixes of those who are drawn, and must keep these and who was drawn secret.\n"
-            f"This holds for {self.unit}. Epsilons and deltas add up.\nNot protected: from whoever draws and counts."
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Trie(Table):
     """The values that were found, in the order of their codes: neither votes nor a ranking, which the promise does not cover."""
@@ -209,7 +196,7 @@ class TrieHH(Protocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        return CentralGuarantee(
+        return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
             model="central",
