@@ -14,7 +14,8 @@ from deniable.contract.protocol import protocol_from_json
 from deniable.core.run import ask, draw_tickets
 from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
-from deniable.tasks.heavy_hitters.bitstogram import COUNT, Bitstogram, most_frequent
+from deniable.tasks.heavy_hitters.bitstogram import Bitstogram, most_frequent
+from deniable.tasks.heavy_hitters.one_round import COUNT
 from deniable.testing import ReplaySource, law_of
 from tests.tasks.heavy_hitters.test_tree_hist import HEAVY, NUMBERS, PEOPLE, WORDS, crowd
 

@@ -207,3 +207,6 @@ def test_bad_settings_are_refused():
         search.close({"other": None})
     with pytest.raises(WireError):
         protocol_from_json(search.canonical.replace(b'"k":9', b'"k":0'))
+    for share in (b"1/0", b"1e999999999"):  # the second has more digits than there is memory
+        with pytest.raises(WireError):
+            protocol_from_json(search.canonical.replace(b'"holdout":"0"', b'"holdout":"' + share + b'"'))

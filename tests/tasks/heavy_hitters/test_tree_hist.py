@@ -17,8 +17,9 @@ from deniable.contract.spec import MECHANISMS
 from deniable.core.run import ask, draw_tickets
 from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
+from deniable.tasks.heavy_hitters.one_round import oracle_for, standing_out
 from deniable.tasks.heavy_hitters.searching import extended, strongest
-from deniable.tasks.heavy_hitters.tree_hist import TreeHist, oracle_for, standing_out
+from deniable.tasks.heavy_hitters.tree_hist import TreeHist
 from deniable.testing import ReplaySource, law_of
 
 RESULT = "heavy_hitters"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,23 +20,23 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, strongest
-from deniable.tasks.heavy_hitters.tree_hist import (
-    FALSE_VALUES,
+from deniable.tasks.heavy_hitters.one_round import (
+    COUNT,
     MOST_QUESTIONS,
     check_tallies,
     check_whole,
+    checked_holdout,
+    counted,
+    counting_question,
     oracle_for,
     plain_search,
     read_search,
     settle,
-    standing_out,
 )
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, read_share, strongest
 
 LONGEST_INPUT = 20
 """The most bits of (cell, step) that are asked about: so many inputs are listed."""
-COUNT = "count"
-"""The name of the question about whole values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ class Bitstogram(Protocol):
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Bitstogram:
         parts = read_search(content, {"functions", "hash_bits", "step_bits", "holdout"})
-        return cls(**parts | {"holdout": read_holdout(parts["holdout"])})
+        return cls(**parts | {"holdout": read_share(parts["holdout"])})
 
 
 def usual_functions(k: int, epsilon: float, people: int) -> int:
@@ -191,33 +191,3 @@ def most_frequent(counts: Array, length: int, salt: bytes) -> Array:
     _, first = np.unique(order >> length, return_index=True)
     found: Array = order[first] & (1 << length) - 1
     return found
-
-
-# --- what searches share that count their candidates apart ---
-
-
-def checked_holdout(given: Any) -> Fraction:
-    """The share of the people who count, as a short fraction."""
-    share = Fraction(given).limit_denominator(1000) if isinstance(given, int | float | Fraction) and 0 < given < 1 else Fraction(0)
-    if not 0 < share < 1:
-        raise ParameterError("holdout", given, allowed="a share above 0, below 1", fix="0.25 keeps a quarter for the final count")
-    return share
-
-
-def read_holdout(text: object) -> Fraction:
-    """The share behind its JSON, digits only: an exponent could ask for more of them than there is memory."""
-    return Fraction(*(int(part) for part in str(text).split("/")))
-
-
-def counting_question(search: Any, candidates: int) -> Question:
-    """The question about whole values."""
-    people = int(search.people * search.holdout)
-    spec = oracle_for(search.oracle, search.domain, epsilon=search.epsilon, people=people, candidates=candidates, salt=search.salt + 1)
-    return Question(name=COUNT, spec=spec, share=search.holdout)
-
-
-def counted(search: Any, question: Question, tally: Any, candidates: Iterable[Any]) -> dict[str, Any]:
-    """The candidates that stand out of the noise in the final count, the k strongest of them."""
-    found = list(candidates)
-    estimate, best = standing_out(question, tally, found, threshold=search.threshold, most=search.k, false=FALSE_VALUES)
-    return {RESULT: estimate.select(best)}

@@ -25,7 +25,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError, ProtocolError
 from deniable.local.choose import frequency_oracle
-from deniable.tasks.heavy_hitters.searching import RESULT, check_oracle, estimate_of, named, prefix_question, strongest
+from deniable.tasks.heavy_hitters.searching import RESULT, check_oracle, estimate_of, named, prefix_question, read_share, strongest
 
 MOST_GROUPS = 4096
 """The most groups that people are split into."""
@@ -182,10 +182,9 @@ class CountedSearch:
         names = {"protocol", "domain", "epsilon", "oracle", "holdout", *cls.numbers}
         parts = read_object("protocol", content, names, more | {"candidates"})
         del parts["protocol"]
-        over, _, under = str(parts["holdout"]).partition("/")
         parts |= {name: read_number(name, parts[name]) for name in cls.numbers}
         parts |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
-        parts |= {"holdout": Fraction(int(over), max(int(under), 1))}
+        parts |= {"holdout": read_share(parts["holdout"])}
         parts |= {name: from_hex(parts[name]) for name in ("candidates",) if name in parts}
         return cls(**parts)
 

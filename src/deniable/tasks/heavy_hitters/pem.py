@@ -26,6 +26,7 @@ from deniable.tasks.heavy_hitters.searching import (
     extended,
     named,
     prefix_question,
+    read_share,
     strongest,
 )
 
@@ -222,7 +223,7 @@ class PEM(Protocol):
                 "epsilon": float(parts["epsilon"]),
                 "lengths": tuple(parts["lengths"]),
                 "allocation": tuple(parts["allocation"]),
-                "holdout": Fraction(parts["holdout"]),
+                "holdout": read_share(parts["holdout"]),
                 "people": read_number("people", parts["people"]),
                 "candidates": tuple(int(prefix, 16) for prefix in parts["candidates"]),
                 "found": tuple(int(code, 16) for code in parts["found"]),

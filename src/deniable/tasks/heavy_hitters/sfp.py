@@ -20,9 +20,20 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.heavy_hitters.bitstogram import COUNT, checked_holdout, counted, counting_question, read_holdout
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
-from deniable.tasks.heavy_hitters.tree_hist import MOST_QUESTIONS, check_tallies, check_whole, oracle_for, plain_search, read_search, settle
+from deniable.tasks.heavy_hitters.one_round import (
+    COUNT,
+    MOST_QUESTIONS,
+    check_tallies,
+    check_whole,
+    checked_holdout,
+    counted,
+    counting_question,
+    oracle_for,
+    plain_search,
+    read_search,
+    settle,
+)
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, read_share, strongest
 
 Piece = tuple[float, int, int]
 """A count, a hash, and the fragment that came with it."""
@@ -184,7 +195,7 @@ class SFP(Protocol):
     def from_content(cls, content: dict[str, Any]) -> SFP:
         parts = read_search(content, {"fragment", "hash_bits", "cohorts", "keep", "holdout"}, frozenset({"alphabet"}))
         alphabet = {"alphabet": bytes.fromhex(parts["alphabet"])} if "alphabet" in parts else {}
-        return cls(**parts | alphabet | {"holdout": read_holdout(parts["holdout"])})
+        return cls(**parts | alphabet | {"holdout": read_share(parts["holdout"])})
 
 
 def symbols_of(alphabet: str | bytes, domain: Bytes) -> bytes:

@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
-from math import ceil, log2, sqrt
+from math import log2
 from typing import Any
 
-import numpy as np
-from scipy.stats import binom, norm
-
-from deniable.client.cms import CMS
-from deniable.client.flh import FLH
-from deniable.client.frequency import FrequencySpec
-from deniable.client.hcms import HCMS
-from deniable.client.sketch import SketchProtocol
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
-from deniable.contract.codes import code_bits, value_of
-from deniable.contract.domain import Bytes, Domain, Integers, Text
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.canonical import canonical_json
+from deniable.contract.codes import value_of
+from deniable.contract.domain import Bytes, Domain, Integers
 from deniable.contract.encoder import Identity, Prefix
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
-from deniable.contract.source import ONE
-from deniable.core.frequency import FrequencyEstimate
-from deniable.core.supports import SupportEstimate
-from deniable.errors import ParameterError, ProtocolError
-from deniable.kernels.compiled import Array
-from deniable.local.choose import frequency_oracle, planned_variance
+from deniable.errors import ParameterError
+from deniable.tasks.heavy_hitters.one_round import (
+    FALSE_CHILDREN,
+    FALSE_VALUES,
+    MOST_QUESTIONS,
+    check_tallies,
+    check_whole,
+    oracle_for,
+    plain_search,
+    read_search,
+    settle,
+    standing_out,
+)
 from deniable.tasks.heavy_hitters.pem import usual_keep
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, extended, strongest
-
-SKETCHES: tuple[type[SketchProtocol], ...] = (FLH, CMS, HCMS)
-"""The oracles that count whatever their domain is, and are told only afterwards what to look for."""
-FALSE_CHILDREN, FALSE_VALUES = 1.0, 0.05
-"""How many candidates may stand out by noise alone, on average: at a level of the tree, and in the result."""
-MOST_QUESTIONS = 512
-_COUNTERS, _WORK = 1 << 20, 1 << 28
-"""Of one question: counters, 8 MiB, and hashes of candidates, about a second."""
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, extended
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,101 +138,3 @@ class TreeHist(Protocol):
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> TreeHist:
         return cls(**(parts := read_search(content, {"keep", "lengths"})) | {"lengths": tuple(parts["lengths"])})
-
-
-# --- what searches in one round share ---
-
-
-def settle(search: Any) -> None:
-    """Check what every search in one round has, and fill in its domain."""
-    put = partial(object.__setattr__, search)
-    put("epsilon", check_epsilon(search.epsilon))
-    allowed = sorted(["auto", *(sketch.__name__ for sketch in SKETCHES)])
-    if search.oracle not in allowed:
-        raise ParameterError("oracle", search.oracle, allowed=f"one of {allowed}", fix="others need candidates at tally time")
-    if search.domain is None:
-        check_whole("bits", search.bits, 1, 64)
-        put("domain", Integers(0, (1 << search.bits) - 1))
-    if not isinstance(search.domain, Domain) or search.bits not in (None, code_bits(search.domain)):
-        raise ParameterError("domain, bits", (search.domain, search.bits), allowed="a Domain, or bits", fix="leave out bits")
-    put("bits", code_bits(search.domain))
-    check_whole("k", search.k, 1, LARGEST_LIST)
-    check_whole("people", search.people, 0, 10**15)
-    check_whole("salt", search.salt, 0, ONE - 1)
-    if search.threshold is not None and not (type(search.threshold) in (int, float) and 0 <= search.threshold < 1000):
-        raise ParameterError("threshold", search.threshold, allowed="standard errors, from 0 to 1000", fix="leave it out, or try 4")
-    put("threshold", None if search.threshold is None else float(search.threshold))
-
-
-def check_whole(name: str, value: object, least: int, most: int) -> None:
-    """Refuse what is not a whole number between two others."""
-    if type(value) is not int or not least <= value <= most:
-        raise ParameterError(name, value, allowed=f"an integer from {least} to {most}", fix="leave it out where it has a default")
-
-
-def oracle_for(name: str, domain: Domain, *, epsilon: float, people: int, candidates: int, salt: int) -> FrequencySpec:
-    """An oracle that can be tallied before anyone names a candidate: a listed one where the domain is small, a sketch elsewhere.
-
-    A sketch has so many functions, if its table allows it, that whatever people hold collisions add an eighth of the noise at most, and a
-    single one half of its standard error. Of the sketches, the one with the least error is taken whose candidates are hashed in a second.
-    """
-    if name == "auto" and domain.listed and domain.size <= _COUNTERS:
-        return frequency_oracle(domain=domain, epsilon=epsilon, n=max(people, 1)).spec
-    made: list[SketchProtocol] = []
-    for sketch in [sketch for sketch in SKETCHES if name in ("auto", sketch.__name__)]:
-        try:
-            single = sketch(domain=domain, epsilon=epsilon, hashes=1, salt=salt % ONE)
-        except ParameterError:  # an epsilon for which it has too many cells
-            if name == "auto":
-                continue
-            raise
-        crowd = people / single.variance(1)
-        wanted = min(max(8 * crowd / (single.cells - 1), 2 * sqrt(crowd), 64), 1 << 16)
-        made.append(replace(single, hashes=max(1, min(1 << ceil(log2(wanted)), _COUNTERS // single.cells))))
-    quick = [spec for spec in made if spec.hashes * candidates <= _WORK] or made[-1:]
-    return min(quick, key=lambda spec: planned_variance(spec, max(people, 1), 0.0))
-
-
-def standing_out(
-    question: Question, tally: Any, values: list[Any], *, threshold: float | None, most: int, false: float
-) -> tuple[FrequencyEstimate, Array]:
-    """The estimate for some values, and the positions of the strongest that exceed so many standard errors of a value nobody holds.
-
-    Left out, the threshold is what ``false`` of the counts exceed on average if nobody holds any of them: by the exact law of supports,
-    which is skewed where epsilon is large, and by the normal one for other estimates and for collisions.
-    """
-    domain = question.spec.domain
-    some = values or [domain.value(0) if domain.listed else "" if isinstance(domain, Text) else b""]
-    estimate = question.spec.estimate(tally, candidates=some).select(np.arange(len(values)))
-    chance = min(false / len(some), 0.5)
-    z = norm.isf(chance) if threshold is None else threshold
-    height = z * np.sqrt(estimate.variance(np.zeros(len(values))))
-    if threshold is None and isinstance(estimate, SupportEstimate):
-        n, p, q = estimate.n, estimate.p, estimate.q
-        height = np.sqrt(np.maximum((binom.isf(chance, n, q) - n * q) / (p - q), 0) ** 2 + z**2 * estimate.shared)
-    best = strongest(estimate.counts, most, tally.to_bytes())
-    return estimate, best[(estimate.counts > height)[best]]
-
-
-def check_tallies(questions: Iterable[Question], tallies: Mapping[str, Any]) -> None:
-    """Refuse tallies that do not answer the questions, each once."""
-    names = [question.name for question in questions]
-    if set(tallies) != set(names):
-        raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names[:5]} ...", fix="tally every question once")
-
-
-def plain_search(search: Any) -> dict[str, Any]:
-    """What every search in one round has, as canonical JSON carries it."""
-    plain = {name: getattr(search, name) for name in ("k", "oracle")} | {"protocol": search.kind, "epsilon": repr(search.epsilon)}
-    plain |= {"domain": search.domain.to_json(), "people": number(search.people), "salt": number(search.salt)}
-    return plain if search.threshold is None else plain | {"threshold": repr(search.threshold)}
-
-
-def read_search(content: dict[str, Any], more: set[str], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The parameters behind ``plain_search``, and those with other names as they are."""
-    names = {"protocol", "domain", "k", "epsilon", "oracle", "people", "salt"}
-    parts = read_object("protocol", content, names | more, optional | {"threshold"})
-    del parts["protocol"]
-    parts |= {name: float(parts[name]) for name in ("epsilon", "threshold") if name in parts}
-    parts |= {name: read_number(name, parts[name]) for name in ("people", "salt")}
-    return parts | {"domain": domain_from_json(parts["domain"])}
