@@ -4,7 +4,7 @@ The reference values are means of 1,000 runs of other code, so a difference has 
 once passes always, until the code changes what it draws.
 """
 
-# ruff: noqa: S101
+# ruff: noqa: S101  # tests assert; this folder is outside of tests/
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_unbiased_estimates_may_be_negative_and_their_intervals_too():
 
 def test_intervals_widen_with_level_simultaneity_population_and_safety():
     estimate = estimate_of()
-    width = lambda limits: float((limits[1] - limits[0])[0])  # noqa: E731
+    width = lambda limits: float((limits[1] - limits[0])[0])  # noqa: E731  # a name for three uses below
     narrow, usual = width(estimate.interval(0.8)), width(estimate.interval(0.95))
     assert narrow < usual < width(estimate.interval(0.95, simultaneous=True))
     assert usual < width(estimate.interval(0.95, population=True))

@@ -73,7 +73,7 @@ def test_protocols_can_be_named(tmp_path, monkeypatch):
     assert [method.label for method in experiment.mechanisms] == ["Everyone(domain_size=9)"]
     assert len(experiment.cells) == 4
     with pytest.raises(ParameterError, match="groups"):
-        declared(tmp_path, text + '[[mechanisms]]\nname = "Everyone"\ngroups = 9\n').cells  # noqa: B018
+        declared(tmp_path, text + '[[mechanisms]]\nname = "Everyone"\ngroups = 9\n').cells  # noqa: B018  # asking is what is refused
     with pytest.raises(ParameterError, match="k: got None"):
         declared(tmp_path, text.replace("k = 2", "") + '[[mechanisms]]\nname = "Everyone"\n')
 
@@ -110,5 +110,5 @@ MISTAKES = {
 @pytest.mark.parametrize(("text", "words"), MISTAKES.values(), ids=MISTAKES)
 def test_mistakes_are_explained(text, words, tmp_path):
     with pytest.raises(DeniableError) as caught:
-        declared(tmp_path, text).cells  # noqa: B018
+        declared(tmp_path, text).cells  # noqa: B018  # asking is what is refused
     assert all(word in str(caught.value) for word in words), caught.value

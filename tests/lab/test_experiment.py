@@ -332,13 +332,13 @@ def test_sketches_draw_new_functions_for_each_repetition():
 def test_what_cannot_be_done_is_left_out_or_refused():
     tried = replace(SMALL, mechanisms=[Oracle("RR", k=3), Oracle("GRR", k=3)])
     with pytest.raises(ParameterError, match="2 values for RR"):
-        tried.cells  # noqa: B018
+        tried.cells  # noqa: B018  # asking is what is refused
     lenient = replace(tried, leave_out=True)
     assert {cell.method.label for cell in lenient.cells} == {"GRR"}
     assert len(lenient.left_out) == 4
     assert "RR on Zipf(1.1, 16), epsilon = 1: domain" in lenient.left_out[0]
     with pytest.raises(ParameterError, match="one that can do this"):
-        replace(lenient, mechanisms=[Oracle("RR", k=3)]).cells  # noqa: B018
+        replace(lenient, mechanisms=[Oracle("RR", k=3)]).cells  # noqa: B018  # asking is what is refused
 
 
 def test_shipped_experiments_are_found_and_named_like_their_files():

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.grr import keep_or_replace
+from deniable.client.hashed import HashedResponse
 from deniable.client.olh import best_range, chosen_range
 from deniable.client.sketch import LARGEST_TABLE, SketchProtocol
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
-from deniable.contract.source import ONE, Source
+from deniable.contract.source import Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
 
@@ -19,7 +18,7 @@ USUAL_HASHES = 1 << 16
 
 
 @mechanism
-class FLH(SketchProtocol):
+class FLH(HashedResponse, SketchProtocol):
     """Hash the value to g symbols with one of k public functions, and send the symbol by randomized response.
 
     Guarantee: epsilon-local for any two inputs and for every function; keep = e^epsilon / (e^epsilon + g - 1), rounded down.
@@ -59,31 +58,9 @@ class FLH(SketchProtocol):
     def scatter(self) -> Fraction:
         return 1 - Fraction(1, self.hash_range)
 
-    @cached_property
-    def keep(self) -> int:
-        """The threshold of sending the true symbol. Rounded down: sending it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + self.hash_range - 1))
-
-    @property
-    def thresholds(self) -> dict[str, int]:
-        return {"keep": self.keep}
-
     @property
     def layout(self) -> Layout:
         return (self.function_column, Column("symbol", limit=self.hash_range))
-
-    @cached_property
-    def p(self) -> Fraction:
-        return Fraction(self.keep, ONE)
-
-    @cached_property
-    def apart(self) -> Fraction:
-        return (1 - self.p) / (self.hash_range - 1)
-
-    @property
-    def ratio(self) -> Fraction:
-        return self.p / self.apart
 
     @property
     def outputs(self) -> int:
@@ -100,7 +77,3 @@ class FLH(SketchProtocol):
             for symbol in range(self.hash_range):
                 weights[function, symbol] = (self.p if symbol == true else self.apart) / self.hashes
         return Law(weights)
-
-    def supports(self, report: tuple[int, int], key: int) -> bool:
-        function, symbol = report
-        return self.symbol(function, key) == symbol

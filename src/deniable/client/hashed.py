@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from deniable.client.pure import PureProtocol, independent_guess
 from deniable.contract.hashing import HashFamily
+from deniable.contract.probability import exp_below, floor_threshold
 from deniable.contract.source import ONE
 
 
@@ -49,3 +50,35 @@ class HashedProtocol(PureProtocol):
     def best_guess(self) -> float:
         """Any value with the symbol that was sent; any at all if none has it. On average over hash functions."""
         return independent_guess(float(self.p), float(self.q), self.many)
+
+
+class HashedResponse(HashedProtocol):
+    """Generalized randomized response on the symbol: the true one with probability keep, any other with the same chance."""
+
+    hash_range: int
+
+    @cached_property
+    def keep(self) -> int:
+        """The threshold of sending the true symbol. Rounded down: sending it less often than allowed only adds privacy."""
+        e = exp_below(self.epsilon)
+        return floor_threshold(e / (e + self.hash_range - 1))
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        return {"keep": self.keep}
+
+    @cached_property
+    def p(self) -> Fraction:
+        return Fraction(self.keep, ONE)
+
+    @cached_property
+    def apart(self) -> Fraction:
+        return (1 - self.p) / (self.hash_range - 1)
+
+    @property
+    def ratio(self) -> Fraction:
+        return self.p / self.apart
+
+    def supports(self, report: tuple[Any, int], key: int) -> bool:
+        function, symbol = report
+        return self.symbol(function, key) == symbol

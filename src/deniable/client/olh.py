@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.grr import keep_or_replace
-from deniable.client.hashed import HashedProtocol
+from deniable.client.hashed import HashedResponse
 from deniable.contract.hashing import LARGEST_RANGE, HashFamily
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -20,7 +20,7 @@ HashedReport = tuple[tuple[int, ...], int]
 
 
 @mechanism
-class OLH(HashedProtocol):
+class OLH(HashedResponse):
     """Hash the value to g symbols with a fresh public seed, and send the symbol by randomized response.
 
     Guarantee: epsilon-local for any two inputs and for every seed; keep = e^epsilon / (e^epsilon + g - 1), rounded down.
@@ -68,31 +68,9 @@ class OLH(HashedProtocol):
     def symbol(self, function: tuple[int, ...], key: int) -> int:
         return self.family.symbol(function, key)
 
-    @cached_property
-    def keep(self) -> int:
-        """The threshold of sending the true symbol. Rounded down: sending it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + self.hash_range - 1))
-
-    @property
-    def thresholds(self) -> dict[str, int]:
-        return {"keep": self.keep}
-
     @property
     def layout(self) -> Layout:
         return (Column("seed", limit=ONE, count=self.seed_words), Column("symbol", limit=self.hash_range))
-
-    @cached_property
-    def p(self) -> Fraction:
-        return Fraction(self.keep, ONE)
-
-    @cached_property
-    def apart(self) -> Fraction:
-        return (1 - self.p) / (self.hash_range - 1)
-
-    @property
-    def ratio(self) -> Fraction:
-        return self.p / self.apart
 
     @property
     def outputs(self) -> int:
@@ -105,10 +83,6 @@ class OLH(HashedProtocol):
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[HashedReport]:
         true = self.symbol(seed, key)
         return Law({(seed, symbol): self.p if symbol == true else self.apart for symbol in range(self.hash_range)})
-
-    def supports(self, report: HashedReport, key: int) -> bool:
-        seed, symbol = report
-        return self.symbol(seed, key) == symbol
 
 
 def best_range(epsilon: float) -> int:
