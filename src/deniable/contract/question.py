@@ -64,16 +64,14 @@ class Question:
         """The question behind ``to_json``; WireError if it is none."""
         parts = read_object("question", data, {"name", "spec", "encoder", "share"}, frozenset({"candidates"}))
         try:
-            if not isinstance(parts["share"], str) or not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", parts["share"]):
-                raise ValueError(f"share {parts['share']!r:.20} is no short fraction")
             return cls(
                 name=parts["name"],
                 spec=spec_from_json(canonical_json(parts["spec"])),
                 encoder=encoder_from_json(parts["encoder"]),
-                share=Fraction(parts["share"]),
+                share=read_share(parts["share"]),
                 candidates=tuple(from_plain(value) for value in parts["candidates"]) if "candidates" in parts else None,
             )
-        except (ValueError, TypeError, ZeroDivisionError, ParameterError) as error:
+        except (ValueError, TypeError, ZeroDivisionError, ParameterError, DomainError) as error:
             raise WireError("question", data, allowed="a valid question", fix=str(error)) from error
 
 
@@ -95,6 +93,13 @@ class Round:
             allowed = f"at most {LARGEST_SCALE}"
             raise ParameterError("shares", f"a common denominator of {self.scale}", allowed=allowed, fix="use rounder shares")
 
+    @classmethod
+    def from_json(cls, questions: object, first: object) -> Round:
+        """The round behind its questions' ``to_json`` and the share that comes before them; WireError if there is none."""
+        if not isinstance(questions, list):
+            raise WireError("questions", questions, allowed="a list", fix="publish it again")
+        return cls(tuple(Question.from_json(item) for item in questions), read_share(first))
+
     @cached_property
     def scale(self) -> int:
         """The smallest scale on which all shares are whole."""
@@ -112,3 +117,14 @@ class Round:
         edges = self.edges(scale)
         pairs = zip(self.questions, edges[:-1], edges[1:], strict=True)
         return next((question for question, start, end in pairs if start <= ticket < end), None)
+
+
+def read_share(text: object) -> Fraction:
+    """A share as canonical JSON carries it: a short fraction, or nothing. No exponents: they could be as long as the memory.
+
+    >>> read_share("2/3"), read_share("0")
+    (Fraction(2, 3), Fraction(0, 1))
+    """
+    if not isinstance(text, str) or not re.fullmatch(r"0|[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text):
+        raise WireError("share", text, allowed="a fraction of short integers", fix='write it as in "1/3"')
+    return Fraction(text)

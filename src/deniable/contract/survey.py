@@ -14,7 +14,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.spec import Spec
-from deniable.errors import ProtocolError, WireError
+from deniable.errors import ProtocolError
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,4 @@ class Survey(Protocol):
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Survey:
-        questions = read_object("protocol", content, {"protocol", "questions"})["questions"]
-        if not isinstance(questions, list):
-            raise WireError("questions", questions, allowed="a list", fix="publish it again")
-        return cls(tuple(Question.from_json(item) for item in questions))
+        return cls(Round.from_json(read_object("protocol", content, {"protocol", "questions"})["questions"], "0").questions)

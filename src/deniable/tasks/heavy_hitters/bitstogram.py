@@ -17,7 +17,7 @@ from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round
+from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.heavy_hitters.one_round import (
@@ -33,7 +33,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     read_search,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, read_share, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
 
 LONGEST_INPUT = 20
 """The most bits of (cell, step) that are asked about: so many inputs are listed."""

@@ -19,13 +19,13 @@ from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Encoder, Prefix
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.question import Question, Round
+from deniable.contract.question import Question, Round, read_share
 from deniable.contract.segments import Segments
 from deniable.contract.spec import MECHANISMS
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError, ProtocolError
 from deniable.local.choose import frequency_oracle
-from deniable.tasks.heavy_hitters.searching import RESULT, check_oracle, estimate_of, named, prefix_question, read_share, strongest
+from deniable.tasks.heavy_hitters.searching import RESULT, check_oracle, estimate_of, named, prefix_question, strongest
 
 MOST_GROUPS = 4096
 """The most groups that people are split into."""

@@ -16,7 +16,7 @@ from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round
+from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError, ProtocolError
 from deniable.tasks.heavy_hitters.searching import (
     LARGEST_LIST,
@@ -26,7 +26,6 @@ from deniable.tasks.heavy_hitters.searching import (
     extended,
     named,
     prefix_question,
-    read_share,
     strongest,
 )
 

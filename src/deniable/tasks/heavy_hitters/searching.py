@@ -86,8 +86,3 @@ def named(estimate: FrequencyEstimate, domain: Domain, codes: Sequence[int]) -> 
     values = [value_of(domain, code) for code in codes]
     real = [i for i, value in enumerate(values) if value is not None]
     return replace(estimate.select(np.array(real, dtype=np.int64)), values=[values[i] for i in real])
-
-
-def read_share(text: object) -> Fraction:
-    """A share behind its JSON, digits only: an exponent could ask for more of them than there is memory."""
-    return Fraction(*(int(part) for part in str(text).split("/")))

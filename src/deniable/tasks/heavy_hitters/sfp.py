@@ -17,7 +17,7 @@ from deniable.contract.domain import Bytes, Domain, IndexRange, Text
 from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round
+from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.heavy_hitters.one_round import (
@@ -33,7 +33,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     read_search,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, read_share, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
 
 Piece = tuple[float, int, int]
 """A count, a hash, and the fragment that came with it."""

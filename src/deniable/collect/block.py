@@ -1,0 +1,90 @@
+"""Reports as they are kept: rows of id and payload, together with all others that answer the same question in the same stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from deniable.contract.question import Question
+from deniable.core.reports import Reports
+from deniable.core.tally import Tally
+from deniable.kernels.compiled import Array
+
+ID_BYTES = 16
+CHUNK = 1 << 18
+"""Reports tallied at a time."""
+
+
+class Bucket(NamedTuple):
+    """What is sealed as a whole: one period (or round) of one task."""
+
+    task: bytes
+    period: int
+
+    def __str__(self) -> str:
+        return f"{self.task.hex()[:12]}/{self.period}"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Reports on one question from one stratum: a row for each, its id and then its payload."""
+
+    question: int
+    stratum: int
+    rows: Array
+
+    @classmethod
+    def of(cls, question: int, stratum: int, width: int, rows: bytes) -> Block:
+        """A block from rows laid end to end, with payloads of ``width`` bytes."""
+        return cls(question, stratum, np.frombuffer(rows, np.uint8).reshape(-1, ID_BYTES + width))
+
+    @property
+    def address(self) -> tuple[int, int]:
+        """Question and stratum."""
+        return self.question, self.stratum
+
+
+def sort_once(blocks: Sequence[Block]) -> list[Block]:
+    """Each report once, sorted by id: what is left of the order of arrival is that of two reports with one id, the first of which counts.
+
+    >>> first, second = Block.of(0, 0, 1, bytes([1] * 16 + [7])), Block.of(0, 0, 1, bytes([1] * 16 + [9] + [0] * 16 + [8]))
+    >>> [block.rows[:, 16].tolist() for block in sort_once([first, second])]
+    [[8, 7]]
+    """
+    if not blocks:
+        return []
+    ids = np.concatenate([block.rows[:, :ID_BYTES] for block in blocks]).view(">u8")
+    order = np.lexsort((ids[:, 1], ids[:, 0]))  # stable: equal ids stay in the order in which they came
+    ids = ids[order]
+    fresh = np.ones(order.size, dtype=bool)
+    fresh[1:] = np.any(ids[1:] != ids[:-1], axis=1)
+    rank = np.full(order.size, -1, dtype=np.int64)
+    rank[order[fresh]] = np.arange(np.count_nonzero(fresh))
+    ranks = np.split(rank, np.cumsum([len(block.rows) for block in blocks])[:-1])
+    kept = [(block.address, block.rows[place >= 0], place[place >= 0]) for block, place in zip(blocks, ranks, strict=True)]
+    result = []
+    for address, group in groupby(sorted(kept, key=lambda part: part[0]), key=lambda part: part[0]):
+        parts = list(group)
+        rows = np.concatenate([part[1] for part in parts])
+        if len(rows):
+            question, stratum = address
+            result.append(Block(question, stratum, rows[np.argsort(np.concatenate([part[2] for part in parts]))]))
+    return result
+
+
+def tally_blocks(questions: Sequence[Question], blocks: Iterable[Block]) -> dict[tuple[int, int], Tally]:
+    """The tally of each question and stratum that has reports. Blocks must hold each report once."""
+    tallies: dict[tuple[int, int], Tally] = {}
+    for block in blocks:
+        question = questions[block.question]
+        candidates = question.candidates if question.spec.candidates_at_tally else None
+        for start in range(0, len(block.rows), CHUNK):
+            rows = block.rows[start : start + CHUNK, ID_BYTES:].tobytes()
+            part = question.spec.tally(Reports.from_rows(question.spec, rows), candidates=candidates)
+            before = tallies.get(block.address)
+            tallies[block.address] = part if before is None else before + part
+    return tallies

@@ -1,0 +1,121 @@
+"""The collector's tables, in SQLite or PostgreSQL: tasks, rounds, keys, tokens, the public log, and what was sealed.
+
+The schema has a number. A database of an older number is migrated when it is opened, one of a newer number is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy import BigInteger, Column, Connection, Engine, ForeignKey, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
+
+from deniable.collect.log import StorageError
+
+SCHEMA = 1
+READING = "deniable_reading"
+"""The execution option of connections that never write."""
+tables = MetaData()
+
+schema = Table("schema", tables, Column("number", Integer, nullable=False))
+secret = Table("secret", tables, Column("name", String, primary_key=True), Column("value", LargeBinary, nullable=False))
+token = Table(
+    "token",
+    tables,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("role", String, nullable=False),
+    Column("label", String, nullable=False, unique=True),
+)
+task = Table(
+    "task",
+    tables,
+    Column("id", LargeBinary, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("canonical", LargeBinary, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
+    Column("closed", Integer, nullable=False, default=0),
+)
+round_ = Table(
+    "round",
+    tables,
+    Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("opened", BigInteger, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("canonical", LargeBinary, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
+)
+log = Table(
+    "log",
+    tables,
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("record", LargeBinary, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+)
+bucket = Table(
+    "bucket",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), nullable=False),
+    Column("period", BigInteger, nullable=False),
+    Column("state", String, nullable=False, default="open"),  # open, sealed, dropped (sealed, and its reports deleted)
+    Column("sealed", BigInteger),
+    Column("reports", BigInteger, nullable=False, default=0),
+    Column("repeated", BigInteger, nullable=False, default=0),
+    Column("digest", LargeBinary),
+    UniqueConstraint("task", "period"),
+)
+tally = Table(
+    "tally",
+    tables,
+    Column("bucket", Integer, ForeignKey("bucket.id", ondelete="CASCADE"), primary_key=True),
+    Column("question", Integer, primary_key=True),
+    Column("stratum", Integer, primary_key=True),
+    Column("image", LargeBinary, nullable=False),
+)
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+"""What turns a schema of this number into the next."""
+
+
+def connect(address: str | Path) -> Engine:
+    """An engine on a SQLite file (a path) or on PostgreSQL (an address), with tables of the present schema."""
+    postgres = isinstance(address, str) and address.startswith("postgresql")
+    if postgres:
+        engine = sql.create_engine(sql.make_url(str(address)).set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    else:
+        engine = sql.create_engine(f"sqlite:///{address}", connect_args={"timeout": 30})
+        sql.event.listen(engine, "connect", _prepare_sqlite)
+        sql.event.listen(engine, "begin", _begin_immediately)
+    with engine.begin() as connection:
+        if postgres:
+            connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067031)"))  # collectors that start together make the tables once
+        _migrate(connection)
+    return engine
+
+
+def _migrate(connection: Connection) -> None:
+    if not sql.inspect(connection).has_table("schema"):
+        tables.create_all(connection)
+        connection.execute(schema.insert().values(number=SCHEMA))
+        return
+    number = connection.execute(sql.select(schema.c.number)).scalar_one()
+    if number > SCHEMA:
+        raise StorageError("schema", number, allowed=f"at most {SCHEMA}", fix="the store was written by a newer deniable: upgrade this one")
+    for step in range(number, SCHEMA):
+        MIGRATIONS[step](connection)
+    connection.execute(schema.update().values(number=SCHEMA))
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # SQLAlchemy's "begin" below decides
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin_immediately(connection: Connection) -> None:
+    # A reader that turns writer later could fail; waiting first cannot. Who only reads need not wait for a seal.
+    connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get(READING) else "BEGIN IMMEDIATE")

@@ -1,0 +1,249 @@
+"""The task: what a collector asks, of whom, how often and under which promise, as bytes that never change.
+
+A task's id is the SHA-256 of its canonical JSON. A device pins the id, so it need not trust whoever hands it the bytes; the collector's
+public key stands in the task, so whatever that key signs later (a round) is pinned as well. Another meaning is another task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from math import inf, prod
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_number, read_object, to_plain
+from deniable.contract.probability import check_epsilon
+from deniable.contract.question import Round
+from deniable.contract.survey import Survey
+from deniable.errors import DeniableError, DomainError, ParameterError, WireError
+
+VERSION = 1
+MOST_STRATA = 1 << 16
+LONGEST_TEXT = 4096
+LAST_SECOND = 1 << 40
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A question put to people's devices, and the rules of its collection.
+
+    ``protocol`` is the canonical JSON of the protocol's first state. A task with one round of questions (a survey) may ask again in every
+    ``period`` of so many seconds; a task of several ``rounds`` counts its rounds as its periods, and each stays open for ``period``
+    seconds, or until the collector closes it if that is 0. Times are seconds since 1970, UTC. Reports are taken for ``late`` seconds after
+    their period; sealed ones are kept for ``retention`` days.
+
+    ``epsilon`` is what one answer costs a person at most, ``answers`` how often a person answers at most, ever. Whoever has no answer sends
+    ``default``; where that is None they send nothing, and that shows. A person's **strata** are sent in the clear.
+    """
+
+    name: str
+    question: str
+    owner: str
+    statement: str
+    protocol: bytes
+    epsilon: float
+    key: bytes
+    start: int
+    end: int
+    period: int
+    rounds: bool = False
+    answers_per_period: int = 1
+    answers: int = 1
+    strata: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    default: Any = None
+    minimum_batch: int = 100
+    late: int = 3600
+    retention: int = 90
+    model: str = "local"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise ParameterError("name", self.name, allowed="1 to 64 letters a-z, digits and inner hyphens", fix='as in "morning-drink"')
+        for parameter in ("question", "owner", "statement"):
+            text = getattr(self, parameter)
+            if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_TEXT:
+                raise ParameterError(parameter, text, allowed=f"text of 1 to {LONGEST_TEXT} characters", fix="people will read it")
+        if not isinstance(self.protocol, bytes) or not isinstance(self.rounds, bool):
+            raise ParameterError("protocol", self.protocol, allowed="the bytes of protocol.canonical", fix="pass protocol.canonical")
+        if not isinstance(self.key, bytes) or len(self.key) != 32:
+            raise ParameterError("key", self.key, allowed="an Ed25519 public key of 32 bytes", fix="let the collector publish the task")
+        if self.epsilon != inf:  # the identity of the system tests hides nothing; no ledger pays for it
+            check_epsilon(self.epsilon)
+        least = {"start": 0, "end": 1, "period": 0, "answers_per_period": 1, "answers": 1, "minimum_batch": 1, "late": 0, "retention": 0}
+        for parameter, low in least.items():
+            value = getattr(self, parameter)
+            if type(value) is not int or not low <= value <= LAST_SECOND:
+                raise ParameterError(parameter, value, allowed=f"an integer from {low} to 2^40", fix="times are whole seconds since 1970")
+        if self.end <= self.start or (self.period == 0 and not self.rounds) or self.period > self.end - self.start:
+            allowed = "start < end, and a period of at most the time in between"
+            raise ParameterError("start, end, period", (self.start, self.end, self.period), allowed=allowed, fix="end it later")
+        if self.model != "local":
+            raise ParameterError("model", self.model, allowed='"local"', fix="other trust models are not collected yet")
+        names = [name for name, _ in self.strata]
+        texts = [text for name, labels in self.strata for text in (name, *labels)]
+        distinct = all(len(set(labels)) == len(labels) >= 2 for labels in (*(labels for _, labels in self.strata), (*names, "", " ")))
+        if not distinct or not all(isinstance(text, str) and text for text in texts) or self.stratum_count > MOST_STRATA:
+            allowed = f"names with two or more different labels each, {MOST_STRATA} combinations in all"
+            raise ParameterError("strata", self.strata, allowed=allowed, fix='as in platform = ["phone", "web"]')
+
+    # --- identity ---
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The canonical JSON of this task."""
+        content: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        content |= {
+            "version": VERSION,
+            "protocol": parse_canonical(self.protocol),
+            "epsilon": repr(self.epsilon),
+            "key": self.key.hex(),
+            "strata": [[name, list(labels)] for name, labels in self.strata],
+        }
+        if self.default is None:
+            del content["default"]
+        else:
+            content["default"] = to_plain(self.default)
+        return canonical_json(content)
+
+    @cached_property
+    def id(self) -> bytes:
+        """SHA-256 of the canonical JSON: what devices pin and reports name."""
+        return hashlib.sha256(self.canonical).digest()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Task:
+        """The task behind its canonical JSON; WireError if there is none."""
+        names = {f.name for f in fields(cls)} | {"version"}
+        content = read_object("task", parse_canonical(data), names - {"default"}, frozenset({"default"}))
+        if content.pop("version") != VERSION:
+            raise WireError("version", data, allowed=f"version {VERSION}", fix="upgrade deniable")
+        try:
+            task = cls(
+                **content
+                | {
+                    "protocol": canonical_json(content["protocol"]),
+                    "epsilon": float(content["epsilon"]),
+                    "key": bytes.fromhex(content["key"]),
+                    "strata": tuple((name, tuple(labels)) for name, labels in content["strata"]),
+                    "default": from_plain(content["default"]) if "default" in content else None,
+                }
+            )
+            same = task.canonical == data
+        except (DeniableError, TypeError, ValueError) as error:
+            raise WireError("task", data, allowed="a valid task", fix=str(error)) from error
+        if not same:
+            raise WireError("task", data, allowed="the canonical form", fix="send the bytes as they were published")
+        return task
+
+    # --- when ---
+
+    def period_at(self, time: float) -> int | None:
+        """The period at a time by the clock; None outside the task's time. Not for tasks of several rounds, whose collector says."""
+        if self.rounds:
+            raise ParameterError("task", self.name, allowed="a task of one round", fix="ask the collector for the round at hand")
+        return int(time - self.start) // self.period if self.start <= time < self.end else None
+
+    @property
+    def period_count(self) -> int:
+        """The number of periods of a task of one round; the last may be short."""
+        return -(-(self.end - self.start) // self.period)
+
+    def period_span(self, period: int) -> tuple[int, int]:
+        """When a period of a task of one round begins and ends."""
+        start = self.start + period * self.period
+        return start, min(start + self.period, self.end)
+
+    # --- who ---
+
+    @property
+    def stratum_count(self) -> int:
+        """The number of combinations of labels."""
+        return prod(len(labels) for _, labels in self.strata)
+
+    def stratum(self, labels: Mapping[str, str]) -> int:
+        """The number of a combination of labels: one label for each of the task's strata.
+
+        The first of the strata is the most significant, as in a number written in mixed radix.
+        """
+        expected = [name for name, _ in self.strata]
+        if sorted(labels) != sorted(expected):
+            raise DomainError("strata", sorted(labels), allowed=f"one label for each of {expected}", fix="name them all, and no others")
+        number = 0
+        for name, allowed in self.strata:
+            if labels[name] not in allowed:
+                raise DomainError(f"strata[{name!r}]", labels[name], allowed=f"one of {list(allowed)}", fix="nothing was sent")
+            number = number * len(allowed) + allowed.index(labels[name])
+        return number
+
+    def stratum_labels(self, number: int) -> dict[str, str]:
+        """The combination of labels behind its number."""
+        labels = {}
+        for name, allowed in reversed(self.strata):
+            number, digit = divmod(number, len(allowed))
+            labels[name] = allowed[digit]
+        return dict(reversed(labels.items()))
+
+    # --- what ---
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The protocol of a task of one round, which devices know without asking."""
+        content = parse_canonical(self.protocol)
+        if self.rounds or content.get("protocol") != Survey.kind:
+            raise WireError("protocol", content.get("protocol"), allowed="a Survey", fix="ask the collector for the round at hand")
+        return Survey.from_content(content)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedRound:
+    """A round of a task as its collector opened it: signed, logged, and as immutable as the task itself.
+
+    Devices get the questions without their candidates, which only the tally needs. ``state`` is the SHA-256 of the protocol's state.
+    """
+
+    task: bytes
+    number: int
+    scale: int
+    round: Round
+    state: bytes
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The canonical JSON that the collector signs."""
+        questions = [question.to_json() for question in self.round.questions]
+        for question in questions:
+            question.pop("candidates", None)
+        return canonical_json(
+            {
+                "version": VERSION,
+                "task": self.task.hex(),
+                "number": self.number,
+                "scale": self.scale,
+                "first": str(self.round.first),
+                "questions": questions,
+                "state": self.state.hex(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, data: bytes) -> OpenedRound:
+        """The round behind its canonical JSON; WireError if there is none."""
+        content = read_object("round", parse_canonical(data), {"version", "task", "number", "scale", "first", "questions", "state"})
+        try:
+            opened = cls(
+                task=bytes.fromhex(content["task"]),
+                number=read_number("number", content["number"]),
+                scale=read_number("scale", content["scale"]),
+                round=Round.from_json(content["questions"], content["first"]),
+                state=bytes.fromhex(content["state"]),
+            )
+            same = content["version"] == VERSION and opened.canonical == data
+        except (DeniableError, TypeError, ValueError) as error:
+            raise WireError("round", data, allowed="a valid round", fix=str(error)) from error
+        if not same or opened.scale % opened.round.scale or opened.number < 0:
+            raise WireError("round", data, allowed="the canonical form of this version", fix="send the bytes as they were published")
+        return opened
