@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
+from tests.postgres import postgres, postgres_address  # noqa: F401  # fixtures
 
 ROOT = Path(__file__).parent.parent
 VECTORS = ROOT / "vectors"

@@ -7,9 +7,14 @@ import typer
 from deniable import __version__
 from deniable.cli.audit import audit
 from deniable.cli.demo import demo
+from deniable.cli.estimate import estimate
 from deniable.cli.lab import lab
 from deniable.cli.plan import plan
+from deniable.cli.rebuild import rebuild
+from deniable.cli.serve import serve
 from deniable.cli.simulate import simulate
+from deniable.cli.task import task
+from deniable.cli.token import token
 
 app = typer.Typer(
     name="deniable",
@@ -21,8 +26,13 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(audit)
 app.command()(simulate)
+app.command()(estimate)
 app.add_typer(plan, name="plan")
 app.add_typer(lab, name="lab")
+app.add_typer(task, name="task")
+app.command()(serve)
+app.add_typer(token, name="token")
+app.command()(rebuild)
 
 
 def _version(asked: bool) -> None:

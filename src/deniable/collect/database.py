@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy import BigInteger, Column, Connection, Engine, ForeignKey, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
+from sqlalchemy.exc import OperationalError
 
 from deniable.collect.log import StorageError
 
@@ -77,29 +78,76 @@ tally = Table(
     Column("image", LargeBinary, nullable=False),
 )
 
+# --- only in PostgreSQL: what the embedded log keeps in files ---
+
+report_tables = MetaData()
+report = Table(
+    "report",
+    report_tables,
+    Column("bucket", Integer, primary_key=True, autoincrement=False),
+    Column("question", Integer, nullable=False),
+    Column("stratum", Integer, nullable=False),
+    Column("id", LargeBinary, primary_key=True),
+    Column("payload", LargeBinary, nullable=False),
+    postgresql_partition_by="LIST (bucket)",
+)
+sealed_report = Table(
+    "sealed_report",
+    report_tables,
+    Column("bucket", Integer, ForeignKey(bucket.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("question", Integer, primary_key=True, autoincrement=False),
+    Column("stratum", Integer, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("width", Integer, nullable=False),
+    Column("rows", LargeBinary, nullable=False),
+    Column("sha256", LargeBinary, nullable=False),
+)
+
+
+@sql.event.listens_for(sealed_report, "after_create")
+def _leave_rows_as_they_are(_: Table, connection: Connection, **__: Any) -> None:
+    # Noise does not compress, and an id is found in rows that lie as they are without reading all of them.
+    connection.exec_driver_sql("ALTER TABLE sealed_report ALTER COLUMN rows SET STORAGE EXTERNAL")
+
+
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
 """What turns a schema of this number into the next."""
 
 
 def connect(address: str | Path) -> Engine:
     """An engine on a SQLite file (a path) or on PostgreSQL (an address), with tables of the present schema."""
-    postgres = isinstance(address, str) and address.startswith("postgresql")
-    if postgres:
-        engine = sql.create_engine(sql.make_url(str(address)).set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    if isinstance(address, str) and address.startswith("postgresql:"):
+        url = sql.make_url(address).set(drivername="postgresql+psycopg")
+        engine = sql.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+        sql.event.listen(engine, "connect", _prepare_postgres)
     else:
-        engine = sql.create_engine(f"sqlite:///{address}", connect_args={"timeout": 30})
+        url = sql.URL.create("sqlite", database=str(address))
+        engine = sql.create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         sql.event.listen(engine, "connect", _prepare_sqlite)
         sql.event.listen(engine, "begin", _begin_immediately)
-    with engine.begin() as connection:
-        if postgres:
-            connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067031)"))  # collectors that start together make the tables once
-        _migrate(connection)
+    try:
+        with engine.begin() as connection:
+            _migrate(connection)
+    except OperationalError as error:
+        engine.dispose()
+        received = f"{url.render_as_string(hide_password=True)}: {error.orig}"
+        raise StorageError(
+            "database", received, allowed="a database that can be opened", fix="check the address, and that it runs"
+        ) from error
+    except BaseException:
+        engine.dispose()
+        raise
     return engine
 
 
 def _migrate(connection: Connection) -> None:
+    postgres = connection.dialect.name == "postgresql"
+    if postgres:
+        connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067031)"))  # collectors that start together make the tables once
     if not sql.inspect(connection).has_table("schema"):
         tables.create_all(connection)
+        if postgres:
+            report_tables.create_all(connection)
         connection.execute(schema.insert().values(number=SCHEMA))
         return
     number = connection.execute(sql.select(schema.c.number)).scalar_one()
@@ -107,7 +155,14 @@ def _migrate(connection: Connection) -> None:
         raise StorageError("schema", number, allowed=f"at most {SCHEMA}", fix="the store was written by a newer deniable: upgrade this one")
     for step in range(number, SCHEMA):
         MIGRATIONS[step](connection)
-    connection.execute(schema.update().values(number=SCHEMA))
+    if number < SCHEMA:
+        connection.execute(schema.update().values(number=SCHEMA))
+
+
+def _prepare_postgres(connection: Any, _: Any) -> None:
+    # A server may be told to answer before it has written; an acknowledgement of ours means more. Stronger settings stay.
+    connection.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:

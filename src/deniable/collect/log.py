@@ -59,6 +59,10 @@ class ReportLog(ABC):
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; what is not there is dropped already."""
 
+    def trouble(self) -> str | None:
+        """Why reports cannot be stored or read as they should; None if all is well."""
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Let go of files and connections."""

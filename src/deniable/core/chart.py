@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
@@ -48,10 +49,15 @@ def check_ending(path: str | PathLike[str]) -> None:
 def count_chart(estimate: FrequencyEstimate, truth: Any = None, title: str | None = None) -> Chart:
     """Estimated counts as bars with 95 % intervals; ``truth``, where it is known, as ticks."""
     low, high = estimate.interval(0.95, simultaneous=estimate.picked)
-    labels = [str(value) for value in estimate.values]
+    return bar_chart(estimate.values, estimate.counts, low, high, title=title or estimate.headline(), together=estimate.picked, truth=truth)
+
+
+def bar_chart(values: Any, counts: Any, low: Any, high: Any, *, title: str, together: bool, truth: Any = None) -> Chart:
+    """Counts as bars with 95 % intervals, which hold together or one by one."""
+    labels = [str(value) for value in values]
     records = [
         {"value": label, "count": float(count), "low": float(a), "high": float(b)}
-        for label, count, a, b in zip(labels, estimate.counts, low, high, strict=True)
+        for label, count, a, b in zip(labels, counts, low, high, strict=True)
     ]
     base = _base(records).encode(y=alt.Y("value:N", sort=labels, title=None))
     layers = [
@@ -62,25 +68,33 @@ def count_chart(estimate: FrequencyEstimate, truth: Any = None, title: str | Non
         known = [{"value": label, "truth": float(t)} for label, t in zip(labels, np.asarray(truth), strict=True)]
         ticks = _base(known).mark_tick(color=_TRUTH, thickness=3, size=14)
         layers.append(ticks.encode(y=alt.Y("value:N", sort=labels), x="truth:Q"))
-    legend = f"bars: estimate, lines: 95 % interval{'s that hold together' if estimate.picked else ''}" + (
-        "" if truth is None else ", red: truth"
-    )
-    heading = alt.Title(title or estimate.headline(), subtitle=legend)
-    return Chart(alt.layer(*layers).properties(title=heading, width=480))
+    legend = f"bars: estimate, lines: 95 % interval{'s that hold together' if together else ''}" + ("" if truth is None else ", red: truth")
+    return Chart(alt.layer(*layers).properties(title=alt.Title(title, subtitle=legend), width=480))
 
 
 def change_chart(comparison: Comparison, positions: Any) -> Chart:
     """Changes of frequencies as points with intervals that hold together."""
     low, high = comparison.interval(0.95, simultaneous=True)
-    labels = [str(comparison.values[i]) for i in positions]
+    values = [comparison.values[i] for i in positions]
+    return point_chart(values, *(column[positions] for column in (comparison.difference, low, high)))
+
+
+def point_chart(values: Any, changes: Any, low: Any, high: Any, *, title: str = "Change of frequency", level: float = 0.95) -> Chart:
+    """Changes as points with intervals that hold together."""
+    labels = [str(value) for value in values]
     records = [
-        {"value": label, "change": float(comparison.difference[i]), "low": float(low[i]), "high": float(high[i])}
-        for label, i in zip(labels, positions, strict=True)
+        {"value": label, "change": float(change), "low": float(a), "high": float(b)}
+        for label, change, a, b in zip(labels, changes, low, high, strict=True)
     ]
     base = _base(records).encode(y=alt.Y("value:N", sort=labels, title=None))
     points = base.mark_point(color=_BAR, filled=True, size=50).encode(x=alt.X("change:Q", title="change of frequency"))
-    heading = alt.Title("Change of frequency", subtitle="lines: 95 % intervals that hold together")
+    heading = alt.Title(title, subtitle=f"lines: {100 * level:.4g} % intervals that hold together")
     return Chart((base.mark_rule().encode(x="low:Q", x2="high:Q") + points).properties(title=heading, width=480))
+
+
+def stacked(charts: Sequence[Chart]) -> Chart:
+    """Charts below one another, as one."""
+    return charts[0] if len(charts) == 1 else Chart(alt.vconcat(*(chart.altair for chart in charts)))
 
 
 def _base(records: list[dict[str, Any]]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import partial
@@ -10,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from deniable.core.declared import check_names, read_toml
 from deniable.errors import ParameterError
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments import shipped
@@ -23,11 +23,7 @@ OPTIONAL = ("title", "against", "k", "leave_out")
 def experiment_from_toml(path: str | PathLike[str]) -> Experiment:
     """The experiment that a file declares; paths in it are relative to the file."""
     file = Path(path)
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError("file", Path(file).name, allowed="a TOML file", fix=str(error)) from error
-    return experiment_from(content, file.parent)
+    return experiment_from(read_toml(file.read_bytes(), file.name), file.parent)
 
 
 def experiment_from(content: Mapping[str, Any], folder: Path) -> Experiment:
@@ -104,14 +100,3 @@ def method_from(content: Mapping[str, Any], k: int | None = None) -> Method:
     if not isinstance(name, str):
         raise ParameterError("mechanisms", dict(content), allowed='a table with name = "..."', fix='try name = "OUE"')
     return Oracle(name, own, label=content.get("label", ""), postprocess=postprocess, k=k)
-
-
-def check_names(where: str, content: Mapping[str, Any], required: Any, optional: Any) -> None:
-    """Refuse names that are missing or unknown: a misspelled one would silently do nothing."""
-    for name in required:
-        if name not in content:
-            raise ParameterError(where, sorted(content), allowed=f"a table with {name!r}", fix=f"add {name}")
-    for name in content:
-        if name not in (*required, *optional):
-            allowed = f"some of {list(dict.fromkeys([*required, *optional]))}"
-            raise ParameterError(where, name, allowed=allowed, fix="check the spelling")

@@ -1,0 +1,79 @@
+"""Talking to a collector from the command line: address, token, and its refusals in plain words."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import typer
+
+from deniable.client.transport import HTTPTransport
+from deniable.errors import DeniableError, ParameterError
+
+URL_VARIABLE, TOKEN_VARIABLE = "DENIABLE_URL", "DENIABLE_TOKEN"
+Url = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The collector's address.")]
+TokenFile = Annotated[
+    Path | None, typer.Option("--token-file", help=f"A file with the token, instead of the environment's {TOKEN_VARIABLE}.")
+]
+HINTS = {401: f"set {TOKEN_VARIABLE} or pass --token-file", 403: "this token is for something else", 404: "see: deniable task list"}
+
+
+class RefusedError(DeniableError):
+    """A collector said no, in its own words."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__("collector", f"{status} {code}", allowed="what this collector takes", fix=message)
+        self.status, self.code = status, code
+        self.args = (f"{message} ({status} {code}{'; ' + HINTS[status] if status in HINTS else ''})",)
+
+
+class Remote:
+    """One collector, as seen by whoever holds a token for it."""
+
+    def __init__(self, transport: HTTPTransport, token: str | None) -> None:
+        self._transport = transport
+        self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+
+    def call(self, method: str, path: str, *, body: bytes = b"", media_type: str = "", query: Mapping[str, object] | None = None) -> Any:
+        """The JSON that a request is answered with, None if there is no body; RefusedError if the answer is no success."""
+        headers = self._headers | ({"Content-Type": media_type} if media_type else {})
+        address = f"{path}?{urlencode(query)}" if query else path
+        answer = self._transport.request(method, address, body, headers)
+        try:
+            content = json.loads(answer.body) if answer.body else None
+        except (UnicodeDecodeError, ValueError) as error:
+            raise RefusedError(answer.status, "no_json", "this is no answer of a collector: check the address") from error
+        if 200 <= answer.status < 300:
+            return content
+        told = content.get("error") if isinstance(content, dict) else None
+        told = told if isinstance(told, dict) else {}
+        raise RefusedError(answer.status, str(told.get("code", "error")), str(told.get("message", "the collector did not say why")))
+
+
+@contextmanager
+def collector_at(url: str, token_file: Path | None = None) -> Iterator[Remote]:
+    """The collector at an address, with the token of the file or the environment."""
+    if not url:
+        raise ParameterError("--url", url, allowed="the collector's address", fix=f"pass --url https://... or set {URL_VARIABLE}")
+    token = read_token(token_file)
+    transport = HTTPTransport(url)
+    try:
+        yield Remote(transport, token)
+    finally:
+        transport.close()
+
+
+def read_token(token_file: Path | None) -> str | None:
+    """The token, never taken from the command line, where other users of the machine could read it."""
+    token = os.environ.get(TOKEN_VARIABLE, "") if token_file is None else token_file.read_text(encoding="utf-8").strip()
+    if not token and token_file is None:
+        return None
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        where = TOKEN_VARIABLE if token_file is None else token_file.name
+        raise ParameterError(where, f"{len(token)} characters", allowed="one line, without spaces", fix="put nothing but the token there")
+    return token

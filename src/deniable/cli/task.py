@@ -1,0 +1,194 @@
+"""``deniable task``: write a task, check it, publish it, and lead it through its life."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.remote import Remote, TokenFile, Url, collector_at
+from deniable.cli.task_described import described, print_described
+from deniable.cli.task_template import template
+from deniable.collect.compatibility import changes_of_meaning
+from deniable.collect.spans import moment_in_words
+from deniable.collect.task_file import read_task_file
+from deniable.contract.ed25519 import TASK_CONTEXT, verify
+from deniable.contract.task import Task
+from deniable.errors import ParameterError, WireError
+
+NO_KEY = bytes(32)
+"""Stands for the collector's key where no collector is asked."""
+LEAST_PREFIX = 6
+task = typer.Typer(no_args_is_help=True, help="Ask people's devices a question: write, check, publish and close a task.")
+File = Annotated[Path, typer.Argument(help="The task's TOML file.")]
+Which = Annotated[str, typer.Argument(help="A task: its id, the first six digits of it or more, or its name.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
+NewMeaning = Annotated[bool, typer.Option("--new-meaning", help="Take it although it means something else than its namesake.")]
+
+
+@task.command()
+def new(file: Annotated[Path, typer.Argument(help="Where to write it, as in morning-drink.toml.")]) -> None:
+    """Write a task file with comments, to be edited; it never overwrites one."""
+    with plain_errors():
+        name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-")[:64].strip("-") or "my-task"
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(template(name))
+        out.print(f"wrote {file}; edit it, then: deniable task check {file}", soft_wrap=True)
+
+
+@task.command()
+def check(
+    file: File,
+    against: Annotated[str | None, typer.Option(help="A published task's id, or an earlier file: must it mean the same?")] = None,
+    new_meaning: NewMeaning = False,
+    url: Url = "",
+    json_output: Json = False,
+) -> None:
+    """Say what a file will publish, without publishing it; the exit status is 1 if it means something else than --against."""
+    with plain_errors():
+        now = time.time()
+        declared = read_task_file(file.read_bytes(), key=NO_KEY, now=now)
+        changes = [] if against is None else changes_of_meaning(replace(_earlier(against, url, now), key=NO_KEY), declared.task)
+        content = described(declared) | {"changes_of_meaning": changes}
+        if json_output:
+            print_json(content)
+        else:
+            print_described(content)
+            for change in changes:
+                err.print(f"changes the meaning: {change}", soft_wrap=True)
+        if changes and not new_meaning:
+            raise typer.Exit(1)
+
+
+@task.command()
+def publish(file: File, url: Url = "", token_file: TokenFile = None, new_meaning: NewMeaning = False, json_output: Json = False) -> None:
+    """Publish a task for good: it is signed, goes into the public log, and can be answered from its start on."""
+    with plain_errors():
+        toml = file.read_bytes()
+        read_task_file(toml, key=NO_KEY, now=time.time())  # mistakes are told here rather than by a server
+        query = {"new_meaning": "true"} if new_meaning else {}
+        with collector_at(url, token_file) as remote:
+            answer = remote.call("POST", "/v1/tasks", body=toml, media_type="application/toml", query=query)
+        published = _verified(answer)
+        if json_output:
+            print_json({"id": published.id.hex(), "name": published.name, "key": published.key.hex(), "start": published.start})
+            return
+        out.print(f"published {published.name} as {published.id.hex()}", soft_wrap=True)
+        out.print(f"It can be answered from {moment_in_words(published.start)} to {moment_in_words(published.end)}. Devices pin the id.")
+
+
+@task.command("list")
+def list_tasks(url: Url = "", json_output: Json = False) -> None:
+    """List the tasks that a collector has published."""
+    with plain_errors(), collector_at(url) as remote:
+        tasks = _tasks(remote)
+        if json_output:
+            print_json({"tasks": tasks})
+            return
+        table = Table()
+        for name in ("id", "name", "question", "from", "to", "state"):
+            table.add_column(name)
+        now = time.time()
+        for entry in tasks:
+            state = "closed" if entry["closed"] else "to come" if now < entry["start"] else "open" if now < entry["end"] else "over"
+            moments = (moment_in_words(entry[name]) for name in ("start", "end"))
+            table.add_row(entry["id"][:12], entry["name"], entry["question"], *moments, state)
+        out.print(table)
+
+
+@task.command()
+def close(which: Which, url: Url = "", token_file: TokenFile = None) -> None:
+    """Take no more reports for a task, and count those that are there."""
+    _tell(which, url, token_file, "close", "closed")
+
+
+@task.command()
+def seal(
+    which: Which,
+    period: Annotated[int, typer.Argument(help="The period's number, from 0 on.", min=0)],
+    url: Url = "",
+    token_file: TokenFile = None,
+) -> None:
+    """Count a period now, before its time; reports that come for it later are refused."""
+    _tell(which, url, token_file, "seal", f"sealed period {period} of", period=period)
+
+
+@task.command()
+def advance(which: Which, url: Url = "", token_file: TokenFile = None) -> None:
+    """Close the round at hand of a search, and open the next if there is one."""
+    _tell(which, url, token_file, "advance", "advanced")
+
+
+@task.command()
+def delete(
+    which: Which,
+    url: Url = "",
+    token_file: TokenFile = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+) -> None:
+    """Delete a task with all its reports and counts; the public log keeps that it was there."""
+    with plain_errors(), collector_at(url, token_file) as remote:
+        found = _find(remote, which)
+        if not yes:
+            typer.confirm(f"Delete {found['name']} ({found['id'][:12]}), its reports and its counts, for good?", abort=True)
+        remote.call("DELETE", f"/v1/tasks/{found['id']}")
+        out.print(f"deleted {found['name']} ({found['id'][:12]})", soft_wrap=True)
+
+
+def _tell(which: str, url: str, token_file: Path | None, action: str, done: str, **query: int) -> None:
+    with plain_errors(), collector_at(url, token_file) as remote:
+        found = _find(remote, which)
+        remote.call("POST", f"/v1/tasks/{found['id']}/{action}", query=query)
+        out.print(f"{done} {found['name']} ({found['id'][:12]})", soft_wrap=True)
+
+
+def _tasks(remote: Remote) -> list[dict[str, Any]]:
+    content = remote.call("GET", "/v1/tasks")
+    tasks: list[dict[str, Any]] = content["tasks"] if isinstance(content, dict) else content
+    return tasks
+
+
+def _find(remote: Remote, which: str) -> dict[str, Any]:
+    """The one task that an id, the beginning of one, or a name stands for."""
+    tasks = _tasks(remote)
+    found = [
+        entry for entry in tasks if which in (entry["id"], entry["name"]) or (len(which) >= LEAST_PREFIX and entry["id"].startswith(which))
+    ]
+    if len(found) != 1:
+        allowed = f"one of {[entry['id'][:12] + ' ' + entry['name'] for entry in (found or tasks)]}"
+        raise ParameterError(
+            "task", which, allowed=allowed, fix="several have this name: give the id" if found else "see: deniable task list"
+        )
+    return found[0]
+
+
+def _earlier(against: str, url: str, now: float) -> Task:
+    if Path(against).exists():
+        return read_task_file(Path(against).read_bytes(), key=NO_KEY, now=now).task
+    if not re.fullmatch(r"[0-9a-f]{64}", against):
+        raise ParameterError(
+            "--against", against, allowed="a file that is there, or a task's id of 64 digits", fix="see: deniable task list"
+        )
+    with collector_at(url) as remote:
+        earlier = _verified(remote.call("GET", f"/v1/tasks/{against}"))
+    if earlier.id.hex() != against:
+        raise WireError("task", earlier.id.hex(), allowed=f"the task {against}", fix="this collector answers with another task")
+    return earlier
+
+
+def _verified(answer: Any) -> Task:
+    """A task as a collector handed it out, if its signature is right."""
+    try:
+        canonical, signature = answer["task"].encode(), bytes.fromhex(answer["signature"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise WireError("answer", answer, allowed="a task and its signature", fix="check the address") from error
+    published = Task.from_json(canonical)
+    if not verify(published.key, TASK_CONTEXT + canonical, signature):
+        raise WireError("signature", signature.hex(), allowed="a signature under the task's key", fix="this is not what was published")
+    return published

@@ -1,0 +1,98 @@
+"""What a task file will publish, told before anything is: mechanism and reasons, privacy, report size, predicted error."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from rich.table import Table
+
+from deniable.cli.console import out
+from deniable.client.frequency import FrequencySpec
+from deniable.collect.spans import moment_in_words, span_in_words
+from deniable.collect.task_file import TaskFile
+from deniable.contract.envelope import HEADER
+from deniable.contract.question import Question
+from deniable.contract.task import Task
+from deniable.local.choose import predicted_error
+from deniable.tasks.plan import detectable
+
+FEW = 8
+"""So many questions are shown; a search may ask hundreds at once."""
+
+
+def described(file: TaskFile) -> dict[str, Any]:
+    """What will be published, as data."""
+    task = file.task
+    return {
+        "name": task.name,
+        "question": task.question,
+        "owner": task.owner,
+        "start": task.start,
+        "end": task.end,
+        "time": f"{moment_in_words(task.start)} to {moment_in_words(task.end)}, {_periods(task)}",
+        "protocol": file.asking.protocol.kind,
+        "epsilon": task.epsilon,
+        "answers": task.answers,
+        "lifetime_epsilon": task.epsilon * task.answers,
+        "people": file.people,
+        "minimum_batch": task.minimum_batch,
+        "strata": {name: list(labels) for name, labels in task.strata},
+        "why": list(file.asking.reasons),
+        "questions": [_question(question, file.people) for question in file.asking.protocol.open().questions],
+        "statement": task.statement,
+    }
+
+
+def print_described(content: dict[str, Any]) -> None:
+    """The same for people."""
+    out.print(f"{content['name']}: {content['question']}", style="bold", soft_wrap=True)
+    table = Table.grid(padding=(0, 2))
+    table.add_row("owner", content["owner"])
+    table.add_row("time", content["time"])
+    for why in content["why"]:
+        table.add_row("mechanism", why)
+    lifetime = f"{content['epsilon']:g} for an answer, {content['lifetime_epsilon']:g} over a lifetime (at most {content['answers']})"
+    table.add_row("epsilon", lifetime)
+    for name, labels in content["strata"].items():
+        table.add_row("in the clear", f"{name}: {', '.join(labels)}")
+    for question in content["questions"][:FEW]:
+        size = f"{question['mechanism']}, {question['report_bytes']} bytes sent by {question['people']:,} people"
+        table.add_row(question["name"], f"{size}; {_error(question)}")
+    if len(content["questions"]) > FEW:
+        table.add_row("", f"and {len(content['questions']) - FEW} more questions in this round")
+    out.print(table)
+    out.print("\nWhat people will be told", style="bold")
+    out.print(content["statement"], soft_wrap=True)
+
+
+def _question(question: Question, people: int) -> dict[str, Any]:
+    spec = question.spec
+    asked = max(int(people * question.share), 1)
+    content: dict[str, Any] = {
+        "name": question.name,
+        "answers": spec.domain.describe(),
+        "mechanism": spec.mechanism,
+        "people": asked,
+        "report_bytes": HEADER.size + sum(column.row_bytes for column in spec.layout),
+    }
+    if isinstance(spec, FrequencySpec):
+        found = {"error": predicted_error(spec, asked), "detectable": detectable(spec, asked)}
+        content |= {name: number for name, number in found.items() if isfinite(number)}  # JSON has no infinity
+    return content
+
+
+def _error(question: dict[str, Any]) -> str:
+    if "error" not in question:
+        return "no error can be predicted"
+    share = question["error"] / question["people"]
+    seen = question.get("detectable", 1)
+    smallest = f"shares above {100 * seen:.2g} % stand out" if seen < 1 else "too few people: nothing stands out"
+    return f"± {question['error']:,.3g} people, {100 * share:.2g} % (standard error of a count); {smallest}"
+
+
+def _periods(task: Task) -> str:
+    if task.rounds:
+        return f"rounds of {span_in_words(task.period)}" if task.period else "rounds that are closed by hand"
+    count = task.period_count
+    return "one period" if count == 1 else f"{count:,} periods of {span_in_words(task.period)}"

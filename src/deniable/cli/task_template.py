@@ -1,0 +1,66 @@
+"""The file that ``deniable task new`` writes."""
+
+from __future__ import annotations
+
+TEMPLATE = """\
+# A question to people's devices. Check it with: deniable task check FILE
+# Once it is published nothing in it can change: another meaning is another task.
+
+name = "{name}"
+question = "What do you drink in the morning?"
+owner = "research@example.org"       # whom people can ask about it
+# note = "..."                       # added to the privacy statement, which is made from this file
+
+# --- privacy ---
+epsilon = 1.0                        # what one answer costs at most; smaller is more private
+answers = 1                          # of one person, over a lifetime: the worst case is epsilon x answers
+default = "water"                    # what a device sends without an answer; left out: nothing, and that shows
+
+# --- time ---
+# start = 2026-12-01                 # left out: now; without an offset times are UTC
+lasts = "30 days"                    # or end = 2026-12-31
+# period = "1 day"                   # count anew so often; left out: once, at the end
+# late = "1 hour"                    # reports are taken so long after their period
+# retention = "90 days"              # reports are kept so long after they were counted
+
+# --- results ---
+people = 10_000                      # expected; for choosing the mechanism
+minimum_batch = 100                  # nothing is shown about fewer people
+
+# --- what an answer may be: one of these ---
+[domain]
+categories = ["tea", "coffee", "water", "something else"]
+# yes_no = true
+# range = 10                         # 0 to 9
+# integers = [0, 100]                # both included
+# text = 16                          # at most so many bytes; needs candidates, or a [search]
+# bytes = 8                          # written in hex
+# candidates = ["maté", "cocoa"]     # what to count in text, bytes or a very large range
+
+# --- left out: the mechanism with the smallest predicted error ---
+# [mechanism]
+# name = "GRR"
+
+# --- for values that nobody listed, instead of [mechanism] ---
+# [search]
+# protocol = "PEM"
+# k = 16                             # so many of the most frequent ones
+# round = "1 hour"                   # left out: rounds are closed by hand, with: deniable task advance ID
+
+# --- sent in the clear with every report: only what anyone may know ---
+# [strata]
+# platform = ["phone", "web"]
+
+# --- several questions, of which each person answers one, instead of [domain] and [mechanism] ---
+# [[questions]]
+# name = "drink"
+# domain = {{ categories = ["tea", "coffee"] }}
+# [[questions]]
+# name = "smoker"
+# domain = {{ yes_no = true }}
+"""
+
+
+def template(name: str) -> str:
+    """A task file to begin with."""
+    return TEMPLATE.format(name=name)

@@ -1,0 +1,145 @@
+"""The board: what a collector has published, fetched once, and believed only under its signature."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from deniable.client.transport import Response, Transport, persist
+from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
+from deniable.contract.question import Question, Round
+from deniable.contract.source import SYSTEM, Source
+from deniable.contract.task import OpenedRound, Task
+from deniable.errors import ProtocolError, WireError
+
+
+class Asked(NamedTuple):
+    """What a task asks now: the period, or number of the round, and the questions on the scale of their tickets."""
+
+    period: int
+    round: Round
+    scale: int
+
+    def question(self, ticket: int) -> Question | None:
+        """The question for the holder of a ticket; None if it is not the ticket's turn."""
+        return self.round.question_of(ticket, self.scale)
+
+
+class Board:
+    """A collector's tasks and rounds, shared by any number of reporters in a process, in any number of threads.
+
+    A task never changes and is fetched once. The round at hand is asked for every time, unless ``keep_rounds``: then it is kept until
+    ``refresh()``, for simulations whose devices all live in one process.
+    """
+
+    def __init__(
+        self, transport: Transport, *, keep_rounds: bool = False, sleep: Callable[[float], object] = time.sleep, source: Source = SYSTEM
+    ) -> None:
+        self.transport = transport
+        self._keep_rounds = keep_rounds
+        self._sleep, self._source = sleep, source
+        self._tasks: dict[bytes, Task] = {}
+        self._surveys: dict[bytes, Round] = {}
+        self._rounds: dict[bytes, OpenedRound | None] = {}
+        self._lock = threading.Lock()
+
+    def task(self, task_id: bytes) -> Task:
+        """The task with this id; WireError if the collector hands out another one, ProtocolError if it has none."""
+        if (known := self._tasks.get(task_id)) is not None:
+            return known
+        with self._lock:  # whoever comes while it is fetched waits for it
+            if task_id not in self._tasks:
+                self._tasks[task_id] = self._fetch_task(task_id)
+            return self._tasks[task_id]
+
+    def asked(self, task: Task, now: float) -> Asked | None:
+        """What a task asks at a time; None before its start, after its end, and while no round is open."""
+        if not task.start <= now < task.end:
+            return None
+        if task.rounds:
+            opened = self._round(task)
+            return None if opened is None else Asked(opened.number, opened.round, opened.scale)
+        period = task.period_at(now)
+        if task.id not in self._surveys:
+            self._surveys[task.id] = _check_questions(task, task.survey.open())
+        questions = self._surveys[task.id]
+        return None if period is None else Asked(period, questions, questions.scale)
+
+    def refresh(self) -> None:
+        """Forget the rounds that were kept."""
+        with self._lock:
+            self._rounds.clear()
+
+    def _round(self, task: Task) -> OpenedRound | None:
+        if not self._keep_rounds:
+            return self._fetch_round(task)
+        with self._lock:
+            if task.id not in self._rounds:
+                self._rounds[task.id] = self._fetch_round(task)
+            return self._rounds[task.id]
+
+    def _get(self, path: str) -> Response:
+        return persist(lambda: self.transport.request("GET", path, b"", {}), sleep=self._sleep, source=self._source)
+
+    def _fetch_task(self, task_id: bytes) -> Task:
+        answer = self._get(f"/v1/tasks/{task_id.hex()}")
+        if answer.status != 200:
+            raise _no_answer("task", answer, fix="check the id and the collector's address")
+        data, signature = _read_signed("task", answer.body)
+        if hashlib.sha256(data).digest() != task_id:
+            raise WireError("task", data, allowed=f"the task with id {task_id.hex()}", fix="this is another task; do not answer it")
+        task = Task.from_json(data)
+        if not verify(task.key, TASK_CONTEXT + data, signature):
+            raise WireError("signature", signature.hex(), allowed="a signature by the task's own key", fix="do not trust this collector")
+        return task
+
+    def _fetch_round(self, task: Task) -> OpenedRound | None:
+        answer = self._get(f"/v1/tasks/{task.id.hex()}/round")
+        if answer.status == 404 and _code(answer) == "no_round":
+            return None
+        if answer.status != 200:
+            raise _no_answer("round", answer, fix="try again later")
+        data, signature = _read_signed("round", answer.body)
+        if not verify(task.key, ROUND_CONTEXT + data, signature):
+            raise WireError("signature", signature.hex(), allowed="a signature by the task's own key", fix="do not trust this collector")
+        opened = OpenedRound.from_json(data)
+        if opened.task != task.id:
+            raise WireError("round", opened.task.hex(), allowed=f"a round of task {task.id.hex()}", fix="do not trust this collector")
+        _check_questions(task, opened.round)
+        return opened
+
+
+def _check_questions(task: Task, questions: Round) -> Round:
+    """The questions, if each keeps what the task promises: randomized on the device, at a pure epsilon of no more than the task's."""
+    for question in questions.questions:
+        promise = question.spec.guarantee
+        if promise.model != "local" or promise.delta or not max(promise.epsilon, question.spec.epsilon) <= task.epsilon:
+            received = f"epsilon {promise.epsilon!r}, delta {promise.delta!r}, {promise.model} model"
+            allowed = f"at most epsilon {task.epsilon!r}, delta 0, local model"
+            raise ProtocolError(f"question {question.name!r}", received, allowed=allowed, fix="the task promises more; do not answer it")
+    return questions
+
+
+def _read_signed(name: str, body: bytes) -> tuple[bytes, bytes]:
+    """The canonical bytes and the signature in an answer."""
+    try:
+        content: Any = json.loads(body)
+        return content[name].encode(), bytes.fromhex(content["signature"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise WireError(name, body, allowed=f"{name} and signature in JSON", fix="check the collector's address") from error
+
+
+def _code(answer: Response) -> object:
+    """The code of an answer that says what is wrong; None if it says nothing."""
+    try:
+        return json.loads(answer.body)["error"]["code"]
+    except (ValueError, TypeError, KeyError, RecursionError):  # by somebody else than a collector
+        return None
+
+
+def _no_answer(name: str, answer: Response, *, fix: str) -> ProtocolError:
+    return ProtocolError(name, f"status {answer.status}", allowed=f"a collector that knows the {name}", fix=fix)

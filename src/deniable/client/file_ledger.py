@@ -1,0 +1,155 @@
+"""The ledger in a file: what a device spent survives the process, a crash and a loss of power."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from deniable.client.budget import Account, allow, read_id
+from deniable.client.ledger import PENDING, REFUSED, SENT, WITHDRAWN, Entry, Ledger, LedgerError
+from deniable.contract.task import Task
+
+VERSION = 1
+_MARK = int.from_bytes(b"DNLG", "big")
+_TABLES = """
+CREATE TABLE entry (
+    number INTEGER PRIMARY KEY, task BLOB NOT NULL, name TEXT NOT NULL, question TEXT NOT NULL, period INTEGER NOT NULL,
+    epsilon TEXT NOT NULL, moment INTEGER NOT NULL, report BLOB NOT NULL, state TEXT NOT NULL, code TEXT NOT NULL
+);
+CREATE INDEX entry_of_task ON entry (task, period);
+CREATE TABLE consent (task BLOB PRIMARY KEY);
+CREATE TABLE ticket (task BLOB PRIMARY KEY, ticket INTEGER NOT NULL);
+"""
+_opening = threading.Lock()
+
+
+class FileLedger(Ledger):
+    """A ledger in one file, for its owner's eyes only, shared safely by any number of threads and processes.
+
+    Every step is one SQLite transaction that takes the write lock before it looks, so that two processes never both see the last of the
+    budget. Each step opens the file and closes it: there is nothing to close, and nothing that a fork could damage. A file that cannot
+    be read stops all spending; starting afresh would forget what was spent, so this is left to the person.
+
+    ``lifetime_epsilon`` is not kept in the file: it is the app's promise, and the same for everyone who opens the file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, lifetime_epsilon: float | str | Fraction, timeout: float = 30.0) -> None:
+        super().__init__(lifetime_epsilon=lifetime_epsilon)
+        self.path = Path(path).absolute()
+        self._timeout = timeout
+        with _opening, suppress(FileExistsError):
+            # Only its creator opens the file other than through SQLite: closing a file gives up the locks that its process has on it.
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        self.path.chmod(0o600)
+        with self._step() as database:
+            self._prepare(database)
+
+    # --- the file ---
+
+    @contextmanager
+    def _step(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, alone and durable; undone by any error, since closing drops what was not committed."""
+        try:
+            address = f"{self.path.as_uri()}?mode=rw"  # a file that has vanished is not made again in silence
+            with closing(sqlite3.connect(address, uri=True, timeout=self._timeout, isolation_level=None)) as database:
+                database.execute("PRAGMA synchronous = EXTRA")  # FULL, and the journal's removal survives a loss of power as well
+                database.execute("PRAGMA fullfsync = ON")  # macOS: past the disk's own cache
+                database.execute("PRAGMA secure_delete = ON")  # what was dropped is overwritten
+                database.execute("BEGIN IMMEDIATE")
+                yield database
+                database.execute("COMMIT")
+        except sqlite3.Error as error:
+            fix = f"{error}; nothing was sent. Do not delete it: an empty ledger would forget what was spent"
+            raise LedgerError("ledger", str(self.path), allowed="a file that can be read and written", fix=fix) from error
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        mark, version, tables = (
+            database.execute(query).fetchone()[0]
+            for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT COUNT(*) FROM sqlite_master")
+        )
+        if (mark, version, tables) == (0, 0, 0):
+            for statement in _TABLES.strip().split(";")[:-1]:
+                database.execute(statement)
+            database.execute(f"PRAGMA application_id = {_MARK}")
+            database.execute(f"PRAGMA user_version = {VERSION}")
+        elif (mark, version) != (_MARK, VERSION):
+            allowed = f"a ledger of version {VERSION}"
+            raise LedgerError("ledger", str(self.path), allowed=allowed, fix="upgrade deniable, or name another file")
+
+    # --- the ledger ---
+
+    def consent(self, task: bytes | str) -> None:
+        with self._step() as database:
+            database.execute("INSERT OR IGNORE INTO consent VALUES (?)", (read_id(task),))
+
+    def withdraw(self, task: bytes | str) -> None:
+        withdrawn = read_id(task)
+        with self._step() as database:
+            database.execute("DELETE FROM consent WHERE task = ?", (withdrawn,))
+            database.execute(
+                "UPDATE entry SET report = x'', state = ?, code = ? WHERE task = ? AND state = ?", (REFUSED, WITHDRAWN, withdrawn, PENDING)
+            )
+
+    def consented(self, task: bytes | str) -> bool:
+        with self._step() as database:
+            return _has_consent(database, read_id(task))
+
+    def ticket(self, task: bytes | str, draw: Callable[[], int]) -> int:
+        holder = read_id(task)
+        with self._step() as database:
+            row = database.execute("SELECT ticket FROM ticket WHERE task = ?", (holder,)).fetchone()
+            ticket = int(row[0]) if row else draw()
+            if not row:
+                database.execute("INSERT INTO ticket VALUES (?, ?)", (holder, ticket))
+        return ticket  # only after the commit: a ticket that was acted on must be the one that stays
+
+    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[], bytes]) -> Entry:
+        with self._step() as database:
+            latest, in_task, in_period = database.execute(
+                "SELECT MAX(period), COUNT(*), COUNT(CASE WHEN period = ? THEN 1 END) FROM entry WHERE task = ?", (period, task.id)
+            ).fetchone()
+            account = Account(_has_consent(database, task.id), latest, in_period, in_task, _spent(database))
+            cost = allow(task, period, epsilon, account, self.lifetime_epsilon)
+            (number,) = database.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM entry").fetchone()
+            entry = Entry(number, task.id, task.name, task.question, period, cost, int(when), make())
+            database.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*entry[:5], str(cost), *entry[6:]))
+        return entry  # only after the commit: spend, then send
+
+    def settle(self, number: int, state: str, code: str = "") -> Entry:
+        with self._step() as database:
+            database.execute("UPDATE entry SET state = ?, code = ? WHERE number = ? AND state != ?", (state, code, number, SENT))
+            return _entries(database, "WHERE number = ?", number)[0]
+
+    def entries(self) -> list[Entry]:
+        with self._step() as database:
+            return _entries(database, "ORDER BY number")
+
+    def pending(self, task: bytes | str) -> list[Entry]:
+        with self._step() as database:
+            return _entries(database, "WHERE task = ? AND state = ? ORDER BY number", read_id(task), PENDING)
+
+    def spent(self) -> Fraction:
+        with self._step() as database:
+            return _spent(database)
+
+
+def _has_consent(database: sqlite3.Connection, task: bytes) -> bool:
+    return database.execute("SELECT 1 FROM consent WHERE task = ?", (task,)).fetchone() is not None
+
+
+def _spent(database: sqlite3.Connection) -> Fraction:
+    """Added by equal epsilons, exactly: the file holds fractions, not floats."""
+    return sum(
+        (Fraction(epsilon) * count for epsilon, count in database.execute("SELECT epsilon, COUNT(*) FROM entry GROUP BY 1")), Fraction(0)
+    )
+
+
+def _entries(database: sqlite3.Connection, condition: str, *values: Any) -> list[Entry]:
+    rows = database.execute(f"SELECT * FROM entry {condition}", values)  # noqa: S608  # the conditions are the ones above
+    return [Entry._make((*row[:5], Fraction(row[5]), *row[6:])) for row in rows]

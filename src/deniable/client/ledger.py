@@ -1,0 +1,185 @@
+"""The privacy ledger: what a device has told, to whom, at what cost, and the rules that stop it from telling more.
+
+**Consent first**: nothing is spent on a task that the person did not agree to. **Spend, then send**: one atomic step checks the caps,
+randomizes, and records the expense together with the very bytes to send. A crash after it can lose a report; it cannot repeat one under
+fresh noise, and a retry sends the recorded bytes again. Epsilons are added as the decimals that they are written as, exactly.
+
+Two of them: ``MemoryLedger`` here, for simulations and for apps that keep nothing, and ``FileLedger``. Neither can know that it was put
+back to an older copy of itself: whoever restores an old profile spends again what that profile has not yet seen.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import ceil, exp
+from typing import NamedTuple
+
+from deniable.client.budget import Account, allow, decimal, exact, read_id
+from deniable.contract.task import Task
+from deniable.errors import DeniableError, ParameterError
+
+PENDING, SENT, REFUSED = "pending", "sent", "refused"
+WITHDRAWN = "withdrawn"
+"""The code of a report that was dropped because the person withdrew."""
+
+
+class LedgerError(DeniableError):
+    """The ledger cannot be read or written; nothing was sent."""
+
+
+class Entry(NamedTuple):
+    """One expense, as the person may read it: for which question, when by the device's own clock, at what cost, and what was sent.
+
+    ``report`` is the whole envelope in bytes. ``state`` is pending, sent or refused; of a refused one, ``code`` says why. What was refused
+    stays spent: a refusal may come for a report that was seen.
+    """
+
+    number: int
+    task: bytes
+    name: str
+    question: str
+    period: int
+    epsilon: Fraction
+    when: int
+    report: bytes
+    state: str = PENDING
+    code: str = ""
+
+    def __str__(self) -> str:
+        when = datetime.fromtimestamp(self.when, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        state = f"{self.state} ({self.code})" if self.code else self.state
+        return (
+            f"{when}  {self.name}: {self.question}\n"
+            f"    period {self.period}, epsilon {decimal(self.epsilon)}, {state}\n"
+            f"    {self.report.hex() or 'nothing is kept'}"
+        )
+
+
+class Ledger(ABC):
+    """What a device has spent and may still spend. Every method is one step: atomic, and durable where the ledger is."""
+
+    def __init__(self, *, lifetime_epsilon: float | str | Fraction) -> None:
+        self.lifetime_epsilon = exact(lifetime_epsilon)
+        if self.lifetime_epsilon <= 0:
+            raise ParameterError("lifetime_epsilon", lifetime_epsilon, allowed="a finite number above 0", fix="try 8.0, for good")
+
+    @abstractmethod
+    def consent(self, task: bytes | str) -> None:
+        """Record that the person agreed to a task. After a withdrawal it may be given again; what was spent stays spent."""
+
+    @abstractmethod
+    def withdraw(self, task: bytes | str) -> None:
+        """Record that the person no longer agrees: reports not yet sent are dropped, further ones refused."""
+
+    @abstractmethod
+    def consented(self, task: bytes | str) -> bool:
+        """Whether the person agreed to a task and did not withdraw."""
+
+    @abstractmethod
+    def ticket(self, task: bytes | str, draw: Callable[[], int]) -> int:
+        """The device's ticket in a task: drawn when first asked for, and the same ever after."""
+
+    @abstractmethod
+    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[], bytes]) -> Entry:
+        """Check the caps, make the report, record both: BudgetExceeded, and nothing made, if a cap forbids it.
+
+        ``make`` is called once, after all checks; if it raises, nothing was spent.
+        """
+
+    @abstractmethod
+    def settle(self, number: int, state: str, code: str = "") -> Entry:
+        """Record what became of a report. One that was sent stays sent, whatever a later resend was told."""
+
+    @abstractmethod
+    def entries(self) -> list[Entry]:
+        """Every expense, the oldest first."""
+
+    def pending(self, task: bytes | str) -> list[Entry]:
+        """A task's reports that wait to be sent, the oldest first."""
+        wanted = read_id(task)
+        return [entry for entry in self.entries() if entry.task == wanted and entry.state == PENDING]
+
+    def spent(self) -> Fraction:
+        """The sum of all epsilons so far, over all tasks."""
+        return sum((entry.epsilon for entry in self.entries()), Fraction(0))
+
+    def statement(self) -> str:
+        """What this device has told so far and what it is worth to an observer, in plain words."""
+        entries = self.entries()
+        spent = sum((entry.epsilon for entry in entries), Fraction(0))
+        left = decimal(self.lifetime_epsilon - spent)
+        head = (
+            f"Randomized answers so far: {len(entries)}. Spent: epsilon {decimal(spent)} of {decimal(self.lifetime_epsilon)}, {left} left."
+        )
+        if not entries:
+            return f"{head}\nNothing has been told."
+        worth = f"{ceil(exp(spent) * 100) / 100:,.2f}" if spent < 14 else "a million or more"
+        return (
+            f"{head}\nNo true answers make all these reports together more than {worth} times as likely as other true answers would.\n"
+            "Not protected: that this device took part, when, and the group labels that a task asks for. Whoever restores an old copy of\n"
+            "this ledger forgets what was spent since, and can spend it again.\n\n" + "\n".join(map(str, entries))
+        )
+
+
+class MemoryLedger(Ledger):
+    """A ledger that ends with the process. Safe to share between threads.
+
+    >>> ledger = MemoryLedger(lifetime_epsilon=8.0)
+    >>> print(ledger.statement())
+    Randomized answers so far: 0. Spent: epsilon 0 of 8, 8 left.
+    Nothing has been told.
+    """
+
+    def __init__(self, *, lifetime_epsilon: float | str | Fraction) -> None:
+        super().__init__(lifetime_epsilon=lifetime_epsilon)
+        self._entries: list[Entry] = []
+        self._consents: set[bytes] = set()
+        self._tickets: dict[bytes, int] = {}
+        self._lock = threading.Lock()
+
+    def consent(self, task: bytes | str) -> None:
+        with self._lock:
+            self._consents.add(read_id(task))
+
+    def withdraw(self, task: bytes | str) -> None:
+        withdrawn = read_id(task)
+        with self._lock:
+            self._consents.discard(withdrawn)
+            for i, entry in enumerate(self._entries):
+                if entry.task == withdrawn and entry.state == PENDING:
+                    self._entries[i] = entry._replace(report=b"", state=REFUSED, code=WITHDRAWN)
+
+    def consented(self, task: bytes | str) -> bool:
+        return read_id(task) in self._consents
+
+    def ticket(self, task: bytes | str, draw: Callable[[], int]) -> int:
+        holder = read_id(task)
+        with self._lock:
+            if holder not in self._tickets:
+                self._tickets[holder] = draw()
+            return self._tickets[holder]
+
+    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[], bytes]) -> Entry:
+        with self._lock:
+            periods = [entry.period for entry in self._entries if entry.task == task.id]
+            spent = sum((entry.epsilon for entry in self._entries), Fraction(0))
+            account = Account(task.id in self._consents, max(periods, default=None), periods.count(period), len(periods), spent)
+            cost = allow(task, period, epsilon, account, self.lifetime_epsilon)
+            entry = Entry(len(self._entries) + 1, task.id, task.name, task.question, period, cost, int(when), make())
+            self._entries.append(entry)
+            return entry
+
+    def settle(self, number: int, state: str, code: str = "") -> Entry:
+        with self._lock:
+            entry = self._entries[number - 1]
+            if entry.state != SENT:
+                entry = self._entries[number - 1] = entry._replace(state=state, code=code)
+            return entry
+
+    def entries(self) -> list[Entry]:
+        with self._lock:
+            return list(self._entries)

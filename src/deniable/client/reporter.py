@@ -1,0 +1,167 @@
+"""The reporter: a person's answer, randomized on the device, paid for in its ledger, and sent."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import TracebackType
+from typing import Any
+
+from deniable.client.board import Asked, Board
+from deniable.client.budget import no_consent, read_id
+from deniable.client.ledger import PENDING, REFUSED, SENT, Entry, Ledger
+from deniable.client.transport import HTTPTransport, Response, Transport, is_temporary, persist
+from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
+from deniable.contract.question import Question
+from deniable.contract.source import SYSTEM, Source
+from deniable.contract.task import Task
+from deniable.errors import WireError
+
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What became of an answer: ``state`` is sent, pending (``flush`` sends it again) or refused, for the reason in ``code``."""
+
+    state: str
+    code: str
+    period: int
+    epsilon: Fraction
+
+    @classmethod
+    def of(cls, entry: Entry) -> Receipt:
+        """The receipt for an entry of the ledger."""
+        return cls(state=entry.state, code=entry.code, period=entry.period, epsilon=entry.epsilon)
+
+
+class Reporter:
+    """One device's part in one task of one collector.
+
+    ``collector`` is its address, a transport to it, or a ``Board`` that many reporters share. ``task`` is the id that the app was built
+    with: whatever the collector hands out is believed only if it is that task, or a round signed by the key in it. ``strata`` are the
+    person's labels, where the task asks for any; they are sent in the clear.
+    """
+
+    def __init__(
+        self,
+        collector: str | Transport | Board,
+        *,
+        task: bytes | str,
+        ledger: Ledger,
+        strata: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], object] = time.sleep,
+        source: Source = SYSTEM,
+    ) -> None:
+        self.task_id = read_id(task)
+        self.ledger = ledger
+        self.strata = dict(strata or {})
+        self._own: HTTPTransport | None = None
+        if isinstance(collector, str):
+            collector = self._own = HTTPTransport(collector)
+        self._board = collector if isinstance(collector, Board) else Board(collector, sleep=sleep, source=source)
+        self._clock, self._sleep, self._source = clock, sleep, source
+
+    @property
+    def task(self) -> Task:
+        """The task, fetched and verified: what to show to a person before asking for consent."""
+        return self._board.task(self.task_id)
+
+    def report(self, value: Any, *, send: bool = True) -> Receipt | None:
+        """Randomize an answer, pay for it and send it. None, and nothing spent, if nothing is asked of this device now.
+
+        That is before the task's start, after its end, while no round is open, and in rounds that ask others. A ``value`` of None is no
+        answer: the task's default is sent in its place, randomized like any other, or nothing if it has none. BudgetExceeded if the
+        person did not agree or a cap is reached. With ``send=False`` the report waits in the ledger for ``flush``.
+        """
+        if not self.ledger.consented(self.task_id):
+            raise no_consent(self.task_id.hex())
+        task, now = self.task, self._clock()
+        answer = task.default if value is None else value
+        asked = None if answer is None else self._board.asked(task, now)
+        question = None if asked is None else self._question(asked)
+        if asked is None or question is None:
+            return None
+        stratum = task.stratum(self.strata)
+
+        def make() -> bytes:
+            return self._envelope(task, asked, question, stratum, answer)
+
+        entry = self.ledger.spend(task, period=asked.period, epsilon=question.spec.epsilon, when=now, make=make)
+        return Receipt.of(self._send(entry) if send else entry)
+
+    def flush(self) -> list[Receipt]:
+        """Send what is still pending of this task, the same bytes as before; stop at the first that gets no answer."""
+        receipts: list[Receipt] = []
+        for entry in self.ledger.pending(self.task_id):
+            receipts.append(Receipt.of(self._send(entry)))
+            if receipts[-1].state == PENDING:
+                break
+        return receipts
+
+    def close(self) -> None:
+        """Close the connection, if the reporter opened it."""
+        if self._own:
+            self._own.close()
+
+    def __enter__(self) -> Reporter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _question(self, asked: Asked) -> Question | None:
+        """The question for this device, by a ticket drawn once for the whole task; where all get the same one, none is drawn."""
+        scale = asked.scale
+        return asked.question(self.ledger.ticket(self.task_id, lambda: self._source.below(scale)) if scale > 1 else 0)
+
+    def _envelope(self, task: Task, asked: Asked, question: Question, stratum: int, answer: Any) -> bytes:
+        payload = question.spec.encode(question.answer(answer, self._source))
+        first, second = self._source.words(2)
+        return Envelope(
+            task=task.id,
+            period=asked.period,
+            question=asked.round.questions.index(question),
+            stratum=stratum,
+            id=(first << 64 | second).to_bytes(16, "big"),
+            payload=payload,
+        ).pack()
+
+    def _send(self, entry: Entry) -> Entry:
+        """The entry with what became of it. Whatever is not an answer by the collector leaves it pending."""
+
+        def upload() -> Response:
+            if not self.ledger.consented(self.task_id):  # withdrawn while this one waited
+                raise no_consent(self.task_id.hex())
+            return self._board.transport.request("POST", "/v1/reports", entry.report, {"content-type": MEDIA_TYPE})
+
+        try:
+            answer = persist(upload, sleep=self._sleep, source=self._source)
+            state, code = _outcome(answer, open_batch(entry.report)[0].id)
+        except (OSError, WireError):  # no answer, or one that only looks like it, as of a hotel's login page
+            return entry
+        return entry if state == PENDING else self.ledger.settle(entry.number, state, code)
+
+
+def _outcome(answer: Response, report: bytes) -> tuple[str, str]:
+    """What an answer says about a report: its state and code."""
+    if answer.status == 201:
+        return SENT, ""
+    if is_temporary(answer.status):
+        return PENDING, ""
+    if answer.status != 200:
+        return REFUSED, f"http_{answer.status}"
+    try:
+        rejected = {item["id"]: item["code"] for item in json.loads(answer.body)["rejected"]}
+        if report.hex() not in rejected:
+            return SENT, ""
+        if not _CODE.fullmatch(rejected[report.hex()]):  # a person will read it
+            raise ValueError("not a code")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise WireError("answer", answer.body, allowed="the list of rejected reports", fix="check the collector's address") from error
+    return REFUSED, rejected[report.hex()]

@@ -1,0 +1,150 @@
+"""The way to a collector: HTTP from the standard library, and the patience that an unreliable network needs.
+
+A request asks for something public or carries a report under its own id, so each of them can be repeated without harm.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import ssl
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from deniable.contract.source import ONE, Source
+from deniable.errors import DeniableError, ParameterError
+
+LARGEST_RESPONSE = 1 << 22
+"""The most bytes that a device reads of an answer."""
+ATTEMPTS = 4
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+"""Seconds. A collector that asks for more patience than the longest wait gets all of it: the device gives up for now."""
+
+
+class TransportError(DeniableError, OSError):
+    """No answer came from a collector; whether the request arrived is not known."""
+
+
+class Response(NamedTuple):
+    """An answer; the names of its headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport(Protocol):
+    """A way to one collector. It raises ``OSError``, or ``TransportError``, if no whole answer came."""
+
+    def request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Send a request and wait for its answer."""
+
+
+class HTTPTransport:
+    """Requests to one address over connections that are kept. Safe to share between threads; close it when done.
+
+    Certificates are checked against those that the system trusts, unless ``context`` says otherwise. Without TLS a network sees and
+    changes everything, so plain ``http`` is for this machine only, unless ``insecure`` allows it. Redirects are not followed.
+    """
+
+    def __init__(self, address: str, *, timeout: float = 10.0, context: ssl.SSLContext | None = None, insecure: bool = False) -> None:
+        try:
+            parts = urlsplit(address)
+            port, bare = parts.port, not (parts.query or parts.fragment or "@" in parts.netloc)
+        except ValueError:  # a port that is no number, a bracket that is not closed
+            parts, port, bare = urlsplit(""), None, False
+        if parts.scheme not in ("http", "https") or not parts.hostname or not bare:
+            raise ParameterError("address", address, allowed="https://host, with a port and a path if need be", fix="check the address")
+        if parts.scheme == "http" and not insecure and not _is_loopback(parts.hostname):
+            allowed = "https, or http to this machine itself"
+            raise ParameterError("address", address, allowed=allowed, fix="use https; insecure=True allows http on a network you trust")
+        self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
+        self._context = None if parts.scheme == "http" else context or ssl.create_default_context()
+        self._timeout = timeout
+        self._idle: deque[http.client.HTTPConnection] = deque()
+
+    def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Response:
+        """Send a request and wait for its answer; once more on a fresh connection if a kept one turns out to be closed."""
+        while True:
+            try:
+                connection, kept = self._idle.pop(), True
+            except IndexError:
+                connection, kept = self._connect(), False
+            try:
+                return self._exchange(connection, method, self._prefix + path, body, headers or {})
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                if not kept:
+                    fix = f"{error}; try again later, or check address and network"
+                    allowed, received = "a whole answer from the collector itself", type(error).__name__
+                    raise TransportError(f"{method} {path}", received, allowed=allowed, fix=fix) from error
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+        return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
+
+    def _exchange(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes, headers: Mapping[str, str]
+    ) -> Response:
+        connection.request(method, path, body or None, dict(headers))
+        answer = connection.getresponse()
+        data = answer.read(LARGEST_RESPONSE + 1)
+        if len(data) > LARGEST_RESPONSE:
+            raise http.client.HTTPException(f"more than {LARGEST_RESPONSE} bytes")
+        if answer.length:
+            raise http.client.IncompleteRead(data, answer.length)
+        if 300 <= answer.status < 400:  # as of a hotel's login page: whoever it leads to is not the collector
+            raise http.client.HTTPException(f"a redirect, status {answer.status}")
+        if answer.will_close:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, data)
+
+
+def persist(request: Callable[[], Response], *, sleep: Callable[[float], object], source: Source, attempts: int = ATTEMPTS) -> Response:
+    """The answer to a request that is repeated while the collector is away or busy.
+
+    Waits double from one attempt to the next, less a random part of up to a half: devices that failed together do not come back
+    together. What the collector asks for in ``Retry-After`` is the least wait. The last answer is returned as it is, and if there was
+    none, its ``OSError`` raised.
+    """
+    wait = FIRST_WAIT
+    for left in reversed(range(attempts)):
+        least = 0.0
+        try:
+            answer = request()
+            least = _retry_after(answer)
+            if not is_temporary(answer.status) or not left or least > LONGEST_WAIT:
+                return answer
+        except OSError:
+            if not left:
+                raise
+        sleep(max(least, wait * (1 - source.word() / ONE / 2)))
+        wait = min(2 * wait, LONGEST_WAIT)
+    raise ParameterError("attempts", attempts, allowed="1 or more", fix=f"try {ATTEMPTS}")
+
+
+def is_temporary(status: int) -> bool:
+    """Whether the same request may be answered otherwise later."""
+    return status in (408, 429) or status >= 500
+
+
+def _retry_after(answer: Response) -> float:
+    seconds = answer.headers.get("retry-after", "")
+    return float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

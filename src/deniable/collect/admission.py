@@ -1,0 +1,143 @@
+"""Admission: which reports may be stored now, decided in memory.
+
+A device's clock may be wrong by some minutes, so a period is taken a little before it begins and for the task's ``late`` seconds after it
+has ended. Everything else gets a code of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from deniable.collect.block import Bucket
+from deniable.contract.envelope import Envelope
+from deniable.contract.question import Question
+from deniable.contract.task import Task
+from deniable.core.reports import Reports
+from deniable.errors import WireError
+
+SKEW = 300
+"""How many seconds a device's clock may be ahead."""
+MANY = 8
+"""From so many reports on, checking a column is cheaper than decoding one by one."""
+
+Address = tuple[bytes, int, int, int]
+"""Task, period, question and stratum."""
+Rows = dict[Address, list[bytes]]
+"""Rows of id and payload by address: what may be stored."""
+
+
+@dataclass
+class LiveTask:
+    """A published task with what changes in its life: the round at hand, what is sealed, whether it is closed."""
+
+    task: Task
+    closed: bool = False
+    round: int = 0
+    questions: tuple[Question, ...] = ()
+    sealed: set[int] = field(default_factory=set)
+    dropped: set[int] = field(default_factory=set)
+    """Sealed periods whose reports are deleted, ids and all."""
+
+    def refusal(self, period: int, now: float) -> str | None:
+        """Why a report for a period is not taken now; None if it is."""
+        if period in self.sealed:
+            return "sealed"
+        if self.closed:
+            return "closed"
+        if self.task.rounds:
+            if period != self.round:
+                return "wrong_round"
+            start, end = self.task.start, self.task.end
+        elif period >= self.task.period_count:
+            return "too_early"
+        else:
+            start, end = self.task.period_span(period)
+        if now < start - SKEW:
+            return "too_early"
+        return "too_late" if now >= end + self.task.late else None
+
+
+class Admission:
+    """The tasks at hand, and a memory of what they take in this second."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[bytes, LiveTask] = {}
+        self._taken: dict[tuple[bytes, int, int], tuple[LiveTask, Question]] = {}
+        self._second = 0
+
+    def forget(self) -> None:
+        """Judge anew: a task, a round or a bucket has changed."""
+        self._taken.clear()
+
+    def admit(self, envelopes: Sequence[Envelope], now: float) -> tuple[Rows, list[tuple[int, str]]]:
+        """What may be stored, and the position and code of what may not, in order."""
+        if int(now) != self._second:
+            self._second = int(now)
+            self._taken.clear()
+        groups: dict[Address, list[int]] = {}
+        rejected: list[tuple[int, str]] = []
+        asked: dict[Address, Question] = {}
+        for position, envelope in enumerate(envelopes):
+            found = self._taken.get(envelope[:3]) or self._judge(envelope, now)
+            if isinstance(found, str):
+                rejected.append((position, found))
+            elif envelope.stratum >= found[0].task.stratum_count:
+                rejected.append((position, "bad_stratum"))
+            elif envelope.token:
+                rejected.append((position, "bad_token"))  # no task asks for one yet
+            else:
+                address = envelope[:4]
+                if address in groups:
+                    groups[address].append(position)
+                else:
+                    groups[address], asked[address] = [position], found[1]
+        rows: Rows = {}
+        for address, positions in groups.items():
+            good = _well_formed(asked[address], envelopes, positions)
+            if len(good) < len(positions):
+                rejected += [(position, "bad_payload") for position in sorted(set(positions) - set(good))]
+            if good:
+                rows[address] = [envelopes[position].id + envelopes[position].payload for position in good]
+        rejected.sort()
+        return rows, rejected
+
+    def _judge(self, envelope: Envelope, now: float) -> tuple[LiveTask, Question] | str:
+        live = self.tasks.get(envelope.task)
+        if live is None:
+            return "unknown_task"
+        code = live.refusal(envelope.period, now)
+        if code is None and envelope.question >= len(live.questions):
+            code = "bad_question"
+        if code is not None:
+            return code
+        found = live, live.questions[envelope.question]
+        self._taken[envelope[:3]] = found
+        return found
+
+
+def bucket_of(address: Address) -> Bucket:
+    """The bucket behind an address."""
+    return Bucket(address[0], address[1])
+
+
+def _well_formed(question: Question, envelopes: Sequence[Envelope], positions: list[int]) -> list[int]:
+    """The positions of the reports that the question's spec can decode."""
+    if len(positions) >= MANY:
+        try:
+            Reports.from_rows(question.spec, b"".join([envelopes[position].payload for position in positions]))
+        except WireError:
+            pass  # one of them at least: found below
+        else:
+            width = sum(column.row_bytes for column in question.spec.layout)
+            if all(len(envelopes[position].payload) == width for position in positions):  # lengths may add up by chance
+                return positions
+    return [position for position in positions if _decodes(question, envelopes[position].payload)]
+
+
+def _decodes(question: Question, payload: bytes) -> bool:
+    try:
+        question.spec.decode(payload)
+    except WireError:
+        return False
+    return True

@@ -1,0 +1,171 @@
+"""What a task file asks: its domains, mechanisms, questions or search, with everything resolved that was left open."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
+from deniable.contract.encoder import Attribute, Encoder, Identity
+from deniable.contract.protocol import PROTOCOLS, Protocol
+from deniable.contract.question import Question, read_share
+from deniable.contract.spec import MECHANISMS, Spec
+from deniable.contract.survey import Survey
+from deniable.core.declared import check_names, did_you_mean
+from deniable.errors import ParameterError
+from deniable.local.choose import frequency_oracle
+from deniable.local.frequency.oracle import LARGEST_LISTING
+
+KINDS = ("categories", "range", "integers", "text", "bytes", "yes_no")
+SETTLED = {"epsilon", "domain", "domain_size", "people", "bits"}
+"""What stands elsewhere in the file."""
+STATE = {"stage", "candidates", "repetition", "found", "lengths", "prefixes", "frequent_segments"}
+"""What searches learn on their way; they begin without."""
+
+
+class Asking(NamedTuple):
+    """What is asked, and in a sentence for each question why it is asked in this way."""
+
+    protocol: Protocol
+    reasons: tuple[str, ...]
+
+
+def read_asking(content: Mapping[str, Any], *, name: str, epsilon: float, people: int) -> Asking:
+    """The protocol behind ``[domain]`` and ``[mechanism]``, ``[[questions]]``, or ``[domain]`` and ``[search]``."""
+    for one, other in (("questions", "domain"), ("questions", "mechanism"), ("questions", "search"), ("search", "mechanism")):
+        if one in content and other in content:
+            fix = "a search has an oracle = ... of its own" if one == "search" else "a question has its own domain and mechanism"
+            raise ParameterError("task", other, allowed=f"no {other} beside {one}", fix=fix)
+    if "search" in content:
+        return _search(content, epsilon, people)
+    if "questions" not in content:
+        if "domain" not in content:
+            raise ParameterError("task", sorted(content), allowed="a task with [domain] or [[questions]]", fix="as in yes_no = true")
+        question, why = _question(content, name, Identity(), Fraction(1), epsilon=epsilon, people=people)
+        return Asking(Survey((question,)), (why,))
+    entries = content["questions"]
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, Mapping) for entry in entries):
+        raise ParameterError("questions", entries, allowed="tables", fix="begin each with [[questions]]")
+    found = []
+    for number, entry in enumerate(entries):
+        check_names(f"questions[{number}]", entry, ["name", "domain"], ["mechanism", "share"])
+        share = read_share(entry["share"]) if "share" in entry else Fraction(1, len(entries))
+        asked = int(people * share) or 1
+        found.append(_question(entry, entry["name"], Attribute(entry["name"]), share, epsilon=epsilon, people=asked))
+    return Asking(Survey(tuple(question for question, _ in found)), tuple(f"{question.name}: {why}" for question, why in found))
+
+
+def read_domain(content: object) -> tuple[Domain, tuple[Any, ...] | None]:
+    """A domain, and the candidates that are named for it.
+
+    >>> read_domain({"text": 8, "candidates": ["tea", "mate"]})
+    (Text(max_length=8), ('tea', 'mate'))
+    """
+    if not isinstance(content, Mapping):
+        raise ParameterError("domain", content, allowed="a table", fix='as in [domain] and then categories = ["tea", "coffee"]')
+    check_names("domain", content, [], [*KINDS, "candidates"])
+    kinds = [kind for kind in KINDS if kind in content]
+    if len(kinds) != 1:
+        raise ParameterError("domain", kinds, allowed=f"one of {list(KINDS)}", fix="say what an answer may be, in one way")
+    kind, value = kinds[0], content[kinds[0]]
+    domain: Domain
+    if kind == "categories":
+        domain = Categories(*_list(kind, value, 'as in categories = ["tea", "coffee"]'))
+    elif kind == "integers":
+        bounds = _list(kind, value, "as in integers = [0, 100]")
+        if len(bounds) != 2:
+            raise ParameterError(kind, value, allowed="the lowest and the highest", fix="as in integers = [0, 100]")
+        domain = Integers(*bounds)
+    elif kind == "yes_no":
+        if value is not True:
+            raise ParameterError(kind, value, allowed="true", fix="leave it out if it is no such question")
+        domain = IndexRange(2)
+    else:
+        made: Any = {"range": IndexRange, "text": Text, "bytes": Bytes}[kind]
+        domain = made(value)
+    if "candidates" not in content:
+        return domain, None
+    named = _list("candidates", content["candidates"], 'as in candidates = ["tea", "mate"]')
+    return domain, tuple(read_value("candidates", domain, value) for value in named)
+
+
+def read_value(parameter: str, domain: Domain, value: Any) -> Any:
+    """A value as a task carries it: bytes are written in hex, yes and no as true and false."""
+    if isinstance(domain, Bytes) and not isinstance(domain, Text):
+        try:
+            value = bytes.fromhex(value)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(parameter, value, allowed="bytes in hex", fix='as in "00ff"') from error
+    domain.key(value)  # DomainError if it is not allowed
+    return int(value) if isinstance(value, bool) else value
+
+
+def _question(
+    content: Mapping[str, Any], name: str, encoder: Encoder, share: Fraction, *, epsilon: float, people: int
+) -> tuple[Question, str]:
+    domain, candidates = read_domain(content["domain"])
+    spec, why = _mechanism(content.get("mechanism", "auto"), domain, epsilon, people)
+    if candidates is None and not (domain.listed and domain.size <= LARGEST_LISTING):
+        allowed = f"a domain that can be listed, or candidates = [...]: {spec.mechanism} cannot say what nobody named"
+        fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find them'
+        raise ParameterError("domain", domain, allowed=allowed, fix=fix)
+    return Question(name=name, spec=spec, encoder=encoder, share=share, candidates=candidates), why
+
+
+def _mechanism(content: object, domain: Domain, epsilon: float, people: int) -> tuple[Spec, str]:
+    table = {"name": content} if isinstance(content, str) else content
+    if not isinstance(table, Mapping):
+        raise ParameterError("mechanism", content, allowed="a name, or a table with name = ...", fix='"auto" chooses one')
+    own = {key: value for key, value in table.items() if key != "name"}
+    name = table.get("name", "auto")
+    importlib.import_module("deniable.client")  # registers the mechanisms
+    if name == "auto":
+        check_names("mechanism", own, [], [])
+        choice = frequency_oracle(domain=domain, epsilon=epsilon, n=people)
+        return choice.spec, choice.why
+    if not isinstance(name, str) or name not in MECHANISMS:
+        raise ParameterError("mechanism", name, allowed=f"auto or one of {sorted(MECHANISMS)}", fix=did_you_mean(name, MECHANISMS))
+    check_names(name, own, [], _settings(MECHANISMS[name]))
+    return _make(MECHANISMS[name], own, {"domain": domain, "epsilon": epsilon}), f"{name}: named in the file"
+
+
+def _search(content: Mapping[str, Any], epsilon: float, people: int) -> Asking:
+    search = content["search"]
+    if not isinstance(search, Mapping) or "domain" not in content:
+        raise ParameterError("search", search, allowed="a table, beside a [domain]", fix="say what is searched, as in text = 16")
+    domain, candidates = read_domain(content["domain"])
+    if candidates is not None:
+        raise ParameterError("candidates", candidates, allowed="none in a search", fix="leave out [search] to count them")
+    importlib.import_module("deniable.tasks.heavy_hitters")  # registers the searches
+    known = sorted(set(PROTOCOLS) - {Survey.kind})
+    name = search.get("protocol", "auto")
+    if name not in ("auto", *known):
+        raise ParameterError("protocol", name, allowed=f"auto or one of {known}", fix=did_you_mean(name, known))
+    why = f"{name}: named in the file" if name != "auto" else "PEM: the usual search"
+    name = "PEM" if name == "auto" else name
+    made: Any = PROTOCOLS[name]
+    own = {key: value for key, value in search.items() if key not in ("protocol", "round")}
+    needed = [field.name for field in fields(made) if field.default is MISSING and field.name not in SETTLED]
+    check_names(name, own, needed, _settings(made))
+    return Asking(_make(made, own, {"domain": domain, "epsilon": epsilon, "people": people}), (why,))
+
+
+def _settings(made: Any) -> list[str]:
+    return [field.name for field in fields(made) if field.name not in SETTLED | STATE]
+
+
+def _make(made: Any, settings: dict[str, Any], settled: dict[str, Any]) -> Any:
+    taken = {field.name for field in fields(made)}
+    try:
+        return made(**settings, **{name: value for name, value in settled.items() if name in taken})
+    except (TypeError, ValueError, ArithmeticError) as error:  # a setting of another type than the mechanism thought of
+        raise ParameterError(made.__name__, settings, allowed="settings of the right type", fix=str(error)) from error
+
+
+def _list(parameter: str, value: object, fix: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ParameterError(parameter, value, allowed="a list", fix=fix)
+    return value

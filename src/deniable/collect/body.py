@@ -1,0 +1,164 @@
+"""The body of a request with reports: read within limits of size and time, and its JSON form for use by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+from starlette.types import Receive
+
+from deniable.contract.envelope import Envelope
+from deniable.errors import WireError
+
+JSON = "application/json"
+
+
+class Refusal(Exception):  # noqa: N818  # not an error of the program: how a request is answered early
+    """A request is answered without having been counted; ``close`` if what it still sends is not worth reading."""
+
+    def __init__(self, status: int, code: str, message: str, *, retry: int | None = None, close: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.retry = retry
+        self.close = close
+
+
+class BodyReader:
+    """Reads bodies of at most ``most`` bytes, and at most ``most_together`` bytes of all bodies that are not complete yet.
+
+    A body that is not there after ``seconds`` is given up, after twice as long at the latest: one timer looks after all requests in two
+    generations, since a timer for each would cost more than reading most bodies.
+    """
+
+    def __init__(self, *, most: int, most_together: int, seconds: float) -> None:
+        self._most = most
+        self._most_together = most_together
+        self._seconds = seconds
+        self._held = 0
+        self._young: set[asyncio.Task[Any]] = set()
+        self._old: set[asyncio.Task[Any]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def read(self, receive: Receive) -> bytes | None:
+        """The whole body; None if the sender is gone. Refusal if it is too large or too slow."""
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a body is read by a task")
+        watched = self._young
+        watched.add(task)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._grow_old)
+        try:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body: bytes = message.get("body", b"")
+            if message.get("more_body", False):
+                return await self._read_on(body, receive)
+        except asyncio.CancelledError:
+            if task in watched:
+                raise  # somebody else's wish
+            task.uncancel()
+            raise Refusal(408, "too_slow", f"the body took more than {self._seconds:g} s", retry=1, close=True) from None
+        finally:
+            watched.discard(task)
+        if len(body) > self._most:
+            raise self.too_large()
+        return body
+
+    async def _read_on(self, first: bytes, receive: Receive) -> bytes | None:
+        chunks, size, more = [first], len(first), True
+        self._held += size
+        try:
+            while more and size <= self._most:
+                if self._held > self._most_together:
+                    raise Refusal(429, "queue_full", "too much is being sent at once", retry=1, close=True)
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                chunks.append(message.get("body", b""))
+                more = message.get("more_body", False)
+                size += len(chunks[-1])
+                self._held += len(chunks[-1])
+        finally:
+            self._held -= size
+        if size > self._most:
+            raise self.too_large()
+        return b"".join(chunks)
+
+    def check_length(self, declared: bytes) -> None:
+        """Refusal if a Content-Length is no number or too large."""
+        if not declared.isdigit():
+            raise Refusal(400, "malformed", "Content-Length is not a number", close=True)
+        if len(declared) > 18 or int(declared) > self._most:
+            raise self.too_large()
+
+    def too_large(self) -> Refusal:
+        """The answer to a body over the limit."""
+        return Refusal(413, "too_large", f"a body has at most {self._most} bytes; send smaller batches", close=True)
+
+    def _grow_old(self) -> None:
+        late = list(self._old)
+        self._old.clear()  # before they wake up: whoever is no longer in its generation was given up
+        for task in late:
+            task.cancel()
+        self._old, self._young = self._young, set()
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._grow_old) if self._old else None
+
+
+Number16 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+Number32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+Hex16 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
+Hex32 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+HexToken = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){0,255}\Z")]
+HexBytes = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2})*\Z")]
+
+
+class JsonReport(msgspec.Struct, forbid_unknown_fields=True):
+    """An envelope as JSON: numbers as they are, bytes as lower-case hexadecimal digits."""
+
+    task: Hex32
+    period: Number32
+    question: Number16
+    stratum: Number16
+    id: Hex16
+    payload: HexBytes
+    token: HexToken = ""
+
+
+class JsonBatch(msgspec.Struct, forbid_unknown_fields=True):
+    """A batch as JSON."""
+
+    reports: Annotated[list[JsonReport], msgspec.Meta(min_length=1)]
+
+
+_DECODER = msgspec.json.Decoder(JsonBatch)
+
+
+def open_json(data: bytes) -> list[Envelope]:
+    """The envelopes of a batch as JSON; WireError if anything in it is missing, unknown, of another type or out of range.
+
+    >>> open_json(b'{"reports": [{"task": true}]}')
+    Traceback (most recent call last):
+    deniable.errors.WireError: JSON: ... Expected `str`, got `bool` - at `$.reports[0].task`
+    """
+    try:
+        reports = _DECODER.decode(data).reports
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        allowed = "an object with a list of reports"
+        raise WireError("JSON", f"{len(data)} bytes", allowed=allowed, fix=f"nothing of this batch was counted: {error}") from error
+    return [
+        Envelope(
+            bytes.fromhex(report.task),
+            report.period,
+            report.question,
+            report.stratum,
+            bytes.fromhex(report.id),
+            bytes.fromhex(report.payload),
+            bytes.fromhex(report.token),
+        )
+        for report in reports
+    ]

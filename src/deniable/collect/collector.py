@@ -1,0 +1,206 @@
+"""The collector without its network: what it takes, when it counts, and how its tasks go on.
+
+Everything that depends on time goes through the clock that was given. ``tend`` is called every second or so; what it does may be done by
+several collectors of one database, and any of them may be killed in between: each step is one transaction, and is done once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
+from deniable.collect.block import ID_BYTES, Block, Bucket
+from deniable.collect.log import StorageError
+from deniable.collect.registry import Registry
+from deniable.collect.store import Store
+from deniable.contract.envelope import Envelope
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question
+from deniable.contract.task import Task
+from deniable.core.reports import Reports
+from deniable.core.tally import Tally
+from deniable.errors import ParameterError, ProtocolError
+
+DAY = 86_400
+
+
+class Collector:
+    """One collector: tasks in, reports in, sealed tallies out."""
+
+    def __init__(self, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+        self.store = store
+        self.clock = clock
+        self.registry = Registry(store)
+        self.admission = Admission()
+        self._begun: set[Bucket] = set()
+        self.refresh()
+
+    # --- tasks ---
+
+    def refresh(self) -> None:
+        """Learn what has changed in the store, by this collector or another."""
+        tasks = {}
+        for row in self.store.tasks():
+            before = self.admission.tasks.get(row.id)
+            live = before or LiveTask(Task.from_json(row.canonical))
+            if live.task.rounds:
+                number, questions = self.registry.round_at_hand(row.id)
+            else:
+                number, questions = 0, live.task.survey.questions
+            tasks[row.id] = LiveTask(live.task, row.closed, number, questions)
+        for stored in self.store.buckets():
+            if stored.state != "open" and stored.bucket.task in tasks:
+                tasks[stored.bucket.task].sealed.add(stored.bucket.period)
+            if stored.state == "dropped" and stored.bucket.task in tasks:
+                tasks[stored.bucket.task].dropped.add(stored.bucket.period)
+        self.admission.tasks = tasks
+        self.admission.forget()
+
+    def publish(self, task: Task, *, new_meaning: bool = False) -> None:
+        """Sign a task, log it, and begin to collect."""
+        self.registry.publish(task, self.clock(), new_meaning=new_meaning)
+        self.refresh()
+
+    def task(self, task: bytes) -> LiveTask:
+        """A published task; ParameterError if there is none."""
+        if task not in self.admission.tasks:
+            self.refresh()
+        if task not in self.admission.tasks:
+            raise ParameterError("task", task.hex(), allowed="the id of a published task", fix="see the list of tasks")
+        return self.admission.tasks[task]
+
+    def close_task(self, task: bytes) -> None:
+        """Take no more reports, and count those that are there."""
+        self.task(task)
+        self.registry.close(task)
+        self.refresh()
+        for stored in self.store.buckets(task):
+            self.seal(task, stored.bucket.period)
+
+    def delete_task(self, task: bytes) -> None:
+        """Forget a task with its reports and tallies; the public log keeps that it was there."""
+        self.task(task)
+        self.registry.close(task)
+        self.store.delete_task(task)
+        self.refresh()
+
+    # --- reports ---
+
+    def admit(self, envelopes: Sequence[Envelope]) -> tuple[Rows, list[tuple[int, str]]]:
+        """What may be stored now, and the position and code of what may not."""
+        return self.admission.admit(envelopes, self.clock())
+
+    def append(self, rows: Rows) -> frozenset[Bucket]:
+        """Make reports durable; the buckets returned were sealed meanwhile. StorageError if nothing was stored."""
+        blocks: dict[Bucket, list[Block]] = {}
+        for address, parts in rows.items():
+            block = Block.of(address[2], address[3], len(parts[0]) - ID_BYTES, b"".join(parts))
+            blocks.setdefault(bucket_of(address), []).append(block)
+        for bucket in blocks.keys() - self._begun:
+            self.store.begin_bucket(bucket)
+            self._begun.add(bucket)
+        return self.store.log.append(blocks)
+
+    def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
+        """The ids among these that a sealed bucket holds: sending those again is a success."""
+        ids: dict[Bucket, list[bytes]] = {}
+        for envelope in envelopes:
+            live = self.admission.tasks.get(envelope.task)
+            if live is not None and envelope.period in live.sealed - live.dropped:
+                ids.setdefault(Bucket(envelope.task, envelope.period), []).append(envelope.id)
+        with self.store.reading() as connection:
+            return frozenset().union(*(self.store.log.sealed_ids(connection, bucket, wanted) for bucket, wanted in ids.items()))
+
+    def ready(self) -> str | None:
+        """Why no report can be stored now; None if it can."""
+        try:
+            with self.store.reading() as connection:
+                connection.exec_driver_sql("SELECT 1")
+            return self.store.log.trouble()
+        except (StorageError, OSError) as error:
+            return str(error)
+
+    # --- counting ---
+
+    def questions(self, bucket: Bucket) -> tuple[Question, ...]:
+        """What was asked in a bucket, candidates included."""
+        live = self.task(bucket.task)
+        return self.registry.state(bucket.task, bucket.period).open().questions if live.task.rounds else live.task.survey.questions
+
+    def seal(self, task: bytes, period: int) -> None:
+        """Count a period; reports that come for it later are refused."""
+        bucket = Bucket(task, period)
+        self.store.seal(bucket, self.questions(bucket), self.clock())
+        self.task(task).sealed.add(period)
+        self.admission.forget()
+
+    def tallies(self, task: bytes) -> dict[tuple[int, int, int], Tally]:
+        """Tallies by period, question and stratum: sealed ones, and for open periods what is there so far."""
+        tallies = self.store.tallies(task)
+        for stored in self.store.buckets(task):
+            if stored.state == "open":
+                found = self.store.snapshot(stored.bucket, self.questions(stored.bucket))
+                tallies |= {(stored.bucket.period, *address): tally for address, tally in found.items()}
+        return tallies
+
+    # --- rounds ---
+
+    def advance(self, task: bytes) -> bool:
+        """Close the round at hand; True if another one was opened, False if the protocol has its result."""
+        live = self.task(task)
+        if not live.task.rounds or live.closed:
+            raise ProtocolError("task", live.task.name, allowed="an open task of several rounds", fix="seal a period of this one instead")
+        number = live.round
+        self.seal(task, number)
+        after = self.outcome(task, number)
+        if isinstance(after, Protocol):
+            self.registry.open_round(live.task, number + 1, after, self.clock())
+        else:
+            self.registry.close(task)
+        self.refresh()
+        return isinstance(after, Protocol)
+
+    def outcome(self, task: bytes, number: int) -> Protocol | dict[str, object]:
+        """What a sealed round led to: the next state, or the result."""
+        state = self.registry.state(task, number)
+        asked = state.open().questions
+        tallies = {address: tally for address, tally in self.store.tallies(task).items() if address[0] == number}
+        return state.close({question.name: total(question, i, tallies) for i, question in enumerate(asked)})
+
+    # --- time ---
+
+    def tend(self) -> list[str]:
+        """Seal what is over, open the rounds that are due, delete what was kept long enough; says in words what was done."""
+        self.refresh()
+        now = self.clock()
+        done = [self._tend_rounds(live, now) for live in self.admission.tasks.values() if live.task.rounds and not live.closed]
+        for stored in self.store.buckets():
+            task, period = stored.bucket
+            live = self.admission.tasks[task]
+            if stored.state == "open" and (
+                live.closed or (not live.task.rounds and now >= live.task.period_span(period)[1] + live.task.late)
+            ):
+                self.seal(task, period)
+                done.append(f"sealed {stored.bucket}")
+            elif stored.state == "sealed" and now >= (stored.sealed or 0) + live.task.retention * DAY:
+                live.dropped.add(period)
+                self.store.drop_reports(stored.bucket)
+                done.append(f"dropped the reports of {stored.bucket}")
+        return [step for step in done if step]
+
+    def _tend_rounds(self, live: LiveTask, now: float) -> str:
+        opened = self.registry.opened_at(live.task.id, live.round)
+        over = live.task.period and now >= opened + live.task.period + live.task.late
+        if live.round in live.sealed or over or now >= live.task.end + live.task.late:  # sealed: a collector stopped in between
+            more = self.advance(live.task.id)
+            return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")
+        return ""
+
+
+def total(question: Question, place: int, tallies: Mapping[tuple[int, int, int], Tally]) -> Tally:
+    """The sum of a question's tallies over periods and strata; an empty tally if there is none."""
+    parts = [tally for address, tally in sorted(tallies.items()) if address[1] == place]
+    candidates = question.candidates if question.spec.candidates_at_tally else None
+    nothing: Tally = question.spec.tally(Reports.empty(question.spec, 0), candidates=candidates)
+    return sum(parts, nothing)

@@ -1,0 +1,154 @@
+"""From a request to the method that answers it: the role is checked, the query read strictly, and every failure told in one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qsl
+
+import anyio.to_thread
+import msgspec
+from sqlalchemy.exc import InterfaceError, OperationalError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from deniable.collect.access import OPEN, Access
+from deniable.collect.api import Api, Call, json_response, unknown_task
+from deniable.collect.body import BodyReader, Refusal
+from deniable.collect.journal import note_error
+from deniable.collect.log import StorageError
+from deniable.collect.routes import ENDPOINTS, ID_PATTERN, REPORTS, TOML, Endpoint
+from deniable.collect.shapes import Failure, Problem
+from deniable.errors import DeniableError, ProtocolError
+
+LARGEST_TASK = 1 << 20
+MOST_PARAMETERS = 1000
+BODY_SECONDS = 10.0
+
+
+def application(api: Api) -> Starlette:
+    """The ASGI application behind the table of endpoints, but for the reports'."""
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for endpoint in ENDPOINTS:
+        if endpoint.path != REPORTS:
+            paths.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+    dispatch = Dispatch(api)
+    routes = [Route(path, dispatch.server(methods), methods=list(methods)) for path, methods in paths.items()]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_in_the_table})
+    app.router.redirect_slashes = False
+    return app
+
+
+class Dispatch:
+    """Checks requests, and has them answered in a thread: whatever waits for a disk must not hold up reports."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._access = Access(api.collector.store)
+        self._bodies = BodyReader(most=LARGEST_TASK, most_together=16 * LARGEST_TASK, seconds=BODY_SECONDS)
+
+    def server(self, methods: dict[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
+        """What answers the requests for one path."""
+
+        async def serve(request: Request) -> Response:
+            endpoint = methods["GET" if request.method == "HEAD" else request.method]
+            try:
+                response = await self._answer(endpoint, request)
+            except Exception as error:  # logged if it is a bug
+                response = failure(error)
+            if endpoint.role != OPEN:
+                response.headers["cache-control"] = "no-store"
+            if endpoint.any_origin:
+                response.headers["access-control-allow-origin"] = "*"
+            return response
+
+        return serve
+
+    async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
+        if endpoint.role != OPEN:  # before anything else: whoever may not ask learns nothing
+            await _in_thread(self._access.check, request.headers.getlist("authorization"), endpoint.role)
+        query = read_query(endpoint.query, request.scope["query_string"])
+        task = request.path_params.get("id", "")
+        if task and not re.fullmatch(ID_PATTERN, task):
+            raise unknown_task()
+        body = await self._read_body(request) if endpoint.bodies else b""
+        response: Response | None = await _in_thread(getattr(self._api, endpoint.name), Call(bytes.fromhex(task), query, body))
+        response = Response(status_code=204) if response is None else response
+        response.status_code = endpoint.status
+        return response
+
+    async def _read_body(self, request: Request) -> bytes:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != TOML or "content-encoding" in request.headers:
+            raise Refusal(415, "wrong_type", f"a body is of type {TOML}, without Content-Encoding", close=True)
+        self._bodies.check_length(request.headers.get("content-length", "0").encode())
+        body = await self._bodies.read(request.receive)
+        if body is None:
+            raise Refusal(400, "malformed", "the body ended early", close=True)
+        return body
+
+
+def read_query(kind: type[msgspec.Struct], query: bytes) -> Any:
+    """What a query says; Refusal if a parameter is unknown, missing, repeated or of another type."""
+    lists = {field.name for field in msgspec.structs.fields(kind) if field.default_factory is list}
+    found: dict[str, Any] = {}
+    try:
+        pairs = parse_qsl(query.decode("ascii"), True, query != b"", errors="strict", max_num_fields=MOST_PARAMETERS)
+    except ValueError as error:
+        raise Refusal(400, "malformed", "the query is not of the form name=value&name=value") from error
+    for name, value in pairs:
+        if name in lists:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise Refusal(422, "repeated_parameter", f"{name[:80]} can be given once")
+        else:
+            found[name] = value
+    try:
+        return msgspec.convert(found, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refusal(422, "bad_parameter", str(error)) from error
+
+
+def failure(error: Exception) -> Response:
+    """The answer to a request that failed: mistakes are explained, bugs are logged and say nothing."""
+    refusal = _refusal(error)
+    headers = {}
+    if refusal.retry is not None:
+        headers["retry-after"] = str(refusal.retry)
+    if refusal.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if refusal.close:
+        headers["connection"] = "close"
+    return json_response(Failure(Problem(refusal.code, refusal.message)), refusal.status, headers)
+
+
+def _refusal(error: Exception) -> Refusal:
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, StorageError | OperationalError | InterfaceError):
+        note_error("storage failed", error)
+        return Refusal(507, "storage", "the store cannot do this now; try again later", retry=5)
+    if isinstance(error, ProtocolError):
+        return Refusal(409, "not_now", str(error))
+    if isinstance(error, DeniableError):
+        return Refusal(422, "refused", str(error))
+    note_error("a request failed", error)
+    return Refusal(500, "bug", "this is a bug in the collector; its log says where")
+
+
+def _not_in_the_table(_: Request, error: Exception) -> Response:
+    """Unknown paths and methods, answered like all else."""
+    if not isinstance(error, HTTPException):
+        raise error
+    headers = {name.lower(): ", ".join(sorted(value.split(", "))) for name, value in (error.headers or {}).items()}
+    code = {404: "not_found", 405: "method"}.get(error.status_code, "refused")
+    return json_response(Failure(Problem(code, error.detail)), error.status_code, headers)
+
+
+async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    # Abandoned when the server stops: nobody waits for an estimate any more.
+    return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)

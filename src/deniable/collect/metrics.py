@@ -1,0 +1,70 @@
+"""What a collector counts about itself, for Prometheus. Labels are from short fixed lists, never from a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from deniable.collect.admission import Rows
+
+CODES = (
+    "unknown_task",
+    "too_early",
+    "too_late",
+    "sealed",
+    "closed",
+    "wrong_round",
+    "bad_question",
+    "bad_stratum",
+    "bad_payload",
+    "bad_token",
+)
+"""Why a report was not counted."""
+STATUSES = (200, 201, 204, 400, 405, 408, 413, 415, 429, 503, 507)
+"""What a request for reports is answered."""
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
+
+
+class Metrics:
+    """The figures of one collector, in a registry of their own.
+
+    ``period_now`` gives the period that a task is in by the collector's clock (None if in none); with it, reports of other periods are
+    counted as early or late.
+    """
+
+    def __init__(self, period_now: Callable[[bytes], int | None] | None = None) -> None:
+        self._period_now = period_now
+        self.registry = registry = CollectorRegistry()
+        reports = Counter("deniable_reports", "Reports by outcome.", ["outcome"], registry=registry)
+        requests = Counter("deniable_requests", "Requests to hand in reports, by status.", ["status"], registry=registry)
+        skew = Counter("deniable_period_skew", "Reports stored, by their period against the clock's.", ["period"], registry=registry)
+        # Looked up once: a request pays for an addition alone, and every series is there from the start.
+        self.reports = {outcome: reports.labels(outcome) for outcome in ("accepted", "repeated", *CODES)}
+        self.requests = {status: requests.labels(str(status)) for status in STATUSES}
+        self._skew = {period: skew.labels(period) for period in ("early", "current", "late")}
+        self.append_seconds = Histogram("deniable_append_seconds", "Time to make a group durable.", buckets=_SECONDS, registry=registry)
+        self.append_reports = Histogram("deniable_append_reports", "Reports made durable together.", buckets=_SIZES, registry=registry)
+        self.append_failures = Counter("deniable_append_failures", "Groups that could not be stored.", registry=registry)
+        self.waiting = Gauge("deniable_waiting_bytes", "Bytes that wait to be durable.", registry=registry)
+        self.sealed = Counter("deniable_sealed_buckets", "Buckets sealed by this process.", registry=registry)
+        self.open_tasks = Gauge("deniable_open_tasks", "Tasks that take reports.", registry=registry)
+
+    def appended(self, rows: Rows, seconds: float, failed: Exception | None) -> None:
+        """A committer's ``observe``: one append is over."""
+        self.append_seconds.observe(seconds)
+        if failed is not None:
+            self.append_failures.inc()
+            return
+        self.append_reports.observe(sum(map(len, rows.values())))
+        if self._period_now is not None:
+            for (task, period, _, _), reports in rows.items():
+                now = self._period_now(task)
+                if now is not None:
+                    self._skew["early" if period > now else "late" if period < now else "current"].inc(len(reports))
+
+    def render(self) -> bytes:
+        """Everything in Prometheus' text format."""
+        return generate_latest(self.registry)

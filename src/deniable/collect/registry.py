@@ -1,0 +1,131 @@
+"""The registry: tasks and rounds as they were published, signed with the collector's key, each in the public log."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+import sqlalchemy as sql
+from sqlalchemy import Connection
+
+from deniable.collect import database as db
+from deniable.collect.compatibility import changes_of_meaning
+from deniable.collect.signing import public_key, sign
+from deniable.collect.store import Store, StoredRound
+from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
+from deniable.contract.protocol import Protocol, protocol_from_json
+from deniable.contract.public_log import LOG_CONTEXT, LogEntry, log_record
+from deniable.contract.question import Question
+from deniable.contract.task import OpenedRound, Task
+from deniable.errors import ParameterError, ProtocolError
+
+
+class Registry:
+    """What was published. Nothing in here is ever changed, only added."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._states: dict[tuple[bytes, int], Protocol] = {}
+
+    @cached_property
+    def _seed(self) -> bytes:
+        return self._store.signing_key()
+
+    @cached_property
+    def key(self) -> bytes:
+        """The public key that devices find in every task."""
+        return public_key(self._seed)
+
+    # --- publication ---
+
+    def publish(self, task: Task, now: float, *, new_meaning: bool = False) -> None:
+        """Sign and log a task; harmless if it was published before.
+
+        A task under the name of an earlier one must mean the same, unless the caller says that it is meant to differ.
+        """
+        if task.key != self.key:
+            raise ParameterError(
+                "key", task.key.hex(), allowed=f"this collector's key {self.key.hex()}", fix="publish it from its TOML file"
+            )
+        with self._store.writing() as connection:
+            query = sql.select(db.task.c.id, db.task.c.canonical).where(db.task.c.name == task.name)
+            for row in connection.execute(query).all():
+                if row.id == task.id:
+                    return
+                changes = changes_of_meaning(Task.from_json(row.canonical), task)
+                if changes and not new_meaning:
+                    allowed = f"what the task {row.id.hex()[:12]} of this name means"
+                    raise ParameterError(task.name, "; ".join(changes), allowed=allowed, fix="choose another name, or say new_meaning")
+            signature = sign(self._seed, TASK_CONTEXT, task.canonical)
+            connection.execute(db.task.insert().values(id=task.id, name=task.name, canonical=task.canonical, signature=signature, closed=0))
+            self._log(connection, "task", task.id, task.canonical)
+            if task.rounds:
+                self._open(connection, task, 0, protocol_from_json(task.protocol), now)
+
+    def open_round(self, task: Task, number: int, state: Protocol, now: float) -> None:
+        """Sign and log a round; harmless if it was opened before."""
+        with self._store.writing() as connection:
+            where = (db.round_.c.task == task.id, db.round_.c.number == number)
+            if connection.execute(sql.select(db.round_.c.number).where(*where)).first() is None:
+                self._open(connection, task, number, state, now)
+
+    def close(self, task: bytes) -> None:
+        """Log that a task takes no more reports; harmless if that was done before."""
+        with self._store.writing() as connection:
+            changed = connection.execute(db.task.update().where(db.task.c.id == task, db.task.c.closed == 0).values(closed=1))
+            if changed.rowcount:
+                self._log(connection, "closed", task, b"")
+
+    # --- reading ---
+
+    def opened(self, task: bytes) -> StoredRound | None:
+        """The round at hand, as devices get it; None for a task that has none."""
+        rounds = self._store.rounds(task)
+        return rounds[-1] if rounds else None
+
+    def opened_at(self, task: bytes, number: int) -> int:
+        """When a round was opened."""
+        return self._round(task, number).opened
+
+    def round_at_hand(self, task: bytes) -> tuple[int, tuple[Question, ...]]:
+        """The number and the questions of the last round that was opened."""
+        number = self._store.rounds(task)[-1].number
+        return number, self.state(task, number).open().questions
+
+    def state(self, task: bytes, number: int) -> Protocol:
+        """The protocol's state in a round."""
+        if (task, number) not in self._states:
+            self._states[task, number] = protocol_from_json(self._round(task, number).state)
+        return self._states[task, number]
+
+    def entries(self, after: int = -1, most: int = 1000) -> list[LogEntry]:
+        """The public log after an entry, oldest first."""
+        columns = (db.log.c.record, db.log.c.signature)
+        with self._store.reading() as connection:
+            rows = connection.execute(sql.select(*columns).where(db.log.c.sequence > after).order_by(db.log.c.sequence).limit(most))
+            return [LogEntry(bytes(row[0]), bytes(row[1])) for row in rows]
+
+    # --- inside ---
+
+    def _round(self, task: bytes, number: int) -> StoredRound:
+        for found in self._store.rounds(task):
+            if found.number == number:
+                return found
+        raise ProtocolError("round", number, allowed="a round that was opened", fix="see the task's rounds")
+
+    def _open(self, connection: Connection, task: Task, number: int, state: Protocol, now: float) -> None:
+        opened = OpenedRound(
+            task=task.id, number=number, scale=state.scale, round=state.open(), state=hashlib.sha256(state.canonical).digest()
+        )
+        values = {"task": task.id, "number": number, "opened": int(now), "state": state.canonical, "canonical": opened.canonical}
+        connection.execute(db.round_.insert().values(**values, signature=sign(self._seed, ROUND_CONTEXT, opened.canonical)))
+        self._log(connection, "round", task.id, opened.canonical, number)
+
+    def _log(self, connection: Connection, kind: str, task: bytes, content: bytes, period: int | None = None) -> None:
+        last = connection.execute(sql.select(db.log.c.sequence, db.log.c.hash).order_by(db.log.c.sequence.desc()).limit(1)).first()
+        sequence, previous = (0, bytes(32)) if last is None else (last[0] + 1, bytes(last[1]))
+        record = log_record(sequence, kind, task, content, previous, period=period)
+        signature = sign(self._seed, LOG_CONTEXT, record)
+        connection.execute(
+            db.log.insert().values(sequence=sequence, record=record, signature=signature, hash=hashlib.sha256(record).digest())
+        )

@@ -1,0 +1,191 @@
+"""The process: a collector behind a port, tended every second, stopped without losing anything that it acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from deniable.collect.api import Api
+from deniable.collect.collector import Collector
+from deniable.collect.committer import Committer
+from deniable.collect.dispatch import application
+from deniable.collect.ingest import Ingest
+from deniable.collect.journal import begin, note, note_error
+from deniable.collect.metrics import Metrics
+from deniable.collect.routes import REPORTS
+from deniable.collect.settings import Settings
+from deniable.collect.store import Store
+
+BACKLOG = 2048
+GRACE_SECONDS = 2
+"""How long requests may take to end once the process is told to stop."""
+LAST_SECONDS = 1.5
+"""How long everything else may take after that."""
+HEAD_SECONDS = 10.0
+"""How long a connection may take to send the head of a request."""
+HEADERS = [("x-content-type-options", "nosniff"), ("content-security-policy", "default-src 'none'"), ("referrer-policy", "no-referrer")]
+TLS_ONLY = ("strict-transport-security", "max-age=31536000")
+
+
+class Service:
+    """The ASGI application: reports to ingest, all else to the API; tended from its start to its end."""
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        self.store = Store.open(settings.store)
+        self.collector = Collector(self.store, clock=clock)
+        self.metrics = Metrics(self._period_now)
+        self.metrics.open_tasks.set_function(self._open_tasks)
+        self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
+        self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics)
+        self._api = application(Api(self.collector, self.metrics))
+        self._stop = threading.Event()
+        self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
+        self._trouble = ""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or follow the server's start and end."""
+        if scope["type"] == "http":
+            await (self._ingest if scope["path"] == REPORTS else self._api)(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await receive()
+            self._tender.start()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await self.stop()
+            await send({"type": "lifespan.shutdown.complete"})
+
+    async def stop(self) -> None:
+        """Write what was taken, finish tending, let go of the store."""
+        self._stop.set()
+        await self._ingest.stop()
+        await asyncio.to_thread(self._tender.join, LAST_SECONDS / 2)
+        if self._tender.is_alive():
+            note("stopped in the middle of a step; it is undone", level="warning")  # each is one transaction
+        else:
+            self.store.close()
+
+    def _tend(self) -> None:
+        while not self._stop.wait(self.settings.tend_seconds):
+            try:
+                for step in self.collector.tend():
+                    note(step)
+                    self.metrics.sealed.inc(step.startswith(("sealed", "closed round")))
+            except Exception as error:  # whatever it is, it must not end the tending: the next second may be better
+                if self._trouble != repr(error):  # once, not every second
+                    self._trouble = repr(error)
+                    note_error("tending failed", error)
+            else:
+                self._trouble = ""
+
+    def _period_now(self, task: bytes) -> int | None:
+        live = self.collector.admission.tasks.get(task)
+        if live is None:
+            return None
+        return live.round if live.task.rounds else live.task.period_at(self.collector.clock())
+
+    def _open_tasks(self) -> float:
+        return sum(not live.closed for live in self.collector.admission.tasks.values())
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that does not wait for ever for the head of a request: uvicorn's own timer starts after the first answer only."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more will come."""
+        self._heard()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """A request begins; its head must follow."""
+        super().on_message_begin()
+        if self._patience is None:
+            self._wait()
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._heard()
+        super().on_headers_complete()
+
+    def _wait(self) -> None:
+        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _heard(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+
+class Server(uvicorn.Server):
+    """Says where it listens once it is ready, and ends in time whatever still computes."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        if sockets and self.started:
+            host, port = sockets[0].getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            sys.stdout.write(f"serving on {'https' if self.config.is_ssl else 'http'}://{shown}:{port}\n")
+            sys.stdout.flush()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop answering. What was acknowledged is durable, so a thread that is cut off in the middle of an estimate loses nothing."""
+        last = threading.Timer(GRACE_SECONDS + LAST_SECONDS, os._exit, (0,))
+        last.daemon = True
+        last.start()
+        await super().shutdown(sockets)
+
+
+def serve(settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+    """Run a collector until the process is told to stop."""
+    begin(settings.log_level)
+    signal.signal(signal.SIGTERM, _leave)  # also what uvicorn falls back to in the end: being stopped is no failure
+    signal.signal(signal.SIGINT, _leave)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG) as listening:
+        service = Service(settings, clock=clock)
+        note("starting", store=settings.store_in_words, tasks=len(service.collector.admission.tasks))
+        Server(_config(service, settings)).run([listening])
+    note("stopped")
+
+
+def _config(service: Service, settings: Settings) -> uvicorn.Config:
+    tls: dict[str, Any] = {"ssl_certfile": settings.certificate, "ssl_keyfile": settings.key_file} if settings.secure else {}
+    return uvicorn.Config(
+        service,
+        loop="uvloop",
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        headers=HEADERS + ([TLS_ONLY] if settings.secure or settings.behind_proxy else []),
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        backlog=BACKLOG,
+        **tls,
+    )
+
+
+def _leave(_: int, __: FrameType | None) -> None:
+    raise SystemExit(0)

@@ -1,0 +1,151 @@
+"""What an operator decides about a collector: defaults, overruled by a TOML file, by the environment, and by the command line.
+
+::
+
+    store = "/var/lib/deniable"      # a folder, or postgresql://user:password@host/database
+    host = "127.0.0.1"
+    port = 8000
+    certificate = "certificate.pem"  # with key_file: TLS
+    key_file = "key.pem"
+    behind_proxy = false             # true: something in front speaks TLS
+    tend_seconds = 1.0               # how often periods are sealed and rounds closed that are due
+    log_level = "info"
+
+    [limits]
+    max_body = 1048576               # see Limits
+
+In the environment they are ``DENIABLE_STORE``, ``DENIABLE_LIMITS_MAX_BODY`` and so on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+
+from deniable.collect.ingest import Limits
+from deniable.core.declared import did_you_mean, read_toml
+from deniable.errors import ParameterError
+
+PREFIX = "DENIABLE_"
+ELSEWHERE = ("DENIABLE_CONFIG", "DENIABLE_TESTING", "DENIABLE_TEST_CLOCK", "DENIABLE_TOKEN", "DENIABLE_URL")
+"""Names in the environment that are read by others."""
+LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that is decided before a collector starts. Its ``repr`` does not show the store, whose address may hold a password."""
+
+    store: str = field(default="deniable-store", repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8000
+    certificate: str = ""
+    key_file: str = ""
+    behind_proxy: bool = False
+    tend_seconds: float = 1.0
+    log_level: str = "info"
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if not self.store:
+            raise ParameterError("store", self.store, allowed="a folder or a postgresql:// address", fix="say where reports are kept")
+        if not 0 <= self.port < 1 << 16:
+            raise ParameterError("port", self.port, allowed="from 0 to 65535", fix="0 takes one that is free")
+        if bool(self.certificate) != bool(self.key_file):
+            raise ParameterError(
+                "certificate, key_file", (self.certificate, self.key_file), allowed="both or neither", fix="TLS needs both"
+            )
+        for parameter in ("certificate", "key_file"):
+            path = getattr(self, parameter)
+            if path and not os.access(path, os.R_OK):
+                raise ParameterError(parameter, path, allowed="a file that can be read", fix="check its path and its owner")
+        if not 0.01 <= self.tend_seconds <= 3600:
+            raise ParameterError("tend_seconds", self.tend_seconds, allowed="from 0.01 to 3600", fix="the default is 1")
+        if self.log_level not in LEVELS:
+            raise ParameterError("log_level", self.log_level, allowed=f"one of {list(LEVELS)}", fix=did_you_mean(self.log_level, LEVELS))
+        if not (self.secure or self.behind_proxy or is_loopback(self.host)):
+            fix = "give a certificate and a key_file, or say behind_proxy if something in front speaks TLS"
+            raise ParameterError("host", self.host, allowed="a loopback address, since there is no TLS", fix=fix)
+
+    @property
+    def secure(self) -> bool:
+        """True if this process speaks TLS itself."""
+        return bool(self.certificate)
+
+    @property
+    def store_in_words(self) -> str:
+        """The store as logs may name it."""
+        return "PostgreSQL" if self.store.startswith("postgresql") else self.store
+
+
+def is_loopback(host: str) -> bool:
+    """True if only this machine can reach the host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("example.org")
+    (True, True, True, False, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def read_settings(
+    flags: Mapping[str, Any] | None = None, *, environment: Mapping[str, str] | None = None, file: str | Path | None = None
+) -> Settings:
+    """The settings; a flag that is None was not given. ParameterError naming what is unknown or cannot be used.
+
+    >>> read_settings({"port": None}, environment={"DENIABLE_PORT": "8443"}).port
+    8443
+    """
+    environment = os.environ if environment is None else environment
+    file = file or environment.get("DENIABLE_CONFIG")
+    found = _from_file(Path(file)) if file else {}
+    found |= _from_environment(environment)
+    found |= _checked({name: value for name, value in (flags or {}).items() if value is not None}, "the command line", strict=True)
+    limits = {name.removeprefix("limits."): found.pop(name) for name in sorted(found) if name.startswith("limits.")}
+    return Settings(**found, limits=Limits(**limits))
+
+
+def _types() -> dict[str, Any]:
+    """Every setting by its name with the type that it has."""
+    own = {name: kind for name, kind in get_type_hints(Settings).items() if name != "limits"}
+    return own | {f"limits.{name}": kind for name, kind in get_type_hints(Limits).items()}
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    content = read_toml(path.read_bytes(), path.name)
+    limits = content.pop("limits", {})
+    if not isinstance(limits, dict):
+        raise ParameterError("limits", limits, allowed="a table", fix="begin it with [limits]")
+    return _checked(content | {f"limits.{name}": value for name, value in limits.items()}, path.name, strict=True)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    names = {PREFIX + name.replace(".", "_").upper(): name for name in _types()}
+    given = {name: value for name, value in environment.items() if name.startswith(PREFIX) and name not in ELSEWHERE}
+    for name in given:
+        if name not in names:
+            raise ParameterError("environment", name, allowed=f"some of {sorted(names)}", fix=did_you_mean(name, names))
+    return _checked({names[name]: value for name, value in given.items()}, "the environment", strict=False)
+
+
+def _checked(content: Mapping[str, Any], where: str, *, strict: bool) -> dict[str, Any]:
+    """The values in their types; from the environment they come as text."""
+    types = _types()
+    found = {}
+    for name, value in content.items():
+        if name not in types:
+            raise ParameterError(where, name, allowed=f"some of {list(types)}", fix=did_you_mean(name, types))
+        try:
+            found[name] = msgspec.convert(value, types[name], strict=strict)
+        except msgspec.ValidationError as error:
+            shown = "..." if name == "store" else value
+            raise ParameterError(name, shown, allowed=f"of type {types[name].__name__}", fix=f"{error}, in {where}") from error
+    return found

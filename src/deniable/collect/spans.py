@@ -1,0 +1,63 @@
+"""Times as people write them: dates, and spans such as "90 days"."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+
+from deniable.errors import ParameterError
+
+UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 7 * 86_400}
+_SPAN = re.compile(rf"([0-9]{{1,9}}) ?({'|'.join(UNITS)})s?")
+
+
+def read_moment(parameter: str, value: object) -> int:
+    """Seconds since 1970 behind a TOML date or time; without an offset it is UTC.
+
+    >>> from datetime import timedelta, timezone
+    >>> read_moment("start", date(1970, 1, 2)), read_moment("end", datetime(1970, 1, 1, 2, tzinfo=timezone(timedelta(hours=1))))
+    (86400, 3600)
+    """
+    if not isinstance(value, date):  # a datetime is one too
+        allowed = "a date or a date with a time, without quotation marks"
+        raise ParameterError(parameter, value, allowed=allowed, fix="as in 2027-01-01 or 2027-01-01T06:00:00Z; without an offset it is UTC")
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+
+
+def read_span(parameter: str, value: object, unit: int = 1) -> int:
+    """The length of a span in units of so many seconds; it must be a whole number of them.
+
+    >>> read_span("late", "90 minutes"), read_span("retention", "2 weeks", UNITS["day"])
+    (5400, 14)
+    """
+    found = _SPAN.fullmatch(value) if isinstance(value, str) else None
+    seconds = int(found[1]) * UNITS[found[2]] if found else -1
+    if seconds < 0 or seconds % unit:
+        whole = "whole days or weeks" if unit == UNITS["day"] else "a number of seconds, minutes, hours, days or weeks"
+        raise ParameterError(parameter, value, allowed=whole, fix=f'as in {parameter} = "30 days"')
+    return seconds // unit
+
+
+def span_in_words(seconds: int) -> str:
+    """A span in the largest unit that measures it.
+
+    >>> span_in_words(86_400), span_in_words(5400), span_in_words(1_209_600)
+    ('1 day', '90 minutes', '14 days')
+    """
+    unit = next(unit for unit in ("day", "hour", "minute", "second") if seconds % UNITS[unit] == 0)
+    count = seconds // UNITS[unit]
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+def moment_in_words(seconds: int) -> str:
+    """A time as people read it.
+
+    >>> moment_in_words(86_400)
+    '1970-01-02 00:00 UTC'
+    """
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):  # a task may end after the year 9999
+        return f"{seconds:,} seconds after 1970"

@@ -1,0 +1,262 @@
+"""What a collector keeps: tasks and their rounds, the public log, and every report counted exactly once.
+
+Sealing a bucket is the step that counts. One transaction writes the tallies, the digest of the reports that they cover, and the bucket's
+new state: either all of it is there or nothing, and doing it again gives the same bytes. Nothing is appended to a sealed bucket.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import sqlalchemy as sql
+from sqlalchemy import Connection, Engine
+
+from deniable.collect import database as db
+from deniable.collect.block import Block, Bucket, sort_once, tally_blocks
+from deniable.collect.embedded import EmbeddedLog
+from deniable.collect.log import ReportLog, StorageError
+from deniable.collect.postgres import PostgresLog
+from deniable.contract.question import Question
+from deniable.contract.source import SYSTEM
+from deniable.core.tally import Tally
+
+Questions = Callable[[Bucket], Sequence[Question]]
+"""What was asked in a bucket, candidates included."""
+Tallies = dict[tuple[int, int, int], Tally]
+"""Tallies by period, question and stratum."""
+
+
+class StoredTask(NamedTuple):
+    """A published task as it is kept."""
+
+    id: bytes
+    canonical: bytes
+    signature: bytes
+    closed: bool
+
+
+class StoredRound(NamedTuple):
+    """An opened round as it is kept; ``state`` is the protocol's."""
+
+    number: int
+    opened: int
+    state: bytes
+    canonical: bytes
+    signature: bytes
+
+
+class StoredBucket(NamedTuple):
+    """What is known about a bucket."""
+
+    bucket: Bucket
+    state: str
+    reports: int
+    repeated: int
+    sealed: int | None
+
+
+class Store:
+    """The database and the report log of one collector, or of several that share a PostgreSQL."""
+
+    def __init__(self, engine: Engine, log: ReportLog) -> None:
+        self.engine = engine
+        self.log = log
+        self._reader = engine.execution_options(**{db.READING: True})
+        for stored in self.buckets():
+            if stored.state != "open":
+                log.drop_open(stored.bucket)  # a crash after the seal left them
+
+    @classmethod
+    def open(cls, address: str | Path) -> Store:
+        """The store in a folder, made if it is not there, or in the PostgreSQL of an address."""
+        if str(address).startswith("postgresql"):
+            engine = db.connect(str(address))
+            return cls(engine, PostgresLog(engine))
+        folder = Path(address)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log = EmbeddedLog(folder / "reports")  # first: it holds the lock
+        return cls(db.connect(folder / "collector.sqlite"), log)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.log.close()
+        self.engine.dispose()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction, alone with the database: on PostgreSQL, other collectors' wait for it."""
+        with self.engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067032)"))
+            yield connection
+
+    def reading(self) -> Connection:
+        """A connection for reading, to be used in a ``with`` statement; it never waits for a seal."""
+        return self._reader.connect()
+
+    # --- keys, tasks, rounds ---
+
+    def signing_key(self) -> bytes:
+        """The seed of the collector's Ed25519 key, made when it is first needed."""
+        with self.writing() as connection:
+            found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == "signing")).scalar()
+            if found is None:
+                found = b"".join(SYSTEM.word().to_bytes(8, "little") for _ in range(4))
+                connection.execute(db.secret.insert().values(name="signing", value=found))
+            return bytes(found)
+
+    def tasks(self) -> list[StoredTask]:
+        """Every task that was published and not deleted."""
+        columns = (db.task.c.id, db.task.c.canonical, db.task.c.signature, db.task.c.closed)
+        with self.reading() as connection:
+            return [StoredTask(*row[:3], bool(row[3])) for row in connection.execute(sql.select(*columns).order_by(db.task.c.name))]
+
+    def rounds(self, task: bytes) -> list[StoredRound]:
+        """The rounds of a task that were opened, in order."""
+        columns = (db.round_.c.number, db.round_.c.opened, db.round_.c.state, db.round_.c.canonical, db.round_.c.signature)
+        with self.reading() as connection:
+            rows = connection.execute(sql.select(*columns).where(db.round_.c.task == task).order_by(db.round_.c.number))
+            return [StoredRound(*row) for row in rows]
+
+    def delete_task(self, task: bytes) -> None:
+        """Forget a task with its reports and tallies. The public log keeps that it was there."""
+        for stored in self.buckets(task):
+            with self.log.closing(stored.bucket):
+                self.log.drop_open(stored.bucket)
+        with self.writing() as connection:
+            for stored in self.buckets(task):
+                self.log.drop_sealed(connection, stored.bucket)
+            connection.execute(db.task.delete().where(db.task.c.id == task))
+
+    # --- buckets ---
+
+    def buckets(self, task: bytes | None = None) -> list[StoredBucket]:
+        """Every bucket that has received a report, of one task or of all."""
+        table = db.bucket
+        query = sql.select(table.c.task, table.c.period, table.c.state, table.c.reports, table.c.repeated, table.c.sealed)
+        if task is not None:
+            query = query.where(table.c.task == task)
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(table.c.task, table.c.period)).all()
+        return [StoredBucket(Bucket(bytes(row[0]), row[1]), *row[2:]) for row in rows]
+
+    def begin_bucket(self, bucket: Bucket) -> None:
+        """Take note that a bucket has reports; harmless if that is known."""
+        with self.writing() as connection:
+            self._lock(connection, bucket)
+
+    def seal(self, bucket: Bucket, questions: Sequence[Question], now: float) -> None:
+        """Count a bucket's reports, each once, and keep them sorted by id; nothing if that is done already."""
+        with self.log.closing(bucket):
+            with self.engine.begin() as connection:
+                number, state = self._lock(connection, bucket)
+                if state == "open":
+                    arrived = self.log.read_open(connection, bucket)
+                    blocks = sort_once(arrived)
+                    self.log.write_sealed(connection, bucket, blocks)
+                    self._write_tallies(connection, number, tally_blocks(questions, blocks))
+                    reports = sum(len(block.rows) for block in blocks)
+                    repeated = sum(len(block.rows) for block in arrived) - reports
+                    values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
+                    values["repeated"] = db.bucket.c.repeated + repeated
+                    connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(**values))
+            self.log.drop_open(bucket)
+
+    def snapshot(self, bucket: Bucket, questions: Sequence[Question]) -> dict[tuple[int, int], Tally]:
+        """The tallies that an open bucket would be sealed with now."""
+        with self.reading() as connection:
+            return tally_blocks(questions, sort_once(self.log.read_open(connection, bucket)))
+
+    def tallies(self, task: bytes) -> Tallies:
+        """The tallies of a task's sealed periods."""
+        query = (
+            sql.select(db.bucket.c.period, db.tally.c.question, db.tally.c.stratum, db.tally.c.image)
+            .join_from(db.tally, db.bucket)
+            .where(db.bucket.c.task == task)
+        )
+        with self.reading() as connection:
+            return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in connection.execute(query)}
+
+    def drop_reports(self, bucket: Bucket) -> None:
+        """Delete a sealed bucket's reports; its tallies stay."""
+        with self.writing() as connection:
+            number, state = self._lock(connection, bucket)
+            if state == "sealed":
+                self.log.drop_sealed(connection, bucket)
+                connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(state="dropped"))
+
+    def rebuild(self, questions: Questions, *, repair: bool = False) -> Iterator[tuple[Bucket, str]]:
+        """Count every sealed bucket again from its reports: for each, "same", "dropped", or what differs.
+
+        With ``repair`` a tally that differs is replaced by what the reports say.
+        """
+        for stored in self.buckets():
+            bucket, state = stored.bucket, stored.state
+            if state != "sealed":
+                yield bucket, state
+                continue
+            with self.engine.begin() if repair else self.reading() as connection:
+                number, _ = self._find(connection, bucket)
+                try:
+                    blocks = self.log.read_sealed(connection, bucket)
+                except StorageError as error:
+                    yield bucket, f"damaged: {error}"
+                    continue
+                rebuilt = {address: tally.to_bytes() for address, tally in tally_blocks(questions(bucket), blocks).items()}
+                kept = self._images(connection, number)
+                if rebuilt == kept:
+                    yield bucket, "same"
+                    continue
+                if repair:
+                    connection.execute(db.tally.delete().where(db.tally.c.bucket == number))
+                    self._insert(connection, number, rebuilt)
+                differing = sorted(address for address in rebuilt.keys() | kept.keys() if rebuilt.get(address) != kept.get(address))
+                yield bucket, f"{'repaired' if repair else 'differs'}: question and stratum {differing}"
+
+    # --- inside ---
+
+    def _find(self, connection: Connection, bucket: Bucket) -> tuple[int, str]:
+        where = (db.bucket.c.task == bucket.task, db.bucket.c.period == bucket.period)
+        row = connection.execute(sql.select(db.bucket.c.id, db.bucket.c.state).where(*where).with_for_update()).one_or_none()
+        return (0, "none") if row is None else (row[0], row[1])
+
+    def _lock(self, connection: Connection, bucket: Bucket) -> tuple[int, str]:
+        """The number and state of a bucket, which is made if it is not there; others wait until the transaction is over."""
+        number, state = self._find(connection, bucket)
+        if number == 0:
+            connection.execute(_insert_once(connection, task=bucket.task, period=bucket.period, state="open"))
+            number, state = self._find(connection, bucket)
+        return number, state
+
+    def _write_tallies(self, connection: Connection, number: int, tallies: Mapping[tuple[int, int], Tally]) -> None:
+        self._insert(connection, number, {address: tally.to_bytes() for address, tally in tallies.items()})
+
+    def _insert(self, connection: Connection, number: int, images: Mapping[tuple[int, int], bytes]) -> None:
+        rows = [{"bucket": number, "question": q, "stratum": s, "image": image} for (q, s), image in sorted(images.items())]
+        if rows:
+            connection.execute(db.tally.insert(), rows)
+
+    def _images(self, connection: Connection, number: int) -> dict[tuple[int, int], bytes]:
+        query = sql.select(db.tally.c.question, db.tally.c.stratum, db.tally.c.image).where(db.tally.c.bucket == number)
+        return {(row[0], row[1]): bytes(row[2]) for row in connection.execute(query)}
+
+
+def digest(blocks: Sequence[Block]) -> bytes:
+    """What a seal remembers of the reports that it covers: the SHA-256 of all rows with their addresses."""
+    total = hashlib.sha256()
+    for block in blocks:
+        total.update(b"%d %d %d\n" % (block.question, block.stratum, len(block.rows)))
+        total.update(block.rows.tobytes())
+    return total.digest()
+
+
+def _insert_once(connection: Connection, **values: object) -> sql.Executable:
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]  # the same interface
+    return insert(db.bucket).values(**values).on_conflict_do_nothing()

@@ -1,0 +1,30 @@
+"""The bulk half of the tests' identity: answers, counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.source import Source
+from deniable.core.reports import Reports
+from deniable.core.supports import SupportEstimate
+from deniable.core.tally import Candidates, Tally
+from deniable.testing.identity import Identity
+
+
+class BulkIdentity:
+    """A report supports the answer that it is."""
+
+    def __init__(self, spec: Identity) -> None:
+        self.spec = spec
+
+    def privatize(self, values: Any, source: Source | None) -> Reports:
+        return Reports.collect(self.spec, [self.spec.randomize(value) for value in values])  # tests only: crowds are small
+
+    def tally(self, reports: Reports, candidates: Any) -> Tally:
+        return Tally(self.spec, reports.n, np.bincount(reports.columns["symbol"].astype(np.int64), minlength=self.spec.domain.size))
+
+    def estimate(self, tally: Tally, candidates: Any) -> SupportEstimate:
+        values = Candidates.everything(self.spec.domain).values
+        return SupportEstimate(self.spec, values, tally.n, tally.counters, np.asarray(1.0), np.asarray(0.0))

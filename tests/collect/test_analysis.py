@@ -1,0 +1,464 @@
+"""What analysts are told: the library's own estimates of exactly the selected reports, and nothing about too few."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import deniable as dn
+from deniable.collect.analysis import Selection, TooFew, compare, estimate, task_status
+from deniable.collect.collector import Collector
+from deniable.collect.store import Store
+from deniable.contract.canonical import from_plain
+from deniable.contract.envelope import Envelope
+from deniable.contract.spec import MECHANISMS
+from deniable.core.run import ask
+from deniable.errors import ParameterError, ProtocolError
+from deniable.testing import ReplaySource
+from deniable.testing.identity import Identity
+from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
+
+STRATA = (("platform", ("phone", "web")), ("age", ("young", "old")))
+PAGES = dn.Categories("news", "mail", "search", "games")
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    now = float(NOON)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def identity(monkeypatch):
+    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def collector(tmp_path, clock):
+    store = Store.open(tmp_path / "store")
+    yield Collector(store, clock=clock)
+    store.close()
+
+
+def publish(collector, *specs, **rules):
+    task = survey_task(collector.registry.key, *specs, **rules)
+    collector.publish(task)
+    return task
+
+
+def report(collector, task, values, *, period=0, question=0, key=None, **labels):
+    """A crowd's reports, made in bulk from a replayed stream and sent in the period's time; returned for the library to tally."""
+    spec = task.survey.questions[question].spec
+    stratum = task.stratum(labels)
+    key = key or f"{period}/{question}/{stratum}"
+    reports = spec.privatize(values, source=ReplaySource.from_key(key))
+    collector.clock.now = max(collector.clock.now, task.start + period * task.period)
+    first = envelope(task, values[0], period=period, question=question, stratum=stratum)
+    ids = ReplaySource.from_key(f"ids of {key}")
+    rows = [row.tobytes() for row in reports.rows()]
+    assert send(collector, *(first._replace(id=b"".join(w.to_bytes(8, "big") for w in ids.words(2)), payload=row) for row in rows)) == {}
+    return reports
+
+
+def same(found, spec, *batches):
+    """Whether an estimate is, bit for bit, the library's own of these reports."""
+    expected = spec.estimate(sum(spec.tally(batch) for batch in batches))
+    assert found.n == expected.n == sum(len(batch) for batch in batches)
+    assert list(found.values) == list(expected.values)
+    for column in ("counts", "stderr", "frequencies"):
+        np.testing.assert_array_equal(getattr(found, column), getattr(expected, column))
+    np.testing.assert_array_equal(found.interval(), expected.interval())
+
+
+@pytest.mark.parametrize("spec", [dn.GRR(domain_size=5, epsilon=1.0), dn.OLH(domain_size=40, epsilon=1.0)], ids=lambda s: s.mechanism)
+@pytest.mark.parametrize("sealed", [False, True])
+def test_sums_over_periods_and_strata_are_the_librarys_estimates(collector, spec, sealed):
+    task = publish(collector, spec, strata=STRATA)
+    crowds = [(p, platform, age) for p in range(3) for platform in ("phone", "web") for age in ("young", "old")]
+    sent = {}
+    for i, (period, platform, age) in enumerate(crowds):
+        values = np.arange(40 + 7 * i) % (i % 4 + 2)  # of another size and mixture each
+        sent[period, platform, age] = report(collector, task, values, period=period, platform=platform, age=age)
+    if sealed:
+        for period in range(3):
+            collector.seal(task.id, period)
+
+    def batches(periods=range(3), platforms=("phone", "web"), ages=("young", "old")):
+        return [batch for (p, platform, age), batch in sent.items() if p in periods and platform in platforms and age in ages]
+
+    same(estimate(collector, task.id).estimates["q0"], spec, *batches())
+    same(estimate(collector, task.id, Selection((1,))).estimates["q0"], spec, *batches([1]))
+    same(estimate(collector, task.id, Selection((0, 2))).estimates["q0"], spec, *batches([0, 2]))
+    phones = estimate(collector, task.id, Selection(None, {"platform": "phone"}))
+    same(phones.estimates["q0"], spec, *batches(platforms=["phone"]))
+    some = estimate(collector, task.id, Selection((0, 1), {"age": "old", "platform": "web"}))
+    same(some.estimates["q0"], spec, *batches([0, 1], ["web"], ["old"]))
+    assert some.provisional == (not sealed)
+
+
+def test_known_answers_are_counted_exactly(collector):
+    task = publish(collector, Identity(domain=dn.IndexRange(6)), strata=STRATA)
+    report(collector, task, [0, 1, 1, 5], period=0, platform="phone", age="old")
+    report(collector, task, [1, 2], period=0, platform="web", age="old")
+    report(collector, task, [2, 2, 2], period=1, platform="web", age="young")
+    counts = {
+        (): [1, 3, 4, 0, 0, 1],
+        (("platform", "web"),): [0, 1, 4, 0, 0, 0],
+        (("age", "old"),): [1, 3, 1, 0, 0, 1],
+        (("age", "old"), ("platform", "phone")): [1, 2, 0, 0, 0, 1],
+    }
+    for labels, expected in counts.items():
+        found = estimate(collector, task.id, Selection(None, dict(labels))).estimates["q0"]
+        assert found.counts.tolist() == expected
+        assert found.n == sum(expected)
+        assert [limit.tolist() for limit in found.interval()] == [expected, expected]  # nothing is hidden, so nothing is uncertain
+
+
+def test_a_period_that_is_sealed_while_an_analyst_reads_is_not_lost(collector, monkeypatch):
+    task = publish(collector, Identity(domain=dn.IndexRange(4)))
+    report(collector, task, [0, 1, 1, 3])
+    read = collector.store.tallies
+
+    def sealed_in_between(task_id):
+        found = read(task_id)
+        monkeypatch.setattr(collector.store, "tallies", read)
+        collector.seal(task_id, 0)
+        return found
+
+    monkeypatch.setattr(collector.store, "tallies", sealed_in_between)
+    answer = estimate(collector, task.id)
+    assert answer.estimates["q0"].counts.tolist() == [1, 2, 0, 1]
+    assert not answer.provisional
+
+
+# --- changes ---
+
+
+def test_many_users_suddenly_changed_their_home_page(collector):
+    """Days 0 and 1 are alike; on day 2 every sixth person has moved from news to games."""
+    spec = dn.GRR(domain=PAGES, epsilon=2.0)
+    task = publish(collector, spec, period=24 * HOUR, end=NOON + 7 * 24 * HOUR)
+    usual, moved = np.repeat([0, 1, 2, 3], [600, 500, 400, 300]), np.repeat([0, 1, 2, 3], [300, 500, 400, 600])
+    batches = [
+        report(collector, task, [PAGES.labels[page] for page in pages], period=day) for day, pages in enumerate((usual, usual, moved))
+    ]
+    before, alike, after = (spec.estimate(spec.tally(batch)) for batch in batches)
+    quiet = compare(collector, task.id, Selection((0,)), Selection((1,)))
+    assert quiet.changed() == quiet.to_json()["changed"] == []
+    np.testing.assert_array_equal(quiet.comparisons["q0"].adjusted, before.compare(alike).adjusted)
+    alarm = compare(collector, task.id, Selection((1,)), Selection((2,)))
+    assert alarm.changed() == [("q0", "news"), ("q0", "games")]
+    expected = alike.compare(after)
+    rows = alarm.to_json()["answers"][0]["rows"]
+    low, high = expected.interval(0.95, simultaneous=True)
+    for column, numbers in {"change": expected.difference, "low": low, "high": high, "p_adjusted": expected.adjusted}.items():
+        assert [row[column] for row in rows] == numbers.tolist()
+    assert [row["changed"] for row in rows] == [True, False, False, True]
+    assert compare(collector, task.id, Selection((0, 1)), Selection((2,)), alpha=1e-9).changed() == alarm.changed()
+
+
+def test_strata_are_compared(collector):
+    spec = dn.GRR(domain_size=3, epsilon=2.0)
+    task = publish(collector, spec, strata=STRATA)
+    for age in ("young", "old"):
+        report(collector, task, np.repeat([0, 1, 2], [500, 300, 200]), platform="phone", age=age)
+        report(collector, task, np.repeat([0, 1, 2], [300, 500, 200]), platform="web", age=age)
+
+    def found(**labels):
+        first, second = ({name: label[side] for name, label in labels.items()} for side in (0, 1))
+        return compare(collector, task.id, Selection(None, first), Selection(None, second)).changed()
+
+    assert found(platform=("phone", "web")) == [("q0", 0), ("q0", 1)]
+    assert found(age=("young", "old")) == []
+    assert found(platform=("phone", "web"), age=("old", "old")) == [("q0", 0), ("q0", 1)]
+
+
+def test_the_chance_of_a_false_alarm_is_shared_among_the_questions(collector):
+    """The same answers to the first question: clear enough at 0.05 if it is the only one, not if there are two."""
+    book = Identity(domain=dn.IndexRange(2))
+    verdicts = []
+    for number in (1, 2):
+        task = publish(collector, *[book] * number, name=f"questions-{number}")
+        for question in range(number):
+            report(collector, task, np.repeat([0, 1], [50, 50]), question=question, key=f"{number}/{question}/0")
+            second = [50, 50] if question else [33, 67]
+            report(collector, task, np.repeat([0, 1], second), question=question, period=1, key=f"{number}/{question}/1")
+        changes = compare(collector, task.id, Selection((0,)), Selection((1,)))
+        assert all(0.025 < p <= 0.05 for p in changes.comparisons["q0"].adjusted)
+        verdicts.append(changes.changed())
+    assert verdicts == [[("q0", 0), ("q0", 1)], []]
+
+
+def test_what_cannot_be_compared_is_refused(collector):
+    task = publish(collector, strata=STRATA)
+    report(collector, task, [1, 2], platform="web", age="old")
+    phone, web, old = ({"platform": "phone"}, {"platform": "web"}, {"age": "old"})
+    for first, second in [(None, (0,)), ((0, 1), (1, 2)), (None, None)]:
+        with pytest.raises(ParameterError, match="share no reports"):
+            compare(collector, task.id, Selection(first), Selection(second))
+    with pytest.raises(ParameterError, match="share no reports"):
+        compare(collector, task.id, Selection(None, web), Selection(None, old))
+    with pytest.raises(TooFew):  # they are apart, but nobody is in one of them
+        compare(collector, task.id, Selection(None, web), Selection(None, phone))
+    for alpha in (0.0, 1.0, 1e-30, float("nan")):
+        with pytest.raises(ParameterError, match="alpha"):
+            compare(collector, task.id, Selection((0,)), Selection((1,)), alpha=alpha)
+
+
+# --- too few, not yet, not there ---
+
+
+def test_below_the_minimum_batch_nothing_is_shown(collector):
+    task = publish(collector, Identity(domain=dn.IndexRange(9)), minimum_batch=7)
+    report(collector, task, [0, 1, 2, 3])
+    report(collector, task, [0, 1], period=1)
+    with pytest.raises(TooFew, match="7 or more") as refusal:
+        estimate(collector, task.id)
+    assert "4" not in str(refusal.value)
+    assert "6" not in str(refusal.value)  # not even how many are missing
+    with pytest.raises(TooFew):
+        compare(collector, task.id, Selection((0,)), Selection((1,)))
+    report(collector, task, [8], period=1, key="one more")
+    assert estimate(collector, task.id).estimates["q0"].n == 7
+    with pytest.raises(TooFew):
+        estimate(collector, task.id, Selection((0,)))
+
+
+def test_a_question_that_few_answered_is_withheld_and_the_others_are_shown(collector):
+    book = Identity(domain=dn.IndexRange(9))
+    task = publish(collector, book, book, minimum_batch=3)
+    for period in (0, 1):
+        report(collector, task, [5, 5, 6], period=period)
+        report(collector, task, [7, 7], question=1, period=period)
+    answer = estimate(collector, task.id, Selection((0,)))
+    assert (list(answer.estimates), answer.withheld) == (["q0"], ("q1",))
+    assert answer.to_json()["withheld"] == ["q1"]
+    assert list(estimate(collector, task.id).estimates) == ["q0", "q1"]
+    changes = compare(collector, task.id, Selection((0,)), Selection((1,)))
+    assert (list(changes.comparisons), changes.withheld) == (["q0"], ("q1",))
+
+
+def test_an_answer_is_provisional_while_reports_may_still_come(collector, clock):
+    task = publish(collector)
+    report(collector, task, [1], period=0)
+    report(collector, task, [2], period=1)
+    first, both, later = Selection((0,)), Selection((0, 1)), Selection((0, 5))
+    assert all(estimate(collector, task.id, chosen).provisional for chosen in (first, both, later, Selection()))
+    collector.seal(task.id, 0)
+    assert not estimate(collector, task.id, first).provisional
+    assert estimate(collector, task.id, both).provisional
+    assert compare(collector, task.id, first, Selection((1,))).provisional
+    collector.seal(task.id, 1)
+    assert not estimate(collector, task.id, both).provisional
+    assert not estimate(collector, task.id).provisional
+    assert estimate(collector, task.id, later).provisional  # nothing has come yet, but it will
+    clock.now = NOON + 6 * HOUR + task.late
+    assert not estimate(collector, task.id, later).provisional  # nothing came
+
+
+@pytest.mark.parametrize(
+    ("selection", "named"),
+    [
+        (Selection((24,)), r"0 to 23, from 2027-01-15T08:00Z to 2027-01-16T08:00Z"),
+        (Selection((0, -1)), r"0 to 23"),
+        (Selection(()), "one period or more"),
+        (Selection(None, {"plattform": "web"}), r"\['platform', 'age'\]"),
+        (Selection(None, {"platform": "tv"}), r"\['phone', 'web'\]"),
+    ],
+)
+def test_a_wrong_selection_is_told_what_there_is(collector, selection, named):
+    task = publish(collector, strata=STRATA)
+    report(collector, task, [1, 2], platform="web", age="old")
+    with pytest.raises(ParameterError, match=named):
+        estimate(collector, task.id, selection)
+    with pytest.raises(ParameterError, match=named):
+        compare(collector, task.id, Selection((0,)), selection)
+
+
+# --- rounds ---
+
+
+def test_a_search_has_its_result_when_its_last_round_is_closed(collector):
+    """The reports of each round go through the collector; the result is the protocol's own of the same reports, bit for bit."""
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1, minimum_batch=50)
+    collector.publish(task)
+    values = np.repeat([200, 201, 7, 90], [160, 120, 80, 40])
+    state, number = search, 0
+    while isinstance(state, dn.PEM):
+        with pytest.raises(ProtocolError, match=rf"round {number} is open with 0 reports"):
+            estimate(collector, task.id)
+        (question,) = state.open().questions
+        source = ReplaySource.from_key(f"round {number}")
+        reports = question.spec.privatize(question.encoder.encode_many(values[number::2], source), source=source)
+        rows = [row.tobytes() for row in reports.rows()]
+        ids = [number.to_bytes(2, "big") + i.to_bytes(14, "big") for i in range(len(rows))]
+        pairs = zip(ids, rows, strict=True)
+        assert send(collector, *(Envelope(task.id, number, 0, 0, report_id, row) for report_id, row in pairs)) == {}
+        with pytest.raises(ProtocolError, match=rf"round {number} is open with {len(rows)} reports"):
+            estimate(collector, task.id)
+        candidates = question.candidates if question.spec.candidates_at_tally else None
+        state = state.close({question.name: question.spec.tally(reports, candidates=candidates)})
+        collector.advance(task.id)
+        number += 1
+    assert number == 2
+    found = estimate(collector, task.id)
+    ((name, expected),) = state.items()
+    assert list(found.estimates) == [name]
+    assert list(found.estimates[name].values) == list(expected.values)
+    np.testing.assert_array_equal(found.estimates[name].counts, expected.counts)
+    np.testing.assert_array_equal(found.estimates[name].interval(), expected.interval())
+    assert not found.provisional
+    assert "all 3" not in found.to_json()["answers"][0]["interval"]  # those that were found are some of many more
+    for selection in (Selection((1,)), Selection(None, {"platform": "web"})):
+        with pytest.raises(ParameterError, match="all rounds"):
+            estimate(collector, task.id, selection)
+    with pytest.raises(ParameterError, match="one round"):
+        compare(collector, task.id, Selection((0,)), Selection((1,)))
+
+
+def test_a_search_that_was_closed_early_has_no_result(collector):
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1)
+    collector.publish(task)
+    collector.seal(task.id, 0)
+    collector.close_task(task.id)
+    with pytest.raises(ProtocolError, match="closed in round 0"):
+        estimate(collector, task.id)
+
+
+def test_few_people_in_the_last_round_are_too_few(collector):
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=1, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1)
+    collector.publish(task)
+    collector.advance(task.id)
+    assert search.close(ask(search, np.zeros(0, dtype=np.int64)))  # the protocol would say something about nobody
+    with pytest.raises(TooFew):
+        estimate(collector, task.id)
+
+
+# --- formats ---
+
+
+def content_of(parquet):
+    """The rows of a Parquet file, and what it says about itself."""
+    metadata = json.loads(pq.read_schema(io.BytesIO(parquet)).metadata[b"deniable"])
+    return pl.read_parquet(io.BytesIO(parquet)).to_dicts(), metadata
+
+
+def test_parquet_says_what_json_says(collector):
+    spec = dn.GRR(domain=PAGES, epsilon=1.0)
+    task = publish(collector, spec, dn.OUE(domain=dn.Categories("yes", "no"), epsilon=1.0))
+    for period in (0, 1):
+        for question, domain in enumerate((PAGES, dn.Categories("yes", "no"))):
+            report(collector, task, [domain.labels[i % domain.size] for i in range(300)], period=period, question=question)
+    answer, changes = estimate(collector, task.id, Selection((0,))), compare(collector, task.id, Selection((0,)), Selection((1,)))
+    for told in (answer, changes):
+        plain = json.loads(json.dumps(told.to_json(), allow_nan=False))  # real JSON: no infinity, nothing but plain data
+        rows, about = content_of(told.to_parquet())
+        shared = ("question", "n", "n_before", "n_after")
+        expected = [{**row, **{k: a[k] for k in shared if k in a}} for a in plain["answers"] for row in a.pop("rows")]
+        assert rows == expected
+        assert about == plain
+        assert about["task"] == task.id.hex()
+        assert about["statement"] == task.statement
+        assert about["version"] == dn.__version__
+        assert [a["mechanism"] for a in about["answers"]] == ["GRR", "OUE"]
+        assert [a["spec"] for a in about["answers"]] == [q.spec.digest.hex() for q in task.survey.questions]
+    assert answer.to_json()["selection"] == {"periods": [0], "strata": {}}
+    assert [row["count"] for row in content_of(answer.to_parquet())[0][:4]] == answer.estimates["q0"].counts.tolist()
+
+
+@pytest.mark.parametrize(
+    "domains",
+    [
+        [dn.IndexRange(3)],
+        [dn.Integers(-2, 1)],
+        [dn.Categories("tea", "mate")],
+        [dn.IndexRange(2), dn.Categories("1", "0")],
+        [dn.Bytes(2)],
+        [dn.Integers(0, (1 << 64) - 1)],
+        [dn.Integers(-5, (1 << 63) + 5)],
+    ],
+    ids=str,
+)
+def test_values_of_every_kind_are_written(collector, domains):
+    named = {"bytes": [b"\x00\xff", b"a"], "integers": [domains[0].low, domains[0].high] if hasattr(domains[0], "low") else None}
+    specs = [dn.OLH(domain=domain, epsilon=4.0) for domain in domains]
+    candidates = [None if domain.listed and domain.size < 10 else named[domain.kind] for domain in domains]
+    task = publish(collector, *specs)
+    survey = dn.Survey(tuple(replace(q, candidates=c) for q, c in zip(task.survey.questions, candidates, strict=True)))
+    task = replace(task, name="kinds", protocol=survey.canonical)
+    collector.publish(task)
+    for place, question in enumerate(survey.questions):
+        value = question.candidates[0] if question.candidates else question.spec.domain.value(0)
+        report(collector, task, [value] * 20, question=place)
+    answer = estimate(collector, task.id)
+    plain = [from_plain(row["value"]) for a in json.loads(json.dumps(answer.to_json()))["answers"] for row in a["rows"]]
+    values = [value for found in answer.estimates.values() for value in found.values]
+    assert plain == values
+    written = [row["value"] for row in content_of(answer.to_parquet())[0]]
+    assert written == ([str(value) for value in values] if len(domains) > 1 else values)
+
+
+def test_charts_of_everything_that_is_shown(collector, tmp_path):
+    task = publish(collector, dn.GRR(domain=PAGES, epsilon=1.0))
+    for period in (0, 1):
+        report(collector, task, ["news"] * 300 + ["mail"] * 100, period=period)
+    for number, told in enumerate((estimate(collector, task.id), compare(collector, task.id, Selection((0,)), Selection((1,))))):
+        told.charts()["q0"].save(tmp_path / f"{number}.svg")
+        assert "games" in (tmp_path / f"{number}.svg").read_text()
+
+
+# --- status ---
+
+
+def test_status_counts_reports_once_open_or_sealed(collector, clock):
+    task = publish(collector, strata=STRATA, minimum_batch=50, retention=1)
+    report(collector, task, [1, 2, 3], platform="web", age="old", key="first")
+    report(collector, task, [4, 5], platform="phone", age="old", key="second")
+    report(collector, task, [1, 2, 3], platform="web", age="old", key="first")  # all of them again
+    report(collector, task, [6], period=1, platform="web", age="old")
+    status = task_status(collector, task.id)
+    assert {status["state"], status["name"], status["question"]} == {"open", task.name, task.question}
+    assert status["current"] == 1
+    opened = {"period": 0, "label": "2027-01-15T08:00Z/2027-01-15T09:00Z", "state": "open", "reports": 5, "repeated": 0}
+    assert status["periods"][0] == opened
+    collector.seal(task.id, 0)
+    first, second = task_status(collector, task.id)["periods"]
+    assert first == opened | {"state": "sealed", "repeated": 3}
+    assert (second["state"], second["reports"]) == ("open", 1)
+    clock.now = NOON + HOUR + 86_400
+    collector.tend()
+    assert [period["state"] for period in task_status(collector, task.id)["periods"]] == ["dropped", "sealed"]
+    collector.close_task(task.id)
+    assert (task_status(collector, task.id)["state"], task_status(collector, task.id)["current"]) == ("closed", None)
+
+
+def test_status_of_a_search_counts_rounds(collector):
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1)
+    collector.publish(task)
+    assert (task_status(collector, task.id)["current"], task_status(collector, task.id)["periods"]) == (0, [])
+    collector.advance(task.id)
+    status = task_status(collector, task.id)
+    assert status["current"] == 1
+    assert [(period["label"], period["state"]) for period in status["periods"]] == [("round 0", "sealed")]

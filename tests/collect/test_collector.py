@@ -1,0 +1,270 @@
+"""The collector on real stores: what is taken, when it is counted, and that it is counted once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.collect.block import Bucket
+from deniable.collect.collector import Collector
+from deniable.collect.store import Store
+from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
+from deniable.contract.public_log import verify_chain
+from deniable.contract.spec import MECHANISMS
+from deniable.contract.task import OpenedRound
+from deniable.core.run import ask
+from deniable.errors import ParameterError, ProtocolError
+from deniable.testing import ReplaySource
+from deniable.testing.identity import Identity
+from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    now = float(NOON)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def identity(monkeypatch):
+    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+
+
+@pytest.fixture(params=["embedded", "postgres"])
+def address(request, tmp_path):
+    return tmp_path / "store" if request.param == "embedded" else request.getfixturevalue("postgres_address")
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def collector(address, clock):
+    store = Store.open(address)
+    yield Collector(store, clock=clock)
+    store.close()
+
+
+@pytest.fixture
+def task(collector):
+    task = survey_task(collector.registry.key, strata=(("platform", ("phone", "web")),))
+    collector.publish(task)
+    return task
+
+
+def counts(collector, task, period=0, question=0, stratum=0):
+    """The values that were counted, each as often as it was."""
+    tally = collector.tallies(task.id).get((period, question, stratum))
+    return [] if tally is None else np.repeat(np.arange(tally.counters.size), tally.counters).tolist()
+
+
+def test_a_published_task_is_signed_and_logged(collector, task):
+    (stored,) = collector.store.tasks()
+    assert stored.canonical == task.canonical
+    assert verify(task.key, TASK_CONTEXT + stored.canonical, stored.signature)
+    verify_chain(collector.registry.entries(), task.key)
+    collector.publish(task)  # again: nothing happens
+    assert len(collector.store.tasks()) == len(collector.registry.entries()) == 1
+
+
+def test_a_task_for_another_collector_is_refused(collector, task):
+    with pytest.raises(ParameterError, match="key"):
+        collector.publish(replace(task, key=bytes(32)))
+
+
+def test_another_meaning_needs_another_name_or_a_word(collector, task):
+    other = replace(task, question="Which number is not yours?")
+    with pytest.raises(ParameterError, match="question"):
+        collector.publish(other)
+    collector.publish(other, new_meaning=True)
+    assert {stored.id for stored in collector.store.tasks()} == {task.id, other.id}
+
+
+def test_the_codes_of_refusal(collector, task, clock):
+    good = envelope(task, 7)
+    cases = {
+        "unknown_task": good._replace(task=bytes(32)),
+        "bad_question": good._replace(question=1),
+        "bad_stratum": good._replace(stratum=2),
+        "bad_token": good._replace(token=b"t"),
+        "bad_payload": good._replace(payload=b""),
+        "too_early": good._replace(period=1),
+    }
+    sent = [bad._replace(id=bytes([i]) * 16) for i, bad in enumerate(cases.values())]
+    assert list(send(collector, *sent, good).values()) == list(cases)
+    assert counts(collector, task) == [7]
+    assert send(collector, good._replace(period=24)) == {good.id: "too_early"}
+    clock.now = NOON + HOUR - 300
+    assert send(collector, envelope(task, 8, period=1)) == {}  # a device's clock may be five minutes ahead
+    clock.now = NOON + HOUR + 600 - 0.5
+    assert send(collector, envelope(task, 9)) == {}  # late, but within what the task allows
+    clock.now += 1
+    assert list(send(collector, envelope(task, 9)).values()) == ["too_late"]
+    collector.close_task(task.id)
+    assert list(send(collector, envelope(task, 9, period=1)).values()) == ["sealed"]
+    assert list(send(collector, envelope(task, 9, period=2)).values()) == ["closed"]
+
+
+def test_bad_reports_in_a_large_batch_do_not_touch_the_others(collector, task):
+    sent = [envelope(task, value) for value in range(100)]
+    sent[13] = sent[13]._replace(payload=b"\0")
+    sent[14] = sent[14]._replace(payload=sent[14].payload + b"\0")  # with the one before, lengths add up
+    assert send(collector, *sent) == {sent[13].id: "bad_payload", sent[14].id: "bad_payload"}
+    assert counts(collector, task) == [value for value in range(100) if value not in (13, 14)]
+
+
+def test_a_resend_is_a_success_before_and_after_sealing_and_counts_once(collector, task):
+    first, second = envelope(task, 1), envelope(task, 2)
+    liar = first._replace(payload=second.payload)  # the same id with another answer: the first counts
+    assert send(collector, first, first) == send(collector, first) == send(collector, liar, second) == {}
+    assert counts(collector, task) == [1, 2]  # an open period is counted as it would be sealed
+    collector.seal(task.id, 0)
+    assert counts(collector, task) == [1, 2]
+    assert send(collector, first) == {}
+    assert list(send(collector, envelope(task, 3)).values()) == ["sealed"]
+    assert counts(collector, task) == [1, 2]
+    (stored,) = collector.store.buckets()
+    assert (stored.state, stored.reports) == ("sealed", 2)
+
+
+def test_sealing_twice_changes_nothing_and_rebuilding_agrees_to_the_byte(collector, task, clock):
+    for stratum in (0, 1):
+        send(collector, *(envelope(task, value, stratum=stratum) for value in range(50 * stratum, 50 * stratum + 50)))
+    collector.seal(task.id, 0)
+    before = {address: tally.to_bytes() for address, tally in collector.store.tallies(task.id).items()}
+    clock.now += 5
+    collector.seal(task.id, 0)
+    assert {address: tally.to_bytes() for address, tally in collector.store.tallies(task.id).items()} == before
+    assert counts(collector, task, stratum=1) == list(range(50, 100))
+    assert list(collector.store.rebuild(collector.questions)) == [(Bucket(task.id, 0), "same")]
+
+
+def test_a_tally_that_was_tampered_with_is_found_and_repaired(collector, task):
+    from deniable.collect import database as db
+
+    send(collector, *(envelope(task, value) for value in range(9)))
+    collector.seal(task.id, 0)
+    good = collector.store.tallies(task.id)[0, 0, 0]
+    with collector.store.writing() as connection:
+        forged = replace(good, n=9, counters=np.roll(good.counters, 1))
+        connection.execute(db.tally.update().values(image=forged.to_bytes()))
+    ((_, verdict),) = collector.store.rebuild(collector.questions)
+    assert verdict == "differs: question and stratum [(0, 0)]"
+    ((_, verdict),) = collector.store.rebuild(collector.questions, repair=True)
+    assert verdict.startswith("repaired")
+    assert collector.store.tallies(task.id)[0, 0, 0] == good
+
+
+def test_time_seals_and_retention_deletes(collector, task, clock):
+    send(collector, envelope(task, 4))
+    clock.now = NOON + HOUR + 599
+    assert collector.tend() == []
+    clock.now += 1
+    assert collector.tend() == [f"sealed {Bucket(task.id, 0)}"]
+    clock.now += 90 * 86_400
+    assert collector.tend() == [f"dropped the reports of {Bucket(task.id, 0)}"]
+    assert counts(collector, task) == [4]  # the tally stays
+    assert list(collector.store.rebuild(collector.questions)) == [(Bucket(task.id, 0), "dropped")]
+    assert list(send(collector, envelope(task, 5)).values()) == ["sealed"]
+
+
+def test_a_deleted_task_leaves_its_entry_in_the_log_and_nothing_else(collector, task, address):
+    send(collector, *(envelope(task, value) for value in range(3)))
+    collector.seal(task.id, 0)
+    collector.delete_task(task.id)
+    assert collector.store.tasks() == collector.store.buckets() == []
+    assert list(send(collector, envelope(task, 3)).values()) == ["unknown_task"]
+    assert len(collector.registry.entries()) == 2
+    verify_chain(collector.registry.entries(), task.key)
+    if not isinstance(address, str):
+        assert [path for path in address.rglob("*") if task.id.hex() in str(path) and path.is_file()] == []
+
+
+def test_another_collector_on_the_same_database_learns_what_happens(collector, task, address, clock):
+    if not isinstance(address, str):
+        pytest.skip("an embedded store has one collector")
+    store = Store.open(address)
+    other = Collector(store, clock=clock)
+    assert other.registry.key == collector.registry.key
+    assert send(other, envelope(task, 1)) == send(collector, envelope(task, 2)) == {}
+    collector.seal(task.id, 0)
+    assert list(send(other, envelope(task, 3)).values()) == ["sealed"]  # before it has heard of the seal
+    other.refresh()
+    assert counts(other, task) == [1, 2]
+    store.close()
+
+
+def test_rounds_over_a_collector_are_the_protocol_itself(collector, clock):
+    """PEM, driven by advance(): the same reports give the same result as the library's own loop, bit for bit."""
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1)
+    collector.publish(task)
+    values = np.repeat([200, 201, 7, 90], [160, 120, 80, 40])
+    state, source = search, ReplaySource.from_key("rounds over a collector")
+    while isinstance(state, dn.PEM):
+        number = collector.task(task.id).round
+        stored = collector.registry.opened(task.id)
+        assert verify(task.key, ROUND_CONTEXT + stored.canonical, stored.signature)
+        asked = OpenedRound.from_json(stored.canonical).round.questions
+        people = values[number::2]
+        for place, question in enumerate(asked):
+            reports = question.spec.privatize(question.encoder.encode_many(people, source), source=source)
+            rows = reports.rows()
+            base_envelope = envelope(base, 0)._replace(task=task.id, period=number, question=place)
+            sent = [
+                base_envelope._replace(id=bytes([number, place]) + i.to_bytes(14, "big"), payload=row.tobytes())
+                for i, row in enumerate(rows)
+            ]
+            assert send(collector, *sent) == {}
+            assert list(send(collector, sent[0]._replace(period=number + 1, id=bytes(16))).values()) == ["wrong_round"]
+            candidates = state.open().questions[place].candidates
+            tallies = {question.name: question.spec.tally(reports, candidates=candidates if question.spec.candidates_at_tally else None)}
+        state = state.close(tallies)
+        assert collector.advance(task.id) == isinstance(state, dn.PEM)
+    result = collector.outcome(task.id, number)
+    ((_, found),) = result.items()
+    ((_, expected),) = state.items()
+    assert list(found.values) == list(expected.values)
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    assert set(found.values) >= {200, 201}
+    assert collector.task(task.id).closed
+    with pytest.raises(ProtocolError):
+        collector.advance(task.id)
+    assert len(collector.registry.entries()) == 4  # the task, two rounds, the end
+    verify_chain(collector.registry.entries(), task.key)
+
+
+def test_a_collector_that_stopped_between_seal_and_next_round_goes_on(collector, clock):
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1)
+    collector.publish(task)
+    collector.seal(task.id, 0)
+    assert collector.tend() == ["closed round 0 of search, opened the next"]
+    assert collector.task(task.id).round == 1
+    expected = search.close(ask(search, np.zeros(0, dtype=np.int64)))
+    assert collector.registry.state(task.id, 1) == expected
+
+
+def test_rounds_close_by_the_clock_when_the_task_says_so(collector, clock):
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0), late=10)
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=100, answers=1)
+    collector.publish(task)
+    clock.now += 109
+    assert collector.tend() == []
+    clock.now += 1
+    assert collector.tend() == ["closed round 0 of search, opened the next"]
+    clock.now += 109
+    assert collector.tend() == []  # counted from the opening of the round
+    clock.now += 1
+    assert collector.tend() == ["closed round 1 of search, the last"]

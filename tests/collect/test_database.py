@@ -1,0 +1,145 @@
+"""The tables behind a collector: a schema with a number, durable writes, readers that never wait."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sql
+
+from deniable.collect import database
+from deniable.collect.log import StorageError
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request, tmp_path):
+    return tmp_path / "a ?b#.sqlite" if request.param == "sqlite" else request.getfixturevalue("postgres_address")
+
+
+def use(address, action):
+    engine = database.connect(address)
+    try:
+        with engine.begin() as connection:
+            return action(connection)
+    finally:
+        engine.dispose()
+
+
+def number(connection):
+    return connection.execute(sql.select(database.schema.c.number)).scalars().all()
+
+
+def test_tables_are_made_once_and_kept(address):
+    use(address, lambda connection: connection.execute(database.secret.insert().values(name="a", value=b"\0\xff")))
+    assert use(address, lambda connection: connection.execute(sql.select(database.secret.c.value)).scalar_one()) == b"\0\xff"
+    assert use(address, number) == [database.SCHEMA]
+
+
+def test_the_tables_of_reports_are_in_postgresql_only(address):
+    names = set(use(address, lambda connection: sql.inspect(connection).get_table_names()))
+    assert names - set(database.tables.tables) == (set() if not isinstance(address, str) else {"report", "sealed_report"})
+
+
+def test_a_newer_schema_is_refused_and_left_alone(address):
+    use(address, lambda connection: connection.execute(database.schema.update().values(number=database.SCHEMA + 1)))
+    with pytest.raises(StorageError, match=r"schema: got 2; allowed: at most 1; .*upgrade"):
+        database.connect(address)
+    with pytest.raises(StorageError):  # the refusal changed nothing
+        database.connect(address)
+
+
+def test_an_older_schema_is_migrated_step_by_step_and_once(address, monkeypatch):
+    use(address, lambda connection: None)
+    steps = []
+
+    def step(name):
+        def run(connection):
+            steps.append((name, number(connection)))
+            connection.exec_driver_sql(f"CREATE TABLE {name} (x INTEGER)")
+
+        return run
+
+    monkeypatch.setattr(database, "MIGRATIONS", {2: step("second"), 1: step("first")})
+    monkeypatch.setattr(database, "SCHEMA", 3)
+    assert use(address, number) == [3]
+    assert use(address, lambda connection: sql.inspect(connection).has_table("second"))
+    assert [name for name, _ in steps] == ["first", "second"]
+
+
+def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
+    use(address, lambda connection: None)
+
+    def fail(connection):
+        connection.exec_driver_sql("CREATE TABLE half (x INTEGER)")
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", {1: fail})
+        patch.setattr(database, "SCHEMA", 2)
+        with pytest.raises(ZeroDivisionError):
+            database.connect(address)
+    assert use(address, number) == [1]
+    assert not use(address, lambda connection: sql.inspect(connection).has_table("half"))
+
+
+def test_a_bucket_has_one_row_and_goes_with_its_task(address):
+    def fill(connection):
+        connection.execute(database.task.insert().values(id=b"t", name="n", canonical=b"", signature=b""))
+        connection.execute(database.bucket.insert().values(task=b"t", period=2**32 - 1))
+        assert connection.execute(sql.select(database.bucket.c.state)).scalar_one() == "open"
+
+    use(address, fill)
+    with pytest.raises(sql.exc.IntegrityError):
+        use(address, lambda connection: connection.execute(database.bucket.insert().values(task=b"t", period=2**32 - 1)))
+    with pytest.raises(sql.exc.IntegrityError):
+        use(address, lambda connection: connection.execute(database.bucket.insert().values(task=b"unknown", period=0)))
+    use(address, lambda connection: connection.execute(database.task.delete()))
+    assert use(address, lambda connection: connection.execute(sql.select(database.bucket)).all()) == []
+
+
+def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path):
+    def settings(connection):
+        return [connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("journal_mode", "synchronous", "foreign_keys")]
+
+    assert use(tmp_path / "store.sqlite", settings) == ["wal", 2, 1]  # 2 is FULL
+
+
+def test_a_reader_does_not_wait_for_a_writer_and_a_writer_waits_for_its_turn(tmp_path):
+    engine = database.connect(tmp_path / "store.sqlite")
+    reader = engine.execution_options(**{database.READING: True})
+
+    def write(name):
+        with engine.begin() as connection:
+            seen = len(connection.execute(sql.select(database.secret)).all())
+            connection.execute(database.secret.insert().values(name=name, value=b""))
+            return seen
+
+    with ThreadPoolExecutor(1) as pool:
+        with engine.begin() as writer:
+            writer.execute(database.secret.insert().values(name="first", value=b""))
+            second = pool.submit(write, "second")
+            with reader.connect() as connection:  # waiting, this would fail: the writer goes on only after it
+                assert connection.execute(sql.select(database.secret)).all() == []
+            assert not second.done()
+        assert second.result() == 1
+    with reader.connect() as connection:
+        assert len(connection.execute(sql.select(database.secret)).all()) == 2
+    engine.dispose()
+
+
+def test_an_error_of_the_database_shows_no_values(address):
+    def twice(connection):
+        for _ in range(2):
+            connection.execute(database.secret.insert().values(name="name", value=b"a secret value"))
+
+    with pytest.raises(sql.exc.IntegrityError) as caught:
+        use(address, twice)
+    assert "secret value" not in str(caught.value)
+
+
+def test_a_database_that_cannot_be_opened_is_named_without_its_password(tmp_path):
+    with pytest.raises(StorageError, match=r"database: got 'sqlite:.*unable to open"):
+        database.connect(tmp_path / "nowhere" / "store.sqlite")
+    with pytest.raises(StorageError, match=r"database: got 'postgresql.*No such file") as caught:
+        database.connect(f"postgresql://somebody:hidden@/x?host={tmp_path}")
+    assert "hidden" not in str(caught.value)

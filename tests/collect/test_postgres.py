@@ -1,0 +1,410 @@
+"""The report log in a real PostgreSQL: what was acknowledged is sealed once, whoever else appends, seals, dies or restarts."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier, Event, Semaphore
+
+import numpy as np
+import psycopg
+import pytest
+import sqlalchemy as sql
+
+from deniable.collect import database, postgres_sealed
+from deniable.collect.block import Block, Bucket, sort_once
+from deniable.collect.log import StorageError
+from deniable.collect.postgres import PostgresLog
+
+TASK = bytes(range(32))
+
+
+def report(number, payload=b"\0"):
+    """A row: an id that sorts unlike the numbers do, and a payload."""
+    return hashlib.sha256(b"%d" % number).digest()[:16] + payload
+
+
+def block(*rows, question=0, stratum=0):
+    return Block.of(question, stratum, len(rows[0]) - 16, b"".join(rows))
+
+
+def plain(blocks):
+    return [(block.address, [row.tobytes() for row in block.rows]) for block in blocks]
+
+
+def add_task(engine, task=TASK):
+    with engine.begin() as connection:
+        connection.execute(database.task.insert().values(id=task, name="test", canonical=b"{}", signature=b""))
+
+
+def read_open(engine, log, bucket):
+    with engine.begin() as connection:
+        return log.read_open(connection, bucket)
+
+
+def read_sealed(engine, log, bucket):
+    with engine.begin() as connection:
+        return log.read_sealed(connection, bucket)
+
+
+@contextmanager
+def sealing(engine, log, bucket):
+    """A seal's transaction; it is committed when the block is left."""
+    where = (database.bucket.c.task == bucket.task, database.bucket.c.period == bucket.period)
+    with log.closing(bucket), engine.begin() as connection:
+        assert connection.execute(sql.select(database.bucket.c.state).where(*where).with_for_update()).scalar_one() == "open"
+        yield connection
+        connection.execute(database.bucket.update().where(*where).values(state="sealed"))
+
+
+def seal(engine, log, bucket):
+    with sealing(engine, log, bucket) as connection:
+        log.write_sealed(connection, bucket, sort_once(log.read_open(connection, bucket)))
+
+
+def partitions(engine):
+    with engine.begin() as connection:
+        return connection.exec_driver_sql("SELECT count(*) FROM pg_inherits WHERE inhparent = 'report'::regclass").scalar_one()
+
+
+@contextmanager
+def opened(address):
+    engine = database.connect(address)
+    try:
+        yield engine, PostgresLog(engine)
+    finally:
+        engine.dispose()
+
+
+@pytest.fixture
+def collector(postgres_address):
+    with opened(postgres_address) as (engine, log):
+        add_task(engine)
+        yield engine, log
+
+
+@pytest.fixture
+def two_collectors(postgres_address):
+    with opened(postgres_address) as first, opened(postgres_address) as second:
+        add_task(first[0])
+        yield first, second
+
+
+def test_what_is_appended_is_there_by_question_and_stratum(collector):
+    engine, log = collector
+    first, second = Bucket(TASK, 0), Bucket(TASK, 2**32 - 1)
+    blocks = [block(report(1), report(2)), block(report(3, b"abc"), question=65535, stratum=65535), block(report(4), stratum=2)]
+    assert log.append({first: blocks, second: [block(report(1, b"\7"))]}) == frozenset()
+    assert plain(sort_once(read_open(engine, log, first))) == plain(sort_once(blocks))
+    assert plain(read_open(engine, log, second)) == [((0, 0), [report(1, b"\7")])]
+    assert read_open(engine, log, Bucket(TASK, 7)) == []
+
+
+def test_of_equal_ids_the_first_to_come_is_kept(collector):
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    log.append({bucket: [block(report(1, b"a"), report(1, b"b")), block(report(1, b"c"), question=1), block(report(2, b"d"), question=1)]})
+    log.append({bucket: [block(report(2, b"e")), block(report(1, b"f"), question=1)]})
+    assert plain(read_open(engine, log, bucket)) == [((0, 0), [report(1, b"a")]), ((1, 0), [report(2, b"d")])]
+
+
+def test_a_large_append_is_read_in_pieces_and_nothing_is_missing(collector):
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    rows = np.random.default_rng(5).integers(0, 256, (60_000, 28), dtype=np.uint8)
+    log.append({bucket: [Block(0, 0, rows[:30_000]), Block(0, 1, rows[30_000:])]})
+    with engine.begin() as connection:
+        pages = connection.exec_driver_sql("SELECT pg_relation_size('report_1') / 8192").scalar_one()
+    assert pages > 3 * 64
+    assert plain(sort_once(read_open(engine, log, bucket))) == plain(sort_once([Block(0, 0, rows[:30_000]), Block(0, 1, rows[30_000:])]))
+
+
+def test_one_id_from_sixteen_threads_is_stored_once(two_collectors):
+    (engine, log), (_, other) = two_collectors
+    bucket, start = Bucket(TASK, 0), Barrier(16)
+
+    def send(number):
+        payload = bytes([number])
+        start.wait()
+        return [(log, other)[number % 2].append({bucket: [block(report(i, payload), report(i + 50, payload))]}) for i in range(20)]
+
+    with ThreadPoolExecutor(16) as pool:
+        assert not any(refused for results in pool.map(send, range(16)) for refused in results)
+    stored = [row[:16] for _, rows in plain(read_open(engine, log, bucket)) for row in rows]
+    assert sorted(stored) == sorted(report(i)[:16] for i in [*range(20), *range(50, 70)])
+
+
+def test_an_append_that_meets_a_seal_is_sealed_or_refused(two_collectors):
+    """Six threads append until they are refused; what was acknowledged is sealed, and nothing else."""
+    collectors = two_collectors
+    for period in range(4):
+        bucket, arrived = Bucket(TASK, period), Semaphore(0)
+
+        def send(thread, bucket=bucket, arrived=arrived):
+            accepted, log = [], collectors[thread % 2][1]
+            while True:
+                row = report(thread * 1_000_000 + len(accepted))
+                if log.append({bucket: [block(row)]}):
+                    return accepted, row
+                accepted.append(row)
+                arrived.release()
+
+        with ThreadPoolExecutor(6) as pool:
+            threads = [pool.submit(send, thread) for thread in range(6)]
+            for _ in range(60):
+                arrived.acquire()
+            seal(*collectors[0], bucket)
+            results = [thread.result() for thread in threads]
+        sealed = [row for _, rows in plain(read_sealed(*collectors[1], bucket)) for row in rows]
+        assert sorted(row for accepted, _ in results for row in accepted) == sealed
+        assert not {row for _, row in results} & set(sealed)
+        assert read_open(*collectors[0], bucket) == []
+
+
+def test_while_a_bucket_is_being_closed_appends_wait_and_go_on_if_it_stays_open(collector):
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    log.append({bucket: [block(report(1))]})
+    with ThreadPoolExecutor(1) as pool:
+        with log.closing(bucket), engine.begin() as connection:
+            waiting = pool.submit(log.append, {bucket: [block(report(2))], Bucket(TASK, 1): [block(report(3))]})
+            while not connection.exec_driver_sql("SELECT count(*) FROM pg_locks WHERE NOT granted").scalar_one():
+                assert not waiting.done()
+            assert len(log.read_open(connection, bucket)[0].rows) == 1
+        assert waiting.result() == frozenset()
+    assert len(read_open(engine, log, bucket)[0].rows) == 2
+
+
+def test_collectors_that_meet_a_new_bucket_at_once_make_it_once(two_collectors):
+    start = Barrier(8)
+
+    def send(number):
+        engine_and_log = two_collectors[number % 2]
+        for period in range(10):
+            start.wait()
+            assert not engine_and_log[1].append({Bucket(TASK, period): [block(report(number))]})
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(send, range(8)))
+    engine, log = two_collectors[0]
+    assert partitions(engine) == 10
+    assert [len(read_open(engine, log, Bucket(TASK, period))[0].rows) for period in range(10)] == [8] * 10
+
+
+def test_collectors_that_start_at_once_make_the_tables_once(postgres_address):
+    start = Barrier(4)
+
+    def connect(_):
+        start.wait()
+        with opened(postgres_address) as (engine, _), engine.begin() as connection:
+            return connection.execute(sql.select(database.schema.c.number)).scalars().all()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(connect, range(4))) == [[database.SCHEMA]] * 4
+
+
+def test_seals_of_two_buckets_at_once_do_not_wait_for_each_other(two_collectors):
+    both = Barrier(2)
+    for period in range(2):
+        two_collectors[0][1].append({Bucket(TASK, period): [block(report(1), report(2))]})
+
+    def run(period):
+        engine, log = two_collectors[period]
+        bucket = Bucket(TASK, period)
+        with sealing(engine, log, bucket) as connection:
+            for _ in range(8):  # often enough for the driver to prepare the statement
+                blocks = sort_once(log.read_open(connection, bucket))
+            both.wait()
+            log.write_sealed(connection, bucket, blocks)
+            both.wait(timeout=60)
+        return len(read_sealed(engine, log, bucket)[0].rows)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, range(2))) == [2, 2]
+
+
+def test_a_seal_that_fails_leaves_the_bucket_as_it_was(collector):
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    log.append({bucket: [block(report(1))]})
+
+    def fail():
+        with sealing(engine, log, bucket) as connection:
+            log.write_sealed(connection, bucket, sort_once(log.read_open(connection, bucket)))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert read_sealed(engine, log, bucket) == []
+    assert log.append({bucket: [block(report(2))]}) == frozenset()
+    assert len(read_open(engine, log, bucket)[0].rows) == 2
+
+
+def test_sealed_reports_are_those_that_came_sorted_whatever_the_parts(collector, monkeypatch):
+    engine, log = collector
+    bucket = Bucket(TASK, 3)
+    monkeypatch.setattr(postgres_sealed, "MOST_BYTES", 100)
+    came = [
+        block(*(report(i) for i in range(40))),
+        block(*(report(i, b"xyz") for i in range(40, 47)), question=1, stratum=9),
+        block(*(report(i) for i in range(30, 60))),
+    ]
+    for blocks in ([came[0], came[1]], [came[2]]):
+        log.append({bucket: blocks})
+    seal(engine, log, bucket)
+    assert plain(read_sealed(engine, log, bucket)) == plain(sort_once(came))
+    assert log.append({bucket: [block(report(99))], Bucket(TASK, 4): [block(report(99))]}) == {bucket}
+    with engine.begin() as connection:
+        parts = connection.exec_driver_sql("SELECT count(*) FROM sealed_report").scalar_one()
+        wanted = [report(i)[:16] for i in range(0, 80, 3)] + [bytes(16), b"\xff" * 16]
+        assert log.sealed_ids(connection, bucket, wanted) == {report(i)[:16] for i in range(0, 60, 3)}
+        assert log.sealed_ids(connection, bucket, [report(i)[:16] for i in range(60)]) == {report(i)[:16] for i in range(60)}
+        assert log.sealed_ids(connection, Bucket(TASK, 4), wanted) == log.sealed_ids(connection, bucket, []) == frozenset()
+        log.drop_sealed(connection, bucket)
+        log.drop_sealed(connection, bucket)
+    assert parts == 11 + 2
+    assert read_sealed(engine, log, bucket) == []
+
+
+def test_the_order_of_arrival_is_gone_with_the_seals_commit(collector):
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    log.append({bucket: [block(report(1))], Bucket(TASK, 1): [block(report(2))]})
+    seal(engine, log, bucket)
+    with engine.begin() as connection:  # as after a crash before drop_open: an empty table is all that is left
+        sizes = connection.exec_driver_sql("SELECT pg_relation_size('report_1'), pg_indexes_size('report_1')").one()
+    assert tuple(sizes) == (0, 8192)  # the header of an empty index
+    log.drop_open(bucket)
+    log.drop_open(bucket)
+    assert partitions(engine) == 1
+    assert len(read_open(engine, log, Bucket(TASK, 1))[0].rows) == 1
+
+
+def test_whatever_a_deleted_task_left_is_swept_up(collector):
+    engine, log = collector
+    other = bytes(32)
+    add_task(engine, other)
+    log.append({Bucket(TASK, 0): [block(report(1))], Bucket(other, 0): [block(report(2))], Bucket(other, 1): [block(report(2))]})
+    seal(engine, log, Bucket(other, 1))
+    with engine.begin() as connection:
+        connection.execute(database.task.delete().where(database.task.c.id == other))
+        assert connection.exec_driver_sql("SELECT count(*) FROM sealed_report").scalar_one() == 0
+    assert log.append({Bucket(other, 0): [block(report(3))], Bucket(TASK, 0): [block(report(3))]}) == {Bucket(other, 0)}
+    log.drop_open(Bucket(other, 1))
+    assert partitions(engine) == 1
+    assert len(read_open(engine, log, Bucket(TASK, 0))[0].rows) == 2
+
+
+DAMAGE = {
+    "a flipped bit": "UPDATE sealed_report SET rows = set_bit(rows, 77, 1 - get_bit(rows, 77)) WHERE part = 1",
+    "cut short": "UPDATE sealed_report SET rows = substr(rows, 1, octet_length(rows) - 17) WHERE part = 1",
+    "in another's place": "UPDATE sealed_report a SET rows = b.rows, sha256 = b.sha256 FROM sealed_report b WHERE a.part = 1 AND b.part = 2",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_part_is_named(collector, monkeypatch, damage):
+    engine, log = collector
+    bucket = Bucket(TASK, 5)
+    monkeypatch.setattr(postgres_sealed, "MOST_BYTES", 100)
+    log.append({bucket: [block(*map(report, range(20)), stratum=3)]})
+    seal(engine, log, bucket)
+    with engine.begin() as connection:
+        assert connection.exec_driver_sql(DAMAGE[damage]).rowcount == 1
+    with pytest.raises(StorageError, match=r"sealed reports of 000102030405/5: .*question 0, stratum 3, part 1"):
+        read_sealed(engine, log, bucket)
+
+
+def test_a_missing_or_unsorted_part_is_named(collector, monkeypatch):
+    engine, log = collector
+    monkeypatch.setattr(postgres_sealed, "MOST_BYTES", 100)
+    rows = sorted(map(report, range(20)))
+    for period, order in enumerate((rows, rows[5:10] + rows[:5])):  # each part of the second is sorted; they are not
+        bucket = Bucket(TASK, period)
+        log.append({bucket: [block(*rows)]})
+        with sealing(engine, log, bucket) as connection:
+            log.write_sealed(connection, bucket, [block(*order)])
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM sealed_report WHERE bucket = 1 AND part = 0")
+    for period in range(2):
+        with pytest.raises(StorageError, match=rf"/{period}: .*part 1"):
+            read_sealed(engine, log, Bucket(TASK, period))
+
+
+def test_a_lost_connection_acknowledges_nothing_and_the_next_append_works(collector, postgres_address):
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    log.append({bucket: [block(report(1))]})
+
+    @sql.event.listens_for(engine, "after_cursor_execute")
+    def terminate(connection, cursor, statement, *_):
+        if "INSERT INTO report_" in statement:  # stored, and not yet committed
+            sql.event.remove(engine, "after_cursor_execute", terminate)
+            with psycopg.connect(postgres_address, autocommit=True) as killer:
+                killer.execute("SELECT pg_terminate_backend(%s, 10000)", [connection.connection.driver_connection.info.backend_pid])
+
+    with pytest.raises(StorageError, match="database: got 'AdminShutdown 57P01'"):
+        log.append({bucket: [block(report(2))]})
+    assert log.append({bucket: [block(report(3))]}) == frozenset()
+    assert plain(sort_once(read_open(engine, log, bucket))) == plain(sort_once([block(report(1), report(3))]))
+
+
+def test_a_crash_of_the_server_keeps_what_was_acknowledged(collector, postgres):
+    engine, log = collector
+    log.append({Bucket(TASK, 0): [block(*map(report, range(500)))], Bucket(TASK, 1): [block(*map(report, range(300)))]})
+    seal(engine, log, Bucket(TASK, 1))
+    log.append({Bucket(TASK, 0): [block(report(500))]})
+    postgres.kill()
+    try:
+        with pytest.raises(StorageError):
+            log.append({Bucket(TASK, 0): [block(report(501))]})
+    finally:
+        postgres.start()
+    assert plain(sort_once(read_open(engine, log, Bucket(TASK, 0)))) == plain(sort_once([block(*map(report, range(501)))]))
+    assert plain(read_sealed(engine, log, Bucket(TASK, 1))) == plain(sort_once([block(*map(report, range(300)))]))
+    assert log.append({Bucket(TASK, 0): [block(report(501))], Bucket(TASK, 1): [block(report(501))]}) == {Bucket(TASK, 1)}
+
+
+def test_an_append_that_loses_a_deadlock_tries_again(collector, postgres_address):
+    """Somebody else holds the higher id and wants the lower; the server gives the append up, and it comes again."""
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    log.append({bucket: [block(report(0))]})
+    low, high = sorted([report(1), report(2)])
+    insert = "INSERT INTO report_1 (bucket, question, stratum, id, payload) VALUES (1, 0, 0, %s, '')"
+    given_up = Event()
+    sql.event.listen(engine, "handle_error", lambda context: given_up.set())
+    with psycopg.connect(postgres_address) as rival, ThreadPoolExecutor(1) as pool:
+        rival.execute("SET deadlock_timeout = '1min'")  # so that the append is the one to be given up
+        rival.execute(insert, [high[:16]])
+        appended = pool.submit(log.append, {bucket: [block(high, low)]})
+        while not rival.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()[0]:
+            assert not appended.done()
+        rival.execute(insert, [low[:16]])
+        assert given_up.is_set()
+        rival.rollback()
+        assert appended.result() == frozenset()
+    assert len(read_open(engine, log, bucket)[0].rows) == 3
+
+
+def test_any_other_error_of_the_database_is_a_storage_error_that_tells_no_report(collector):
+    engine, log = collector
+    bucket = Bucket(TASK, 0)
+    log.append({bucket: [block(report(0))]})
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE report ADD CHECK (stratum < 5)")
+    with pytest.raises(StorageError) as caught:
+        log.append({bucket: [block(report(1, b"private"), stratum=7)], Bucket(TASK, 1): [block(report(1))]})
+    assert "CheckViolation" in str(caught.value)
+    assert b"private".hex() not in str(caught.value)
+    assert len(read_open(engine, log, bucket)[0].rows) == 1
+    assert read_open(engine, log, Bucket(TASK, 1)) == []
+
+
+def test_an_acknowledgement_waits_for_the_disk_though_the_server_was_told_otherwise(postgres_address):
+    for setting, used in (("off", "on"), ("remote_apply", "remote_apply")):
+        with psycopg.connect(postgres_address, autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = {setting}")
+        with opened(postgres_address) as (engine, _), engine.begin() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == used

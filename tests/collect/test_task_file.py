@@ -1,0 +1,348 @@
+"""Tasks as people write them: what they come to, what people are told, and what is refused with which words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import pytest
+
+import deniable as dn
+from deniable.cli.task_template import template
+from deniable.collect.compatibility import changes_of_meaning
+from deniable.collect.task_file import read_task, read_task_file
+from deniable.contract.canonical import parse_canonical
+from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text
+from deniable.contract.encoder import Attribute
+from deniable.contract.protocol import PROTOCOLS, protocol_from_json
+from deniable.contract.spec import MECHANISMS
+from deniable.contract.survey import Survey
+from deniable.contract.task import Task
+from deniable.errors import DeniableError
+from deniable.testing.identity import Identity
+
+KEY = bytes(range(32))
+DECEMBER, JANUARY = 1_796_083_200, 1_798_761_600  # 2026-12-01 and 2027-01-01, by `date -u +%s`
+NOW = DECEMBER - 86_400
+HEAD = """
+name = "morning-drink"
+question = "What do you drink in the morning?"
+owner = "research@example.org"
+epsilon = 1
+"""
+WHEN = 'lasts = "30 days"\n'
+DRINKS = '[domain]\ncategories = ["tea", "coffee", "water"]\n'
+WHOLE = f"""{HEAD}
+start = 2026-12-01
+end = 2027-01-01T00:00:00Z
+period = "1 day"
+answers = 7
+answers_per_period = 2
+minimum_batch = 250
+late = "90 minutes"
+retention = "2 weeks"
+default = "water"
+people = 10_000
+note = "We publish the result in spring."
+
+{DRINKS}
+[mechanism]
+name = "OLH"
+hash_range = 8
+
+[strata]
+platform = ["phone", "web"]
+"age group" = ["under 40", "40 to 65", "over 65"]
+"""
+
+
+def read(text, now=NOW):
+    task = read_task(text.encode(), key=KEY, now=now)
+    assert Task.from_json(task.canonical) == task  # whatever is read can be published and read again
+    return task
+
+
+def test_everything_that_is_written_is_in_the_task():
+    task = read(WHOLE)
+    assert (task.name, task.question, task.owner) == ("morning-drink", "What do you drink in the morning?", "research@example.org")
+    assert (task.epsilon, task.key, task.model, task.rounds) == (1.0, KEY, "local", False)
+    assert (task.start, task.end, task.period, task.late, task.retention) == (DECEMBER, JANUARY, 86_400, 5400, 14)
+    assert (task.answers, task.answers_per_period, task.minimum_batch, task.default) == (7, 2, 250, "water")
+    assert task.strata == (("platform", ("phone", "web")), ("age group", ("under 40", "40 to 65", "over 65")))
+    (question,) = task.survey.questions
+    assert question.spec == dn.OLH(domain=Categories("tea", "coffee", "water"), epsilon=1.0, hash_range=8)
+    assert question.answer("tea") is not None
+
+
+def test_what_is_left_out_is_now_one_period_one_answer():
+    task = read(HEAD + WHEN + DRINKS, now=1000.9)
+    assert (task.start, task.end, task.period, task.period_count) == (1000, 1000 + 30 * 86_400, 30 * 86_400, 1)
+    assert (task.answers, task.default, task.strata, task.minimum_batch, task.late, task.retention) == (1, None, (), 100, 3600, 90)
+
+
+def test_times_without_an_offset_are_utc():
+    text = HEAD + "start = 2026-12-01T02:00:00+02:00\nend = 2026-12-01T01:00:00\n" + DRINKS
+    assert (read(text).start, read(text).end) == (DECEMBER, DECEMBER + 3600)
+
+
+@pytest.mark.parametrize("mechanism", ["", 'mechanism = "auto"\n', '[mechanism]\nname = "auto"\n'])
+@pytest.mark.parametrize("people", [1000, 10_000_000])
+def test_auto_is_resolved_to_what_the_library_would_choose(mechanism, people):
+    top, table = (mechanism, "") if mechanism.startswith("mechanism") else ("", mechanism)
+    file = read_task_file(f"{HEAD}{WHEN}people = {people}\n{top}[domain]\nrange = 40\n{table}".encode(), key=KEY, now=NOW)
+    choice = dn.frequency_oracle(domain=IndexRange(40), epsilon=1.0, n=people)
+    assert file.task.survey.questions[0].spec == choice.spec
+    assert file.asking.reasons == (choice.why,)
+    assert b"auto" not in file.task.canonical
+
+
+@pytest.mark.parametrize("name", sorted(set(MECHANISMS) - {"Identity"}))
+def test_every_mechanism_can_be_named(name):
+    size = "yes_no = true" if name == "RR" else "range = 12"
+    task = read(f'{HEAD}{WHEN}mechanism = "{name}"\n[domain]\n{size}\n')
+    spec = task.survey.questions[0].spec
+    assert (spec.mechanism, spec.epsilon) == (name, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("written", "domain", "default", "value"),
+    [
+        ('categories = ["é", "b"]', Categories("é", "b"), '"é"', "é"),
+        ("range = 7", IndexRange(7), "6", 6),
+        ("integers = [-3, 3]", Integers(-3, 3), "-3", -3),
+        ("yes_no = true", IndexRange(2), "true", 1),
+        ('text = 9\ncandidates = ["tea", "maté"]', Text(9), '"water"', "water"),
+        ('bytes = 2\ncandidates = ["00ff", ""]', Bytes(2), '"0a"', b"\n"),
+        ("integers = [0, 18446744073709551615]\ncandidates = [9]", Integers(0, 2**64 - 1), "9223372036854775807", 2**63 - 1),
+    ],
+)
+def test_every_domain_with_a_default(written, domain, default, value):
+    task = read(f"{HEAD}{WHEN}default = {default}\n[domain]\n{written}\n")
+    (question,) = task.survey.questions
+    assert (question.spec.domain, task.default) == (domain, value)
+    question.answer(task.default)
+    read_back = Task.from_json(task.canonical)
+    assert (type(read_back.default), read_back.default) == (type(value), value)
+
+
+def test_candidates_make_an_open_domain_countable():
+    text = f'{HEAD}{WHEN}[domain]\ntext = 9\ncandidates = ["tea", "maté"]\n'
+    (question,) = read(text).survey.questions
+    assert question.candidates == ("tea", "maté")
+    assert question.spec.domain == Text(9)
+    reports = question.spec.privatize(["tea"] * 900 + ["cola"] * 100)
+    candidates = question.candidates if question.spec.candidates_at_tally else None
+    estimate = question.spec.estimate(question.spec.tally(reports, candidates=candidates), candidates=question.candidates)
+    assert list(estimate.values) == ["tea", "maté"]
+
+
+def test_several_questions_of_which_each_person_answers_one():
+    text = f"""{HEAD}{WHEN}people = 9000
+[[questions]]
+name = "drink"
+domain = {{ categories = ["tea", "coffee", "water"] }}
+[[questions]]
+name = "smoker"
+domain = {{ yes_no = true }}
+mechanism = "RR"
+[[questions]]
+name = "age"
+[questions.domain]
+integers = [0, 120]
+[questions.mechanism]
+name = "OUE"
+"""
+    task = read(text)
+    drink, smoker, age = task.survey.questions
+    assert [question.share for question in (drink, smoker, age)] == [Fraction(1, 3)] * 3
+    assert [question.encoder for question in (drink, smoker, age)] == [Attribute("drink"), Attribute("smoker"), Attribute("age")]
+    assert (smoker.spec.mechanism, age.spec) == ("RR", dn.OUE(domain=Integers(0, 120), epsilon=1.0))
+    assert drink.spec == dn.frequency_oracle(domain=drink.spec.domain, epsilon=1.0, n=3000).spec  # a third of the people are asked
+    assert "Which of the questions your device answered" in task.statement
+    shares = text.replace('name = "drink"', 'name = "drink"\nshare = "1/2"').replace('name = "age"', 'name = "age"\nshare = "1/6"')
+    assert [str(question.share) for question in read(shares).survey.questions] == ["1/2", "1/3", "1/6"]
+
+
+@pytest.mark.parametrize(
+    "name", ["", 'protocol = "auto"\n', *(f'protocol = "{name}"\n' for name in sorted(set(PROTOCOLS) - {"Survey", "TrieHH"}))]
+)
+def test_every_local_search_is_a_task_of_rounds(name):
+    task = read(f'{HEAD}{WHEN}people = 5000\ndefault = "x"\n[domain]\ntext = 3\n[search]\n{name}k = 4\nround = "1 hour"\n')
+    assert (task.rounds, task.period, task.default) == (True, 3600, "x")
+    protocol = protocol_from_json(task.protocol)
+    assert protocol.kind == (name.split('"')[1] if name and "auto" not in name else "PEM")
+    assert (protocol.k, protocol.epsilon, protocol.people, protocol.domain) == (4, 1.0, 5000, Text(3))
+    assert protocol.open().questions
+    assert "in which round" in task.statement
+
+
+def test_a_search_without_a_length_of_its_rounds_is_closed_by_hand():
+    assert read(f"{HEAD}{WHEN}[domain]\ninteger = 1\n".replace("integer = 1", "integers = [0, 65535]") + "[search]\nk = 4\n").period == 0
+
+
+def test_a_search_that_asks_people_again_must_say_how_often():
+    text = f"{HEAD}{WHEN}[domain]\ntext = 4\n[search]\nk = 4\nrounds = 3\n"
+    with pytest.raises(DeniableError, match=r"answers: got 1; allowed: 3, .* answers = 3"):
+        read(text)
+    assert read(text.replace(WHEN, WHEN + "answers = 3\n")).answers == 3
+
+
+def test_the_identity_is_refused_until_a_test_makes_it_known(monkeypatch):
+    text = f'{HEAD.replace("epsilon = 1", "epsilon = inf")}{WHEN}mechanism = "Identity"\n[domain]\nrange = 9\n'
+    monkeypatch.delitem(MECHANISMS, "Identity", raising=False)
+    with pytest.raises(DeniableError, match="mechanism: got 'Identity'"):
+        read(text)
+    monkeypatch.setitem(MECHANISMS, "Identity", Identity)  # what know_identity does, until the end of this test
+    task = read(text)
+    assert (task.epsilon, task.survey.questions[0].spec) == (inf, Identity(domain=IndexRange(9)))
+    assert task.statement.startswith("Nothing is protected")
+    with pytest.raises(DeniableError, match=r"epsilon: got 1\.0; allowed: inf"):
+        read(text.replace("epsilon = inf", "epsilon = 1"))
+    with pytest.raises(DeniableError, match="epsilon"):
+        read(text.replace('mechanism = "Identity"\n', ""))  # no other mechanism takes it
+
+
+# --- what people are told ---
+
+
+def test_the_statement_tells_what_the_task_does():
+    told = read(WHOLE).statement
+    for words in (
+        "more than 2.72 times as likely",
+        "epsilon = 1, local",
+        "the collector included",
+        "at most 7 times, at most 2 times in each period of 1 day",
+        "epsilon = 7 at most (a factor of 1,096.64)",
+        "your device sends 'water'",
+        "kept for 14 days",
+        "That you take part",
+        "see the address",
+        "platform (phone, web): sent with every report as it is",
+        "age group (under 40, 40 to 65, over 65)",
+        "set back to an older copy",
+        "The author of this task adds: We publish the result in spring.",
+    ):
+        assert words in told
+    assert "Whether you have an answer" not in told
+
+
+def test_the_statement_without_a_default_says_that_silence_shows():
+    told = read(HEAD + WHEN + DRINKS).statement
+    assert "Whether you have an answer: without one, your device sends nothing" in told
+    assert "If you have no answer" not in told
+    assert "your device answers once, so epsilon = 1 is all" in told
+    assert "author" not in told
+
+
+def test_a_worst_case_beyond_protection_is_called_that():
+    text = HEAD.replace("epsilon = 1", "epsilon = 2.5") + WHEN + 'period = "1 day"\nanswers = {}\n' + DRINKS
+    assert "(a factor of 22,026.47)" in read(text.format(4)).statement
+    assert "epsilon = 75 at most (hardly any protection is left)" in read(text.format(30)).statement
+
+
+def test_numbers_in_the_statement_are_rounded_away_from_the_promise():
+    told = read(HEAD.replace("epsilon = 1", "epsilon = 0.12345678") + WHEN + DRINKS).statement
+    assert "epsilon = 0.1235" in told
+    assert "1.14 times" in told  # e^0.12345678 = 1.1314
+
+
+def test_an_author_adds_to_the_statement_and_cannot_replace_it():
+    plain = read(HEAD + WHEN + DRINKS)
+    noted = read(HEAD + WHEN + 'note = "Nothing to fear."\n' + DRINKS)
+    assert noted.statement.startswith(plain.statement)
+    assert changes_of_meaning(plain, noted) == []
+    with pytest.raises(DeniableError, match="statement"):
+        read(HEAD + WHEN + 'statement = "All is safe."\n' + DRINKS)
+
+
+# --- what is refused ---
+
+SEARCH = f"{HEAD}{WHEN}[domain]\ntext = 4\n[search]\nk = 4\n"
+MISTAKES = {
+    "no TOML": (HEAD + "epsilon 1", ["file", "TOML"]),
+    "no UTF-8": ("name = '\udcff'", ["file", "UTF-8"]),
+    "missing": (WHEN + DRINKS, ["task", "'name'", "add name"]),
+    "misspelled": (HEAD + WHEN + "answer = 2\n" + DRINKS, ["'answer'", "did you mean answers?"]),
+    "misspelled required": ((HEAD + WHEN + DRINKS).replace("epsilon", "epsilom"), ["'epsilom'", "did you mean epsilon?"]),
+    "unlike anything": (HEAD + WHEN + "xyzzy = 2\n" + DRINKS, ["'xyzzy'", "check the spelling"]),
+    "misspelled domain": (HEAD + WHEN + '[domain]\ncategory = ["a", "b"]\n', ["domain", "'category'", "did you mean categories?"]),
+    "misspelled setting": (HEAD + WHEN + DRINKS + '[mechanism]\nname = "OLH"\nhash_rang = 8\n', ["OLH", "did you mean hash_range?"]),
+    "misspelled mechanism": (HEAD + WHEN + DRINKS + '[mechanism]\nname = "grr"\n', ["'grr'", "did you mean GRR?"]),
+    "misspelled protocol": (SEARCH + 'protocol = "PEN"\n', ["'PEN'", "did you mean PEM?"]),
+    "misspelled search": (SEARCH + "step_bit = 4\n", ["PEM", "'step_bit'", "did you mean step_bits?"]),
+    "setting of auto": (HEAD + WHEN + DRINKS + "[mechanism]\nhash_range = 8\n", ["mechanism", "'hash_range'"]),
+    "setting of another type": (HEAD + WHEN + DRINKS + '[mechanism]\nname = "OLH"\nhash_range = "8"\n', ["hash_range"]),
+    "state as a setting": (SEARCH + "stage = 3\n", ["'stage'"]),
+    "nothing asked": (HEAD + WHEN, ["[domain]", "[[questions]]"]),
+    "two domains": (HEAD + WHEN + DRINKS + "range = 4\n", ["domain", "categories", "range"]),
+    "no domain": (HEAD + WHEN + 'domain = "text"\n', ["domain", "a table"]),
+    "letters for categories": (HEAD + WHEN + '[domain]\ncategories = "tea"\n', ["categories", "a list"]),
+    "one bound": (HEAD + WHEN + "[domain]\nintegers = [9]\n", ["integers", "lowest"]),
+    "no no": (HEAD + WHEN + "[domain]\nyes_no = false\n", ["yes_no", "true"]),
+    "domain and questions": (HEAD + WHEN + DRINKS + '[[questions]]\nname = "a"\n', ["no domain beside questions"]),
+    "mechanism and search": (SEARCH + '[mechanism]\nname = "GRR"\n', ["no mechanism beside search", "oracle"]),
+    "search of nothing": (HEAD + WHEN + "[search]\nk = 3\n", ["search", "[domain]"]),
+    "search of candidates": (SEARCH.replace("text = 4", 'text = 4\ncandidates = ["a"]'), ["candidates", "none in a search"]),
+    "search without k": (SEARCH.replace("k = 4\n", ""), ["PEM", "add k"]),
+    "questions as a table": (HEAD + WHEN + '[questions]\nname = "a"\n', ["[[questions]]"]),
+    "question without a domain": (HEAD + WHEN + '[[questions]]\nname = "a"\n', ["questions[0]", "add domain"]),
+    "shares above one": (
+        HEAD + WHEN + "".join(f'[[questions]]\nname = "{name}"\nshare = "2/3"\ndomain = {{range = 3}}\n' for name in "ab"),
+        ["shares", "4/3"],
+    ),
+    "default among questions": (HEAD + WHEN + 'default = 1\n[[questions]]\nname = "a"\ndomain = {range = 3}\n', ["default"]),
+    "default outside the domain": (HEAD + WHEN + 'default = "beer"\n' + DRINKS, ["'beer'", "'tea', 'coffee', 'water'"]),
+    "default that is no hex": (HEAD + WHEN + 'default = "xy"\n[domain]\nbytes = 3\ncandidates = ["00"]\n', ["default", "hex"]),
+    "open domain": (HEAD + WHEN + "[domain]\ntext = 16\n", ["candidates = [...]", "[search]"]),
+    "open domain, sketch": (HEAD + WHEN + 'mechanism = "CMS"\n[domain]\ntext = 16\n', ["CMS", "candidates = [...]", "[search]"]),
+    "open domain, OLH": (HEAD + WHEN + 'mechanism = "OLH"\n[domain]\nbytes = 8\n', ["OLH", "candidates = [...]", "[search]"]),
+    "too large to list": (HEAD + WHEN + 'mechanism = "OLH"\n[domain]\nintegers = [0, 999_999_999]\n', ["candidates = [...]"]),
+    "not local": (SEARCH.replace("k = 4\n", 'protocol = "TrieHH"\ndelta = 1e-9\n'), ["TrieHH", "central", "true answers", "PEM"]),
+    "other trust": (HEAD + WHEN + 'model = "shuffle"\n' + DRINKS, ["model", "'shuffle'", "local"]),
+    "no end": (HEAD + DRINKS, ["end, lasts", "one of the two"]),
+    "two ends": (HEAD + WHEN + "end = 2030-01-01\n" + DRINKS, ["end, lasts", "one of the two"]),
+    "over": (HEAD + "end = 2020-01-01\nstart = 2019-01-01\n" + DRINKS, ["2020-01-01 00:00 UTC", "not over"]),
+    "backwards": (HEAD + "end = 2027-01-01\nstart = 2028-01-01\n" + DRINKS, ["end", "2027-01-01", "after the start, 2028-01-01"]),
+    "a date in quotation marks": (HEAD + 'end = "2027-01-01"\n' + DRINKS, ["end", "without quotation marks"]),
+    "a month": (HEAD + 'lasts = "1 month"\n' + DRINKS, ["lasts", "'1 month'", "days or weeks"]),
+    "a bare number": (HEAD + WHEN + "period = 60\n" + DRINKS, ["period", "60", "minutes"]),
+    "half a day kept": (HEAD + WHEN + 'retention = "12 hours"\n' + DRINKS, ["retention", "whole days"]),
+    "a period without length": (HEAD + WHEN + 'period = "0 days"\n' + DRINKS, ["period"]),
+    "a period of a search": (SEARCH.replace(WHEN, WHEN + 'period = "1 day"\n'), ["period", 'round = "1 hour"']),
+    "more answers than periods": (HEAD + WHEN + "answers = 2\n" + DRINKS, ["answers: got 2", "at most 1", 'period = "1 day"']),
+    "more answers than a search asks": (SEARCH.replace(WHEN, WHEN + "answers = 2\n"), ["answers: got 2", "at most 1"]),
+    "no answers": (HEAD + WHEN + "answers = 0\n" + DRINKS, ["answers", "0"]),
+    "answers in words": (HEAD + WHEN + 'answers = "one"\n' + DRINKS, ["answers", "'one'"]),
+    "epsilon of zero": ((HEAD + WHEN + DRINKS).replace("epsilon = 1", "epsilon = 0"), ["epsilon", "above 0"]),
+    "epsilon in words": ((HEAD + WHEN + DRINKS).replace("epsilon = 1", 'epsilon = "1"'), ["epsilon", "'1'"]),
+    "nobody expected": (HEAD + WHEN + "people = 0\n" + DRINKS, ["people", "0"]),
+    "a note that is none": (HEAD + WHEN + "note = 3\n" + DRINKS, ["note", "text"]),
+    "a name with blanks": ((HEAD + WHEN + DRINKS).replace("morning-drink", "morning drink"), ["name", "hyphens"]),
+    "a name that is none": ((HEAD + WHEN + DRINKS).replace('"morning-drink"', "7"), ["name", "7"]),
+    "a single label": (HEAD + WHEN + DRINKS + '[strata]\nplatform = ["web"]\n', ["strata", "two or more"]),
+    "a label that is none": (HEAD + WHEN + DRINKS + "[strata]\nplatform = [1, 2]\n", ["strata"]),
+    "strata as text": (HEAD + WHEN + DRINKS + '[strata]\nplatform = "web"\n', ["strata", "lists"]),
+    "a list of strata": (HEAD + WHEN + "strata = [1]\n" + DRINKS, ["strata"]),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_explained(text, words):
+    with pytest.raises(DeniableError) as caught:
+        read_task(text.encode(errors="surrogateescape"), key=KEY, now=NOW)
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_the_template_is_a_task_and_its_comments_are_too():
+    assert read(template("my-task")).name == "my-task"
+    head, rest = template("my-task").split("\n[domain]\n")
+    for line in ('period = "1 day"', 'late = "1 hour"', 'retention = "90 days"'):
+        assert f"# {line}" in head
+        head = head.replace(f"# {line}", line)
+    assert read(head + "\n[domain]\n" + rest).period == 86_400
+    search = "\n[domain]\ntext = 16\n" + "\n".join(
+        line.removeprefix("# ") for line in rest.splitlines() if line.startswith(("# [search]", "# protocol", "# k =", "# round"))
+    )
+    assert parse_canonical(read(head.replace('period = "1 day"', "") + search).protocol)["protocol"] == "PEM"
+    questions = "\n" + "\n".join(line.removeprefix("# ") for line in rest[rest.index("# [[questions]]") :].splitlines())
+    assert isinstance(read(head.replace('default = "water"', "") + questions).survey, Survey)
