@@ -29,5 +29,16 @@ fi
 
 echo "installing deniable and its development tools ..."
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab]" --group dev
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,server]" --group dev
+
+if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+    # The tests start a server of their own; the package's service is of no use to them.
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "installing PostgreSQL for the tests ..."
+        { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends postgresql; } >/dev/null 2>&1 \
+            || echo "PostgreSQL could not be installed: the tests that need it will be skipped" >&2
+    else
+        echo "note: PostgreSQL is not installed: the tests that need it will be skipped (on Debian and Ubuntu: apt-get install postgresql)" >&2
+    fi
+fi
 touch "$venv/.complete"

@@ -150,7 +150,10 @@ def test_an_alarm_when_many_users_suddenly_changed_their_home_page(site, task):
     assert content == json.loads(json.dumps(expected.to_json()))
     changed = pl.read_parquet("changes.parquet").filter(pl.col("changed"))
     assert changed["value"].to_list() == ["news", "games"]
-    site.run(*web, "--period", 0, "--compare-period", 1, "--alpha", 0.999, status=3)  # whoever wants to be called often, is
+    strict = json.loads(site.run(*web, "--period", 1, "--compare-period", 2, "--alpha", 1e-6, "--json", status=3).stdout)
+    assert strict["alpha"] == 1e-6
+    rows = zip(content["answers"][0]["rows"], strict["answers"][0]["rows"], strict=True)
+    assert all(careful["low"] < usual["low"] and careful["high"] > usual["high"] for usual, careful in rows)
 
 
 def test_groups_of_people_are_compared(site, task):
@@ -239,7 +242,19 @@ def test_a_search_that_is_not_over_says_so(site):
     assert "the largest 3 of" in site.run("words").stdout
 
 
+def test_a_long_list_of_values_is_no_trouble(site):
+    """More than a device would read."""
+    spec = dn.OLH(domain_size=30_000, epsilon=2.0)
+    task = survey_task(site.collector.registry.key, spec, name="long")
+    site.collector.publish(task)
+    assert send(site.collector, *(envelope(task, value) for value in range(50))) == {}
+    shown = site.run("long", "--top", 3, "--out", "long.json").stdout
+    assert "the largest 3 of 30,000 values" in " ".join(shown.split())
+    with open("long.json") as file:
+        assert len(json.load(file)["answers"][0]["rows"]) == 30_000
+
+
 def test_help_names_the_exit_statuses(site):
     shown = " ".join(site.run("--help").stdout.split())
-    for words in ("3 if --compare-... finds", "4 if there are fewer reports", "1 on any other error"):
+    for words in ("0: all is well", "3: some value changed", "4: there are fewer reports", "1: any other error"):
         assert words in shown

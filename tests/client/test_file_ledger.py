@@ -154,7 +154,7 @@ def test_an_old_copy_put_back_spends_again(ledger, path, tmp_path):
 
 
 def test_dropped_reports_leave_the_file(ledger, path):
-    ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda: b"a report to be dropped")
+    ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda: b"a report to be dropped" * 500)  # some pages
     assert b"a report to be dropped" in path.read_bytes()
     ledger.withdraw(TASK.id)
     assert b"a report to be dropped" not in path.read_bytes()

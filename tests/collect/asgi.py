@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from deniable.client import GRR
 from deniable.collect.admission import Admission, LiveTask, Rows
 from deniable.collect.block import ID_BYTES, Bucket
 from deniable.collect.committer import Committer
@@ -25,7 +26,7 @@ class MemoryCollector:
     """Judges as the real one does, and keeps what was appended in a dictionary. Appends wait for the gate, and fail while told to."""
 
     def __init__(self) -> None:
-        self.task = survey_task(bytes(32), strata=(("platform", ("web", "phone")),))
+        self.task = survey_task(bytes(32), GRR(domain_size=1 << 16, epsilon=1.0), strata=(("platform", ("web", "phone")),))
         self.admission = Admission()
         self.live = self.admission.tasks[self.task.id] = LiveTask(self.task, questions=self.task.survey.questions)
         self.stored: dict[Bucket, dict[bytes, bytes]] = {}
@@ -133,6 +134,13 @@ class Site:
     async def hand_in(self, *envelopes: Envelope) -> Answer:
         """Send a batch."""
         return await self.post(b"".join(envelope.pack() for envelope in envelopes))
+
+
+def as_json(*envelopes: Envelope) -> dict[str, list[dict[str, str | int]]]:
+    """A batch in its JSON form."""
+    fields = ("task", "period", "question", "stratum", "id", "payload", "token")
+    values = [{name: getattr(sent, name) for name in fields} for sent in envelopes]
+    return {"reports": [{name: value.hex() if isinstance(value, bytes) else value for name, value in report.items()} for report in values]}
 
 
 def pieces(chunks: Iterable[bytes]) -> Callable:

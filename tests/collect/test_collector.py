@@ -184,6 +184,8 @@ def test_a_deleted_task_leaves_its_entry_in_the_log_and_nothing_else(collector, 
     assert list(send(collector, envelope(task, 3)).values()) == ["unknown_task"]
     assert len(collector.registry.entries()) == 2
     verify_chain(collector.registry.entries(), task.key)
+    with pytest.raises(ParameterError, match="deleted"):  # whoever answered would be asked again
+        collector.publish(task)
     if not isinstance(address, str):
         assert [path for path in address.rglob("*") if task.id.hex() in str(path) and path.is_file()] == []
 

@@ -76,7 +76,7 @@ def test_whatever_fails_nothing_acknowledged_is_lost_and_the_log_recovers(fault,
         log = log or open_log(disk)
         assert devices.send(log, 60), "it goes on by itself"
         devices.check(log)
-        assert disk.handles.keys() == {1} or len(disk.handles) == 1, "only the lock stays open"
+        assert len(disk.handles) == 1, "only the lock stays open"
         for found in (disk.restart(), *(disk.after_power_loss(names=names, keep=keep) for names, keep in LOSSES)):
             again = open_log(found)
             devices.check(again)
@@ -155,18 +155,16 @@ def test_an_append_that_failed_leaves_nothing_behind_in_any_bucket():
     start = disk.calls
     log.append({A: [block(3)], B: [block(4)]})
     calls = disk.calls - start
-    syncs = 0
+    refused = 0
     for call in range(1, calls + 1):
-        disk.faults = {disk.calls + call: "fail"}
         before = [reports(log.read_open(None, bucket)) for bucket in (A, B)]
         disk.faults = {disk.calls + call: "fail"}
         try:
             log.append({A: [block(5)], B: [block(6)]})
-        except StorageError as error:
-            syncs += 1
-            assert "EIO" in str(error)
+        except StorageError:
+            refused += 1
             assert [reports(log.read_open(None, bucket)) for bucket in (A, B)] == before
-    assert syncs >= 4, "open, write, sync: of either"
+    assert refused == 6, "open, write, sync, of either"
 
 
 def test_bytes_whose_sync_failed_are_not_trusted_though_they_can_be_read():

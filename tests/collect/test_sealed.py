@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import pairwise
 
 import pytest
 
@@ -199,7 +200,7 @@ def test_a_seal_that_failed_at_any_step_can_be_done_again():
 def test_nothing_keeps_the_order_of_arrival():
     """The reports arrive by falling id, so that no two neighbors are neighbors in a sorted file."""
     numbers = sorted(range(50), key=row, reverse=True)
-    pairs = [row(first) + row(second) for first, second in zip(numbers, numbers[1:], strict=False)]
+    pairs = [row(first) + row(second) for first, second in pairwise(numbers)]
     disk = Disk()
     log = EmbeddedLog(LOG, files=disk, segment_bytes=400)
     for start in range(0, 50, 10):

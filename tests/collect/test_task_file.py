@@ -54,6 +54,21 @@ hash_range = 8
 platform = ["phone", "web"]
 "age group" = ["under 40", "40 to 65", "over 65"]
 """
+SEVERAL = f"""{HEAD}{WHEN}people = 9000
+[[questions]]
+name = "drink"
+domain = {{ categories = ["tea", "coffee", "water"] }}
+[[questions]]
+name = "smoker"
+domain = {{ yes_no = true }}
+mechanism = "RR"
+[[questions]]
+name = "age"
+[questions.domain]
+integers = [0, 120]
+[questions.mechanism]
+name = "OUE"
+"""
 
 
 def read(text, now=NOW):
@@ -137,21 +152,7 @@ def test_candidates_make_an_open_domain_countable():
 
 
 def test_several_questions_of_which_each_person_answers_one():
-    text = f"""{HEAD}{WHEN}people = 9000
-[[questions]]
-name = "drink"
-domain = {{ categories = ["tea", "coffee", "water"] }}
-[[questions]]
-name = "smoker"
-domain = {{ yes_no = true }}
-mechanism = "RR"
-[[questions]]
-name = "age"
-[questions.domain]
-integers = [0, 120]
-[questions.mechanism]
-name = "OUE"
-"""
+    text = SEVERAL
     task = read(text)
     drink, smoker, age = task.survey.questions
     assert [question.share for question in (drink, smoker, age)] == [Fraction(1, 3)] * 3
@@ -321,6 +322,11 @@ MISTAKES = {
     "a name that is none": ((HEAD + WHEN + DRINKS).replace('"morning-drink"', "7"), ["name", "7"]),
     "a single label": (HEAD + WHEN + DRINKS + '[strata]\nplatform = ["web"]\n', ["strata", "two or more"]),
     "a label that is none": (HEAD + WHEN + DRINKS + "[strata]\nplatform = [1, 2]\n", ["strata"]),
+    "labels in labels": (HEAD + WHEN + DRINKS + '[strata]\nplatform = [["a"], ["b"]]\n', ["strata", "lists of labels"]),
+    "reports of megabytes": (HEAD + WHEN + 'mechanism = "OUE"\n[domain]\nrange = 10_000_000\n', ["OUE, 1,250,000 bytes", "65,536"]),
+    "a round that cannot be opened": (SEARCH + "groups = 1\n", ["step_bits", "2^18 prefixes"]),
+    "too many to find": (SEARCH.replace("k = 4", "k = 1_000_000"), ["k: got 1000000", "at most 65536"]),
+    "a search without end": (SEARCH.replace("text = 4", "text = 60_000"), ["60000 rounds", "at most 512"]),
     "strata as text": (HEAD + WHEN + DRINKS + '[strata]\nplatform = "web"\n', ["strata", "lists"]),
     "a list of strata": (HEAD + WHEN + "strata = [1]\n" + DRINKS, ["strata"]),
 }
@@ -331,6 +337,28 @@ def test_mistakes_are_explained(text, words):
     with pytest.raises(DeniableError) as caught:
         read_task(text.encode(errors="surrogateescape"), key=KEY, now=NOW)
     assert all(word in str(caught.value) for word in words), caught.value
+
+
+LITERALS = (
+    *("0", "1", "-1", "9223372036854775807", "1.5", "-0.0", "inf", "nan", "true", '""', '"x"', '"\\u0000"', '"1 day"', '"0 days"', '"1/3"'),
+    *("[]", "[[]]", "[1]", '["a", "b"]', "[1, 2]", "{}", "{a = 1}", '[{name = "a"}]', "2027-01-01", "2027-01-01T00:00:00", "07:32:00"),
+)
+
+
+@pytest.mark.parametrize("text", [WHOLE, SEARCH + 'round = "1 hour"\nstep_bits = 4\nallocation = "equal"\nholdout = 0.1\n', SEVERAL])
+def test_whatever_is_written_it_is_a_task_or_a_mistake_that_is_explained(text):
+    """Every value in the file replaced by values of every type: a server must not stumble over what an admin sends."""
+    lines = text.splitlines()
+    refused = 0
+    for number, line in enumerate(lines):
+        name, assigned, _ = line.partition(" = ")
+        for literal in LITERALS if assigned else ():
+            edited = "\n".join([*lines[:number], f"{name} = {literal}", *lines[number + 1 :]])
+            try:
+                read(edited)
+            except DeniableError:
+                refused += 1
+    assert refused > len(lines)
 
 
 def test_the_template_is_a_task_and_its_comments_are_too():

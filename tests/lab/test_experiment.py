@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
+from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.lab.declared import experiment_from_toml
 from deniable.lab.experiment import Experiment
@@ -327,6 +328,8 @@ def test_sketches_draw_new_functions_for_each_repetition():
     specs = [sketch.setup(Zipf(1.1, 16), 1.0, 1000, repetition) for repetition in range(3)]
     assert [spec.salt for spec in specs] == [0, 1, 2]
     assert Oracle("HCMS", {"salt": 7}).setup(Zipf(1.1, 16), 1.0, 1000, 2).salt == 7
+    search = next(method for method in shipped_experiment("heavy-hitters-shootout").mechanisms if method.label == "TreeHist")
+    assert len({search.setup(Zipf(1.1, 16), 1.0, 1000, repetition).salt for repetition in range(3)}) == 3
 
 
 def test_what_cannot_be_done_is_left_out_or_refused():
@@ -350,7 +353,7 @@ def test_shipped_experiments_are_found_and_named_like_their_files():
 
 def test_the_shootout_has_every_oracle():
     shootout = shipped_experiment("oracle-shootout")
-    assert {method.label for method in shootout.mechanisms} == set(dir(dn.client)) - {"RR"}
+    assert {method.label for method in shootout.mechanisms} == set(MECHANISMS) - {"RR"}
     assert shootout.left_out == ()
     rows = [row for cell in shootout.cells[::50][::9] for row in shootout.measure(cell)]
     assert all(np.isfinite(row["value"]) for row in rows)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 
+OPERATION = ("serve", "token", "rebuild")
+"""Commands around a collector's process, which should be up at once: what only the others need is not even read."""
+
 
 def main() -> None:
     """Run the command line, or name the extra that it needs."""
     try:
-        from deniable.cli.app import app
+        if sys.argv[1:2] and sys.argv[1] in OPERATION:
+            from deniable.cli.operation import operation as app
+        else:
+            from deniable.cli.app import app
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("deniable"):
             raise

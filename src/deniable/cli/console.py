@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -21,9 +21,10 @@ import deniable.client
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.domain import Categories
 from deniable.contract.spec import MECHANISMS
-from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import DeniableError
-from deniable.local.choose import frequency_oracle
+
+if TYPE_CHECKING:
+    from deniable.core.frequency import FrequencyEstimate
 
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
@@ -37,6 +38,8 @@ def oracle_for(choice: str, domain: Categories, epsilon: float) -> FrequencySpec
     """The mechanism that was named, or the one with the smallest predicted error."""
     name = str(choice)
     if name == "auto":
+        from deniable.local.choose import frequency_oracle  # heavy, and a collector starts without it
+
         return frequency_oracle(domain=domain, epsilon=epsilon).spec
     cls: Any = MECHANISMS[name]
     spec: FrequencySpec = cls(domain=domain, epsilon=epsilon)

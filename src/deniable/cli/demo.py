@@ -1,59 +1,153 @@
-"""``deniable demo``: a crowd answers a question, nobody gives their answer away."""
+"""``deniable demo``: a collector, a crowd of devices, three questions, and the answers beside the truth."""
 
 from __future__ import annotations
 
+import signal
+import sys
+import tempfile
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import numpy as np
-import pyarrow as pa
 import typer
+from rich.table import Table
 
-from deniable.cli.console import AUTO, Choice, err, oracle_for, out, plain_errors, print_json, progress_bar, result_rows, result_table
-from deniable.contract.domain import Categories
-from deniable.contract.question import Question
-from deniable.contract.survey import Survey
-from deniable.core.chart import count_chart
-from deniable.lab.populations import Zipf
+from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.demo_collector import Running, running_collector
+from deniable.cli.demo_devices import DURABLE, crowd
+from deniable.cli.demo_questions import Asked, questions
+from deniable.cli.demo_survey import Found, Survey, publish
+from deniable.collect.task_file import read_task_file
+from deniable.core.chart import bar_chart, stacked
 
-DRINKS = ("tea", "coffee", "water", "juice", "milk", "cocoa", "lemonade", "cider", "beer", "wine", "mate", "kefir")
-QUESTION = "What do you drink in the morning?"
+LEAST = 100
+"""With fewer people the last group of the search may be below the tasks' minimum batch."""
+NO_KEY = bytes(32)
 
 
 def demo(
-    people: Annotated[int, typer.Option(help="How many people to ask.", min=1)] = 1_000_000,
-    epsilon: Annotated[float, typer.Option(help="The privacy parameter: smaller is more private.")] = 1.0,
-    mechanism: Annotated[Choice, typer.Option(help="The mechanism; auto picks one for the domain.")] = AUTO,
-    folder: Annotated[Path, typer.Option("--out", help="Where the chart goes.")] = Path("demo-output"),
+    people: Annotated[int, typer.Option(help="How many devices report.", min=LEAST)] = 20_000,
+    epsilon: Annotated[
+        float, typer.Option(help="What an answer from a list costs a person; a word that nobody listed costs four times that.")
+    ] = 1.0,
+    folder: Annotated[Path, typer.Option("--out", help="Where the charts go.")] = Path("demo-output"),
+    serve: Annotated[bool, typer.Option("--serve", help="Keep the collector running until Ctrl-C.")] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
-    """Ask a simulated crowd a question with a skewed answer: truth, estimate and interval, a chart, and the privacy statement."""
+    """Start a collector on this machine, let a simulated crowd report to it over HTTP, and compare what it finds with the truth."""
     with plain_errors():
         folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
-        domain = Categories(*DRINKS)
-        spec = oracle_for(mechanism, domain, epsilon)
-        survey = Survey((Question(name="drink", spec=spec),))
-        counts = Zipf(exponent=1.1, size=domain.size).counts(people)
-        truth = dict(zip(DRINKS, counts.tolist(), strict=True))
-        crowd = pa.DictionaryArray.from_arrays(np.repeat(np.arange(domain.size, dtype=np.int8), counts), list(DRINKS))
-        if not json_output:
-            err.print(f"{people:,} simulated people are asked: {QUESTION} Each of them answers through {spec.mechanism}, on their own.")
+        asked = questions(people, epsilon)
+        for question in asked:
+            read_task_file(question.toml.encode(), key=NO_KEY, now=time.time())  # so does an epsilon that no task takes
+        signal.signal(signal.SIGTERM, _leave)  # or else the collector would stay behind
         start = time.perf_counter()
-        with progress_bar("randomizing and counting", quiet=json_output) as progress:
-            estimate = survey.run(crowd, progress=progress)["drink"].top(domain.size)
-        seconds = time.perf_counter() - start
-        chart = count_chart(estimate, truth=[truth[value] for value in estimate.values], title=QUESTION)
-        files = [folder / f"demo.{ending}" for ending in ("svg", "html")]
-        for file in files:
-            chart.save(file)
-        if json_output:
-            content = {"question": QUESTION, "people": people, "mechanism": spec.mechanism, "epsilon": spec.epsilon}
-            content |= {"seconds": round(seconds, 3), **result_rows(estimate, truth)}
-            print_json(content | {"statement": survey.guarantee.statement(), "charts": [str(file) for file in files]})
-            return
-        out.print(result_table(estimate, truth))
-        out.print("\nWhat each person was promised", style="bold")
-        out.print(f"{survey.guarantee.statement()}\n")
-        out.print(f"{people:,} reports of {spec.report_bits} bits, made and counted in {seconds:.2f} s.")
-        out.print(f"Charts: {' and '.join(map(str, files))} (bars: estimate, lines: 95 % interval, red: truth)", soft_wrap=True)
+        with (
+            tempfile.TemporaryDirectory(prefix="deniable-demo-") as kept,
+            running_collector(Path(kept), folder / "collector.log") as collector,
+        ):
+            content = _run(collector, asked, people, Path(kept), quiet=json_output)
+            content["charts"] = _save_charts(content["tasks"], folder)
+            content["seconds"] = round(time.perf_counter() - start, 1)
+            print_json(content) if json_output else _print(content)
+            if serve:
+                _keep_serving(collector, content)
+
+
+def _run(collector: Running, asked: list[Asked], people: int, folder: Path, *, quiet: bool) -> dict[str, Any]:
+    """Publish, report, count, ask: all of it over HTTP."""
+    if not quiet:
+        err.print(f"A collector serves on {collector.url}, with its store in {folder}.", soft_wrap=True)
+    surveys = publish(collector, asked)
+    with crowd(collector.url, [survey.task for survey in surveys], people, folder) as devices:
+        if not quiet:
+            kept = f"{min(people, DURABLE):,} of them in a file"
+            err.print(f"{people:,} simulated devices answer {len(surveys)} questions; each has a privacy ledger, {kept}.", soft_wrap=True)
+        found = [survey.run(devices, quiet=quiet) for survey in surveys]
+        sent, ledger = devices.sent(), devices.statement()
+    seconds = sum(each.seconds for each in found)
+    return {
+        "url": collector.url,
+        "people": people,
+        "reports": sent.reports,
+        "bytes": sent.bytes,
+        "reporting_seconds": round(seconds, 2),
+        "reports_per_second": round(sent.reports / seconds),
+        "tasks": [_described(survey, each) for survey, each in zip(surveys, found, strict=True)],
+        "ledger": ledger,
+    }
+
+
+def _described(survey: Survey, found: Found) -> dict[str, Any]:
+    """A task with truth, estimate and interval of each value that the collector names."""
+    answer = found.answer
+    rows = [
+        {"value": survey.asked.shown.get(row["value"], row["value"]), "truth": found.truth[row["value"]]}
+        | {name: round(row[key], 1) for name, key in {"estimate": "count", "stderr": "stderr", "low": "low", "high": "high"}.items()}
+        | ({"everyone": survey.asked.truth[row["value"]]} if found.rounds else {})
+        for row in found.rows
+    ]
+    about = {name: found.content[name] for name in ("task", "name", "question", "statement")}
+    about |= {name: answer[name] for name in ("mechanism", "epsilon", "n", "values", "interval")}
+    return about | {"rounds": found.rounds, "result": rows}
+
+
+def _save_charts(tasks: list[dict[str, Any]], folder: Path) -> list[str]:
+    charts = []
+    for task in tasks:
+        columns = [[row[name] for row in task["result"]] for name in ("value", "estimate", "low", "high")]
+        together, truth = len(task["result"]) < task["values"], [row["truth"] for row in task["result"]]
+        charts.append(bar_chart(*columns, title=task["question"], together=together, truth=truth))
+    files = [folder / f"demo.{ending}" for ending in ("svg", "html")]
+    for file in files:
+        stacked(charts).save(file)
+    return [str(file) for file in files]
+
+
+def _print(content: dict[str, Any]) -> None:
+    for task in content["tasks"]:
+        out.print(_table(task), "")
+    out.print("What each person was promised", style="bold")
+    for task in content["tasks"]:
+        out.print(f"{task['name']}. {task['statement'].splitlines()[0]}")
+    out.print("\nWhat one of the devices says it has told", style="bold")
+    out.print(content["ledger"])
+    out.print("\nWhat went over the wire", style="bold")
+    speed = f"{content['reports_per_second']:,} a second, each of them durable before it was acknowledged"
+    out.print(f"{content['reports']:,} reports, {content['bytes']:,} bytes, in {content['reporting_seconds']:.1f} s: {speed}.")
+    out.print(f"To {content['url']}; {content['seconds']:.0f} s from the start of the collector to the charts.")
+    out.print(f"Charts: {' and '.join(content['charts'])} (bars: estimate, lines: 95 % interval, red: truth)", soft_wrap=True)
+
+
+def _table(task: dict[str, Any]) -> Table:
+    how = f"{task['n']:,} reports, {task['mechanism']}, epsilon = {task['epsilon']:.4g}"
+    table = Table(title=f"{task['question']}\n{how}", title_justify="left", caption_justify="left")
+    everyone = ["in the whole crowd"] if task["rounds"] else []
+    for name in ("value", "truth", "estimate", "from", "to", *everyone):
+        table.add_column(name, justify="left" if name == "value" else "right")
+    for row in task["result"]:
+        numbers = [row[name] for name in ("truth", "estimate", "low", "high", *(["everyone"] if everyone else []))]
+        shown = row["value"] if row["value"].isprintable() else repr(row["value"])
+        table.add_row(shown, *(f"{number:,.0f}" for number in numbers))
+    if everyone:
+        table.caption = f"found in {task['rounds']} rounds; counted by those who were asked in the last. 95 % intervals, together"
+    else:
+        table.caption = "95 % interval of each value"
+    return table
+
+
+def _keep_serving(collector: Running, content: dict[str, Any]) -> None:
+    """Wait for Ctrl-C, or for the end of the collector."""
+    access = f"--url {collector.url} --token-file {collector.analyst}"
+    err.print(f"\nStill serving on {collector.url}; Ctrl-C ends it. In another terminal:", soft_wrap=True)
+    for line in (f"task list --url {collector.url}", *(f"estimate {task['name']} {access}" for task in content["tasks"])):
+        err.print(f"  deniable {line}", soft_wrap=True)
+    err.print(f"The admin's token is in {collector.admin}, the log in {collector.log}.", soft_wrap=True)
+    try:
+        collector.process.wait()
+    except KeyboardInterrupt:
+        err.print("stopped; nothing is left behind")
+
+
+def _leave(*_: object) -> None:
+    sys.exit(128 + signal.SIGTERM)

@@ -44,8 +44,11 @@ def estimate(
 ) -> None:
     """Show what a task's reports say, or what changed between two periods or groups of people.
 
-    The exit status can raise an alarm: 0 if all is well, 3 if --compare-... finds that some value changed, 4 if there are fewer reports
-    than the task shows, 1 on any other error, 2 if the command itself is wrong.
+    The exit status can raise an alarm:
+    0: all is well, nothing changed.
+    3: some value changed, at level alpha, with --compare-period or --compare-stratum.
+    4: there are fewer reports than the task shows.
+    1: any other error; 2: the command itself is wrong.
     """
     with exit_statuses():
         check_endings(chart, file)
@@ -155,7 +158,7 @@ def _changes_table(answer: dict[str, Any], top: int) -> Table:
         style = "bold red" if row["changed"] else None
         table.add_row(_text(row["value"]), *shares, *changes, f"{row['p_adjusted']:.2g}", style=style)
     shown = f"the clearest {len(rows):,} of {answer['values']:,} values; " if len(rows) < answer["values"] else ""
-    table.caption = f"{shown}{1 - answer['alpha']:.4g} intervals and p for all values together"
+    table.caption = f"{shown}{100 * (1 - answer['alpha']):.4g} % intervals and p for all values together"
     return table
 
 

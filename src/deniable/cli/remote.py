@@ -20,6 +20,10 @@ Url = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The collec
 TokenFile = Annotated[
     Path | None, typer.Option("--token-file", help=f"A file with the token, instead of the environment's {TOKEN_VARIABLE}.")
 ]
+PATIENCE = 300.0
+"""Seconds: a period with many reports takes its time to be counted."""
+LARGEST_ANSWER = 1 << 30
+"""The most bytes that are read of an answer: estimates of a million values are long."""
 HINTS = {401: f"set {TOKEN_VARIABLE} or pass --token-file", 403: "this token is for something else", 404: "see: deniable task list"}
 
 
@@ -61,7 +65,7 @@ def collector_at(url: str, token_file: Path | None = None) -> Iterator[Remote]:
     if not url:
         raise ParameterError("--url", url, allowed="the collector's address", fix=f"pass --url https://... or set {URL_VARIABLE}")
     token = read_token(token_file)
-    transport = HTTPTransport(url)
+    transport = HTTPTransport(url, timeout=PATIENCE, largest=LARGEST_ANSWER)
     try:
         yield Remote(transport, token)
     finally:

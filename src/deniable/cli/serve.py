@@ -23,7 +23,7 @@ def serve(
     behind_proxy: Annotated[bool | None, typer.Option("--behind-proxy", help="Something in front of this speaks TLS.")] = None,
     tend_seconds: Annotated[float | None, typer.Option(help="How often to seal what is over; 1 if left out.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file with any of these, and with [limits].")] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with any of these, and with a table of limits.")] = None,
 ) -> None:
     """Run a collector until it is told to stop (SIGTERM, or Ctrl-C); prints its address once it is ready.
 

@@ -17,7 +17,7 @@ from deniable.contract.source import ONE, Source
 from deniable.errors import DeniableError, ParameterError
 
 LARGEST_RESPONSE = 1 << 22
-"""The most bytes that a device reads of an answer."""
+"""The most bytes that a device reads of an answer; analysts read longer ones."""
 ATTEMPTS = 4
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 """Seconds. A collector that asks for more patience than the longest wait gets all of it: the device gives up for now."""
@@ -49,7 +49,15 @@ class HTTPTransport:
     changes everything, so plain ``http`` is for this machine only, unless ``insecure`` allows it. Redirects are not followed.
     """
 
-    def __init__(self, address: str, *, timeout: float = 10.0, context: ssl.SSLContext | None = None, insecure: bool = False) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        timeout: float = 10.0,
+        context: ssl.SSLContext | None = None,
+        insecure: bool = False,
+        largest: int = LARGEST_RESPONSE,
+    ) -> None:
         try:
             parts = urlsplit(address)
             port, bare = parts.port, not (parts.query or parts.fragment or "@" in parts.netloc)
@@ -62,7 +70,7 @@ class HTTPTransport:
             raise ParameterError("address", address, allowed=allowed, fix="use https; insecure=True allows http on a network you trust")
         self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
         self._context = None if parts.scheme == "http" else context or ssl.create_default_context()
-        self._timeout = timeout
+        self._timeout, self._largest = timeout, largest
         self._idle: deque[http.client.HTTPConnection] = deque()
 
     def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Response:
@@ -96,9 +104,9 @@ class HTTPTransport:
     ) -> Response:
         connection.request(method, path, body or None, dict(headers))
         answer = connection.getresponse()
-        data = answer.read(LARGEST_RESPONSE + 1)
-        if len(data) > LARGEST_RESPONSE:
-            raise http.client.HTTPException(f"more than {LARGEST_RESPONSE} bytes")
+        data = answer.read(self._largest + 1)
+        if len(data) > self._largest:
+            raise http.client.HTTPException(f"more than {self._largest} bytes")
         if answer.length:
             raise http.client.IncompleteRead(data, answer.length)
         if 300 <= answer.status < 400:  # as of a hotel's login page: whoever it leads to is not the collector

@@ -29,9 +29,6 @@ class TooFew(DeniableError):  # noqa: N818  # named like the house's others: Bud
         allowed = f"{minimum} or more, as the task promises"
         super().__init__("reports", "fewer", allowed=allowed, fix="select more periods or fewer strata, or wait")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DeniableError.__reduce__(self)
-
 
 class Counted(NamedTuple):
     """A task's tallies by period, question and stratum, and the state of every period that has any."""

@@ -7,18 +7,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from deniable import __version__
 from deniable.collect.selection import Selection
 from deniable.contract.canonical import from_plain, parse_canonical, to_plain
 from deniable.contract.task import Task
-from deniable.core.chart import Chart, bar_chart, point_chart
 from deniable.core.comparison import Comparison
 from deniable.core.frequency import FrequencyEstimate
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
 
 METADATA = b"deniable"
 """Where a Parquet file's schema says what it came from: the JSON without its rows."""
@@ -100,6 +101,8 @@ class Changes:
 
 def parquet_of(content: Mapping[str, Any]) -> bytes:
     """The table behind the JSON of an answer or of changes. Where questions have values of several kinds, all are written as text."""
+    import pyarrow.parquet as pq  # here and below: a collector starts without it
+
     columns: dict[str, list[Any]] = {"question": [], "value": []}
     for answer in content["answers"]:
         counted = {name: answer[name] for name in ("n", "n_before", "n_after") if name in answer}
@@ -129,6 +132,8 @@ def picked_rows(answer: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
 
 def charts_of(content: Mapping[str, Any], k: int = 20) -> dict[str, Chart]:
     """A chart for each question behind the JSON of an answer or of changes."""
+    from deniable.core.chart import bar_chart, point_chart
+
     charts = {}
     for answer in content["answers"]:
         rows = picked_rows(answer, k)

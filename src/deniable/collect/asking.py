@@ -1,4 +1,7 @@
-"""What a task file asks: its domains, mechanisms, questions or search, with everything resolved that was left open."""
+"""What a task file asks: its domains, mechanisms, questions or search, with everything resolved that was left open.
+
+What choosing and searching need is imported when it is first needed: a collector that publishes nothing starts without.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
@@ -16,14 +20,15 @@ from deniable.contract.spec import MECHANISMS, Spec
 from deniable.contract.survey import Survey
 from deniable.core.declared import check_names, did_you_mean
 from deniable.errors import ParameterError
-from deniable.local.choose import frequency_oracle
-from deniable.local.frequency.oracle import LARGEST_LISTING
 
 KINDS = ("categories", "range", "integers", "text", "bytes", "yes_no")
 SETTLED = {"epsilon", "domain", "domain_size", "people", "bits"}
 """What stands elsewhere in the file."""
 STATE = {"stage", "candidates", "repetition", "found", "lengths", "prefixes", "frequent_segments"}
 """What searches learn on their way; they begin without."""
+MOST_BITS, MOST_ROUNDS = 18, 512
+REPORT_BYTES = 1 << 16
+"""What a device sends at most for one answer."""
 
 
 class Asking(NamedTuple):
@@ -106,12 +111,20 @@ def read_value(parameter: str, domain: Domain, value: Any) -> Any:
 def _question(
     content: Mapping[str, Any], name: str, encoder: Encoder, share: Fraction, *, epsilon: float, people: int
 ) -> tuple[Question, str]:
+    from deniable.local.frequency.oracle import LARGEST_LISTING
+
     domain, candidates = read_domain(content["domain"])
     spec, why = _mechanism(content.get("mechanism", "auto"), domain, epsilon, people)
     if candidates is None and not (domain.listed and domain.size <= LARGEST_LISTING):
         allowed = f"a domain that can be listed, or candidates = [...]: {spec.mechanism} cannot say what nobody named"
         fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find them'
         raise ParameterError("domain", domain, allowed=allowed, fix=fix)
+    size = sum(column.row_bytes for column in spec.layout)
+    if size > REPORT_BYTES:
+        fix = 'mechanism = "auto" finds one with small reports'
+        raise ParameterError(
+            "mechanism", f"{spec.mechanism}, {size:,} bytes", allowed=f"reports of {REPORT_BYTES:,} bytes at most", fix=fix
+        )
     return Question(name=name, spec=spec, encoder=encoder, share=share, candidates=candidates), why
 
 
@@ -123,6 +136,8 @@ def _mechanism(content: object, domain: Domain, epsilon: float, people: int) -> 
     name = table.get("name", "auto")
     importlib.import_module("deniable.client")  # registers the mechanisms
     if name == "auto":
+        from deniable.local.choose import frequency_oracle
+
         check_names("mechanism", own, [], [])
         choice = frequency_oracle(domain=domain, epsilon=epsilon, n=people)
         return choice.spec, choice.why
@@ -150,7 +165,28 @@ def _search(content: Mapping[str, Any], epsilon: float, people: int) -> Asking:
     own = {key: value for key, value in search.items() if key not in ("protocol", "round")}
     needed = [field.name for field in fields(made) if field.default is MISSING and field.name not in SETTLED]
     check_names(name, own, needed, _settings(made))
-    return Asking(_make(made, own, {"domain": domain, "epsilon": epsilon, "people": people}), (why,))
+    protocol = _make(made, own, {"domain": domain, "epsilon": epsilon, "people": people})
+    _check_size(protocol)
+    return Asking(protocol, (why,))
+
+
+def _check_size(protocol: Any) -> None:
+    """Refuse a search whose rounds no collector could open: devices fetch the prefixes that a round asks about."""
+    from deniable.tasks.heavy_hitters.pem import PEM
+    from deniable.tasks.heavy_hitters.searching import LARGEST_LIST
+
+    for name in ("k", "keep"):
+        if getattr(protocol, name, 1) > LARGEST_LIST:
+            raise ParameterError(name, getattr(protocol, name), allowed=f"at most {LARGEST_LIST}", fix="search for fewer values")
+    if isinstance(protocol, PEM):
+        steps = [after - before for before, after in pairwise(protocol.lengths)]
+        bits = max(protocol.lengths[0], *(step + protocol.keep.bit_length() for step in steps), 0)
+        if bits > MOST_BITS:
+            fix = "search for fewer values, or in shorter steps: step_bits = 8"
+            raise ParameterError("step_bits", bits, allowed=f"rounds about at most 2^{MOST_BITS} prefixes", fix=fix)
+        if len(protocol.lengths) * protocol.rounds > MOST_ROUNDS:
+            rounds = len(protocol.lengths) * protocol.rounds
+            raise ParameterError("domain", f"{rounds} rounds", allowed=f"at most {MOST_ROUNDS}", fix="shorten the values")
 
 
 def _settings(made: Any) -> list[str]:

@@ -7,13 +7,13 @@ several collectors of one database, and any of them may be killed in between: ea
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
 from deniable.collect.block import ID_BYTES, Block, Bucket
 from deniable.collect.log import StorageError
 from deniable.collect.registry import Registry
-from deniable.collect.store import Store
+from deniable.collect.store import Store, Tallies
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
@@ -21,6 +21,7 @@ from deniable.contract.task import Task
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError, ProtocolError
+from deniable.testing.faults import fault_point
 
 DAY = 86_400
 
@@ -100,7 +101,12 @@ class Collector:
         for bucket in blocks.keys() - self._begun:
             self.store.begin_bucket(bucket)
             self._begun.add(bucket)
-        return self.store.log.append(blocks)
+        sealed = self.store.log.append(blocks)
+        fault_point("reports durable")
+        for task, period in sealed:  # perhaps by another collector: whoever asks next which ids it holds must be told
+            if task in self.admission.tasks:
+                self.admission.tasks[task].sealed.add(period)
+        return sealed
 
     def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
         """The ids among these that a sealed bucket holds: sending those again is a success."""
@@ -135,14 +141,16 @@ class Collector:
         self.task(task).sealed.add(period)
         self.admission.forget()
 
-    def tallies(self, task: bytes) -> dict[tuple[int, int, int], Tally]:
-        """Tallies by period, question and stratum: sealed ones, and for open periods what is there so far."""
-        tallies = self.store.tallies(task)
+    def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
+        """Tallies by period, question and stratum, of some periods or all: sealed ones, and for open periods what is there so far."""
+        found: Tallies = {}
         for stored in self.store.buckets(task):
-            if stored.state == "open":
-                found = self.store.snapshot(stored.bucket, self.questions(stored.bucket))
-                tallies |= {(stored.bucket.period, *address): tally for address, tally in found.items()}
-        return tallies
+            period = stored.bucket.period
+            if stored.state == "open" and (periods is None or period in periods):
+                tallies = self.store.snapshot(stored.bucket, self.questions(stored.bucket))
+                found |= {(period, *address): tally for address, tally in tallies.items()}
+        sealed = self.store.tallies(task)  # read last: a period that is sealed meanwhile is here, whole
+        return found | {address: tally for address, tally in sealed.items() if periods is None or address[0] in periods}
 
     # --- rounds ---
 
@@ -151,13 +159,19 @@ class Collector:
         live = self.task(task)
         if not live.task.rounds or live.closed:
             raise ProtocolError("task", live.task.name, allowed="an open task of several rounds", fix="seal a period of this one instead")
-        number = live.round
+        return self._close_round(live)
+
+    def _close_round(self, live: LiveTask) -> bool:
+        """Close the round that a task was seen in: what was done for it meanwhile is not done to the one that followed."""
+        task, number = live.task.id, live.round
         self.seal(task, number)
+        fault_point("round sealed")
         after = self.outcome(task, number)
         if isinstance(after, Protocol):
             self.registry.open_round(live.task, number + 1, after, self.clock())
         else:
             self.registry.close(task)
+        fault_point("next round opened")
         self.refresh()
         return isinstance(after, Protocol)
 
@@ -193,7 +207,7 @@ class Collector:
         opened = self.registry.opened_at(live.task.id, live.round)
         over = live.task.period and now >= opened + live.task.period + live.task.late
         if live.round in live.sealed or over or now >= live.task.end + live.task.late:  # sealed: a collector stopped in between
-            more = self.advance(live.task.id)
+            more = self._close_round(live)
             return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")
         return ""
 

@@ -52,6 +52,7 @@ log = Table(
     "log",
     tables,
     Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("task", LargeBinary, nullable=False),
     Column("record", LargeBinary, nullable=False),
     Column("signature", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
@@ -130,10 +131,8 @@ def connect(address: str | Path) -> Engine:
             _migrate(connection)
     except OperationalError as error:
         engine.dispose()
-        received = f"{url.render_as_string(hide_password=True)}: {error.orig}"
-        raise StorageError(
-            "database", received, allowed="a database that can be opened", fix="check the address, and that it runs"
-        ) from error
+        shown = url.render_as_string(hide_password=True)
+        raise StorageError("database", shown, allowed="a database that can be opened", fix=" ".join(str(error.orig).split())) from error
     except BaseException:
         engine.dispose()
         raise

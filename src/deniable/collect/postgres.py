@@ -60,9 +60,9 @@ class PostgresLog(ReportLog):
                 return self._append(reports, prepare=True)
             except DBAPIError as error:
                 if _state(error) not in _AGAIN or attempt == ATTEMPTS - 1:
-                    raise _failed(error) from error
+                    raise _failed(error) from None
             except SQLAlchemyError as error:
-                raise _failed(error) from error
+                raise _failed(error) from None
         raise AssertionError("unreachable")
 
     def _append(self, reports: Mapping[Bucket, Sequence[Block]], *, prepare: bool) -> frozenset[Bucket]:
@@ -75,7 +75,7 @@ class PostgresLog(ReportLog):
                 for bucket, number in opened.items():
                     _insert(connection, number, reports[bucket])
                 return frozenset(reports.keys() - opened.keys())
-        for bucket in missing:
+        for bucket in sorted(missing):
             self._prepare(bucket)
         return self._append(reports, prepare=False)  # what is missing still belongs to no task
 
@@ -149,7 +149,7 @@ class PostgresLog(ReportLog):
             with self._engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise _failed(error) from error
+            raise _failed(error) from None
 
 
 def _partition(number: int) -> str:
@@ -207,6 +207,8 @@ def _state(error: DBAPIError) -> str | None:
 
 
 def _failed(error: SQLAlchemyError) -> StorageError:
+    """What the server said, less its details, which may quote a report."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    said = getattr(getattr(cause, "diag", None), "message_primary", None) or " ".join(str(cause).split())
     received = f"{type(cause).__name__} {getattr(cause, 'sqlstate', None) or ''}".strip()
-    return StorageError("database", received, allowed="a PostgreSQL that answers", fix="nothing was stored; try again later")
+    return StorageError("database", received, allowed="a PostgreSQL that answers", fix=f"nothing was stored, try again later ({said})")

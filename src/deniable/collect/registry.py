@@ -56,6 +56,11 @@ class Registry:
                 if changes and not new_meaning:
                     allowed = f"what the task {row.id.hex()[:12]} of this name means"
                     raise ParameterError(task.name, "; ".join(changes), allowed=allowed, fix="choose another name, or say new_meaning")
+            if connection.execute(sql.select(db.log.c.sequence).where(db.log.c.task == task.id)).first() is not None:
+                # Its rounds would be opened anew under the same numbers, and whoever answered before would be asked again.
+                raise ParameterError(
+                    "task", task.id.hex(), allowed="a task that was not deleted before", fix="change it, if only its start, to ask again"
+                )
             signature = sign(self._seed, TASK_CONTEXT, task.canonical)
             connection.execute(db.task.insert().values(id=task.id, name=task.name, canonical=task.canonical, signature=signature, closed=0))
             self._log(connection, "task", task.id, task.canonical)
@@ -125,7 +130,5 @@ class Registry:
         last = connection.execute(sql.select(db.log.c.sequence, db.log.c.hash).order_by(db.log.c.sequence.desc()).limit(1)).first()
         sequence, previous = (0, bytes(32)) if last is None else (last[0] + 1, bytes(last[1]))
         record = log_record(sequence, kind, task, content, previous, period=period)
-        signature = sign(self._seed, LOG_CONTEXT, record)
-        connection.execute(
-            db.log.insert().values(sequence=sequence, record=record, signature=signature, hash=hashlib.sha256(record).digest())
-        )
+        values = {"task": task, "record": record, "hash": hashlib.sha256(record).digest()}
+        connection.execute(db.log.insert().values(sequence=sequence, signature=sign(self._seed, LOG_CONTEXT, record), **values))

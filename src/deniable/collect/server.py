@@ -15,11 +15,11 @@ from typing import Any
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from deniable.collect.api import Api
 from deniable.collect.collector import Collector
 from deniable.collect.committer import Committer
+from deniable.collect.connection import connection_class
 from deniable.collect.dispatch import application
 from deniable.collect.ingest import Ingest
 from deniable.collect.journal import begin, note, note_error
@@ -33,8 +33,6 @@ GRACE_SECONDS = 2
 """How long requests may take to end once the process is told to stop."""
 LAST_SECONDS = 1.5
 """How long everything else may take after that."""
-HEAD_SECONDS = 10.0
-"""How long a connection may take to send the head of a request."""
 HEADERS = [("x-content-type-options", "nosniff"), ("content-security-policy", "default-src 'none'"), ("referrer-policy", "no-referrer")]
 TLS_ONLY = ("strict-transport-security", "max-age=31536000")
 
@@ -100,41 +98,6 @@ class Service:
         return sum(not live.closed for live in self.collector.admission.tasks.values())
 
 
-class Connection(HttpToolsProtocol):
-    """A connection that does not wait for ever for the head of a request: uvicorn's own timer starts after the first answer only."""
-
-    _patience: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more will come."""
-        self._heard()
-        super().connection_lost(exc)
-
-    def on_message_begin(self) -> None:
-        """A request begins; its head must follow."""
-        super().on_message_begin()
-        if self._patience is None:
-            self._wait()
-
-    def on_headers_complete(self) -> None:
-        """The head is there."""
-        self._heard()
-        super().on_headers_complete()
-
-    def _wait(self) -> None:
-        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.close)
-
-    def _heard(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-
-
 class Server(uvicorn.Server):
     """Says where it listens once it is ready, and ends in time whatever still computes."""
 
@@ -164,8 +127,10 @@ def serve(settings: Settings, *, clock: Callable[[], float] = time.time) -> None
     with socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG) as listening:
         service = Service(settings, clock=clock)
         note("starting", store=settings.store_in_words, tasks=len(service.collector.admission.tasks))
-        Server(_config(service, settings)).run([listening])
-    note("stopped")
+        try:
+            Server(_config(service, settings)).run([listening])
+        finally:
+            note("stopped")
 
 
 def _config(service: Service, settings: Settings) -> uvicorn.Config:
@@ -173,7 +138,7 @@ def _config(service: Service, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         service,
         loop="uvloop",
-        http=Connection,
+        http=connection_class(settings.limits.body_seconds),
         ws="none",
         lifespan="on",
         log_config=None,

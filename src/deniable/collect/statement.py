@@ -90,4 +90,4 @@ def _factor(epsilon: float) -> str:
 
 
 def _upward(epsilon: float) -> str:
-    return f"{ceil(round(epsilon * 10_000, 6)) / 10_000:g}"
+    return f"{ceil(round(epsilon * 10_000, 6)) / 10_000:,.4f}".rstrip("0").rstrip(".")

@@ -23,6 +23,7 @@ from deniable.collect.postgres import PostgresLog
 from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM
 from deniable.core.tally import Tally
+from deniable.testing.faults import fault_point
 
 Questions = Callable[[Bucket], Sequence[Question]]
 """What was asked in a bucket, candidates included."""
@@ -157,14 +158,19 @@ class Store:
                 if state == "open":
                     arrived = self.log.read_open(connection, bucket)
                     blocks = sort_once(arrived)
+                    fault_point("reports read")
                     self.log.write_sealed(connection, bucket, blocks)
+                    fault_point("sealed reports written")
                     self._write_tallies(connection, number, tally_blocks(questions, blocks))
                     reports = sum(len(block.rows) for block in blocks)
                     repeated = sum(len(block.rows) for block in arrived) - reports
                     values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
                     values["repeated"] = db.bucket.c.repeated + repeated
                     connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(**values))
-            self.log.drop_open(bucket)
+                    fault_point("seal complete")
+            fault_point("seal committed")
+        self.log.drop_open(bucket)  # closed by now: if this fails, nothing is taken for a bucket that is counted already
+        fault_point("open reports dropped")
 
     def snapshot(self, bucket: Bucket, questions: Sequence[Question]) -> dict[tuple[int, int], Tally]:
         """The tallies that an open bucket would be sealed with now."""

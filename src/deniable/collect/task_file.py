@@ -48,15 +48,14 @@ from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.core.declared import check_names, read_toml
 from deniable.errors import ParameterError
-from deniable.local.choose import MOST_PEOPLE
 
 REQUIRED = ("name", "question", "owner", "epsilon")
 PLAIN = ("answers", "answers_per_period", "minimum_batch", "model")
 TIMES = ("start", "end", "lasts", "period", "late", "retention")
 ASKED = ("domain", "mechanism", "questions", "search")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", *ASKED)
-PEOPLE = 100_000
-"""How many are expected where the file does not say."""
+PEOPLE, MOST_PEOPLE = 100_000, 10**15
+"""How many are expected where the file does not say, and at most."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,10 @@ def _times(content: Mapping[str, Any], now: float) -> dict[str, Any]:
 
 
 def _strata(content: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    if not isinstance(content, Mapping) or not all(isinstance(labels, list) for labels in content.values()):
+    lists = list(content.values()) if isinstance(content, Mapping) else [None]
+    if not isinstance(content, Mapping) or not all(
+        isinstance(labels, list) and all(isinstance(x, str) for x in labels) for labels in lists
+    ):
         raise ParameterError("strata", content, allowed="names with lists of labels", fix='as in platform = ["phone", "web"]')
     return tuple((name, tuple(labels)) for name, labels in content.items())
 

@@ -54,7 +54,7 @@ def count_chart(estimate: FrequencyEstimate, truth: Any = None, title: str | Non
 
 def bar_chart(values: Any, counts: Any, low: Any, high: Any, *, title: str, together: bool, truth: Any = None) -> Chart:
     """Counts as bars with 95 % intervals, which hold together or one by one."""
-    labels = [str(value) for value in values]
+    labels = [_label(value) for value in values]
     records = [
         {"value": label, "count": float(count), "low": float(a), "high": float(b)}
         for label, count, a, b in zip(labels, counts, low, high, strict=True)
@@ -81,7 +81,7 @@ def change_chart(comparison: Comparison, positions: Any) -> Chart:
 
 def point_chart(values: Any, changes: Any, low: Any, high: Any, *, title: str = "Change of frequency", level: float = 0.95) -> Chart:
     """Changes as points with intervals that hold together."""
-    labels = [str(value) for value in values]
+    labels = [_label(value) for value in values]
     records = [
         {"value": label, "change": float(change), "low": float(a), "high": float(b)}
         for label, change, a, b in zip(labels, changes, low, high, strict=True)
@@ -95,6 +95,11 @@ def point_chart(values: Any, changes: Any, low: Any, high: Any, *, title: str = 
 def stacked(charts: Sequence[Chart]) -> Chart:
     """Charts below one another, as one."""
     return charts[0] if len(charts) == 1 else Chart(alt.vconcat(*(chart.altair for chart in charts)))
+
+
+def _label(value: Any) -> str:
+    text = str(value)
+    return text if text.isprintable() else repr(text)  # a control character would end the process: SVG cannot hold it
 
 
 def _base(records: list[dict[str, Any]]) -> Any:

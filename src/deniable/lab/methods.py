@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from inspect import signature
 from math import pi, sqrt
@@ -152,7 +152,11 @@ class Search(Method):
             signature(function).bind(**given | options)
         except TypeError as error:
             raise ParameterError("parameters", sorted(given), allowed=f"those of {signature(function)}", fix=str(error)) from error
-        return self.make(**options)
+        protocol = self.make(**options)
+        if "salt" in given or not hasattr(protocol, "salt"):
+            return protocol
+        # Other public hash functions in every repetition, or their luck would be everyone's. A search derives several salts from one.
+        return replace(protocol, salt=repetition << 32)  # type: ignore[type-var]  # every protocol is a dataclass
 
     def run(self, setup: Protocol, values: Any, source: Source) -> Outcome:
         held, truth = distinct(values)

@@ -1,0 +1,74 @@
+"""The demo's collector: the real ``deniable serve`` in a process of its own, with everything that it keeps in one folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from deniable.cli.extra import server_extra
+
+PATIENCE = 10.0
+"""Seconds until a collector that was told to stop is no longer waited for; it needs less than five."""
+TAIL = 2000
+"""How many characters of its log are shown if a collector does not start."""
+
+
+class Running(NamedTuple):
+    """Where a collector serves, the files with its two tokens, and its log."""
+
+    url: str
+    admin: Path
+    analyst: Path
+    log: Path
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def running_collector(folder: Path, log: Path) -> Iterator[Running]:
+    """A collector on a free port of this machine, for as long as the context lasts; its log stays."""
+    store = folder / "store"
+    admin, analyst = (_make_token(store, role, folder / f"{role}.token") for role in ("admin", "analyst"))
+    command = [sys.executable, "-c", "from deniable.cli import main; main()", "serve", "--store", str(store), "--port", "0"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}  # those are for another one
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment) as process,  # noqa: S603  # ourselves
+    ):
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            if not line.startswith("serving on "):
+                raise ChildProcessError(f"the collector did not start: {log.read_text()[-TAIL:]}")
+            yield Running(line.removeprefix("serving on ").strip(), admin, analyst, log, process)
+        finally:
+            _stop(process)
+
+
+def _make_token(store: Path, role: str, file: Path) -> Path:
+    """A file, for its owner's eyes only, with a token for the collector that will use this store."""
+    from deniable.cli.token import Database
+
+    with server_extra("deniable demo"):
+        from deniable.collect.access import add_token
+        from deniable.collect.database import connect
+    store.mkdir(mode=0o700, exist_ok=True)
+    engine = connect(store / "collector.sqlite")
+    try:
+        token = add_token(Database(engine), role, "demo " + role)
+    finally:
+        engine.dispose()
+    file.touch(mode=0o600)
+    file.write_text(token)
+    return file
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:  # a stuck disk, perhaps
+        process.kill()

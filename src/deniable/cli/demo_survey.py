@@ -1,0 +1,85 @@
+"""One question of the demo, from its publication to its answer: what an admin, a crowd and an analyst do, one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deniable.cli.console import progress_bar
+from deniable.cli.demo_collector import Running
+from deniable.cli.demo_devices import Devices
+from deniable.cli.demo_questions import Asked
+from deniable.cli.remote import collector_at
+from deniable.collect.answer import picked_rows
+from deniable.contract.task import Task
+
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the collector says, and the truth about those whose reports it counted."""
+
+    content: dict[str, Any]
+    truth: Counter[Any]
+    rounds: int
+    seconds: float
+    """Spent reporting, not counting."""
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        """The answer to the only question."""
+        answer: dict[str, Any] = self.content["answers"][0]
+        return answer
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The largest counts, with their intervals."""
+        return picked_rows(self.answer, MOST_ROWS)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A published question and those who will answer it."""
+
+    collector: Running
+    asked: Asked
+    published: Task
+
+    @property
+    def task(self) -> bytes:
+        """The id that devices pin."""
+        return self.published.id
+
+    def run(self, devices: Devices, *, quiet: bool) -> Found:
+        """Let the crowd answer, in as many rounds as it takes; count, and ask for the result."""
+        waiting: Sequence[int] = range(len(self.asked.held))
+        number, more, seconds = 0, True, 0.0
+        while more:
+            start = time.perf_counter()
+            what = f"{self.published.name}, round {number + 1}" if self.published.rounds else self.published.name
+            with progress_bar(what, quiet) as progress:
+                receipts = devices.report(self.task, self.asked.held, waiting, progress)
+            seconds += time.perf_counter() - start
+            waiting = [place for place in waiting if place not in receipts]
+            with collector_at(self.collector.url, self.collector.admin) as admin:
+                if self.published.rounds:
+                    more = admin.call("POST", f"/v1/tasks/{self.task.hex()}/advance")["more"]
+                    devices.refresh()
+                    number += 1
+                else:
+                    admin.call("POST", f"/v1/tasks/{self.task.hex()}/close")
+                    more = False
+        with collector_at(self.collector.url, self.collector.analyst) as analyst:
+            content = analyst.call("GET", f"/v1/tasks/{self.task.hex()}/estimate")
+        return Found(content, Counter(self.asked.held[place] for place in receipts), number, seconds)
+
+
+def publish(collector: Running, asked: list[Asked]) -> list[Survey]:
+    """Publish every question; a task's id is the digest of what the collector made of the file."""
+    with collector_at(collector.url, collector.admin) as admin:
+        answers = [admin.call("POST", "/v1/tasks", body=question.toml.encode(), media_type="application/toml") for question in asked]
+    return [Survey(collector, question, Task.from_json(answer["task"].encode())) for question, answer in zip(asked, answers, strict=True)]

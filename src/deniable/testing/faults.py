@@ -1,0 +1,52 @@
+"""Points in the program at which a test can have the process die: what a crash leaves behind is then no matter of luck.
+
+Nothing happens at any of them unless the process was started for tests, with a point named in its environment.
+"""
+
+from __future__ import annotations
+
+import os
+
+from deniable.errors import ParameterError
+
+STATUS = 137
+"""How a process ends at a point: as after ``kill -9``."""
+POINTS = (
+    "reports durable",
+    "reports read",
+    "sealed reports written",
+    "seal complete",
+    "seal committed",
+    "open reports dropped",
+    "round sealed",
+    "next round opened",
+)
+"""In the order in which they are passed: on the way of a report, in a seal, in the change from one round to the next."""
+_left: dict[str, int] = {}
+
+
+def arm(text: str) -> None:
+    """Have the process die at a point: ``seal committed:2`` is when it is passed for the second time. Nothing if the text is empty.
+
+    >>> arm("seal comitted:2")
+    Traceback (most recent call last):
+    deniable.errors.ParameterError: fault: got 'seal comitted:2'; allowed: ...
+    """
+    _left.clear()
+    if not text:
+        return
+    point, _, count = text.rpartition(":")
+    if point not in POINTS or not count.isdecimal() or int(count) == 0:
+        raise ParameterError(
+            "fault", text, allowed=f"one of {list(POINTS)}, a colon and a number from 1 on", fix='as in "seal committed:1"'
+        )
+    _left[point] = int(count)
+
+
+def fault_point(name: str) -> None:
+    """Pass a point; the process may not come out of this alive."""
+    if not _left or name not in _left:
+        return
+    _left[name] -= 1
+    if not _left[name]:
+        os._exit(STATUS)

@@ -1,0 +1,184 @@
+"""A collector as its operator runs it: ``deniable serve`` in a process of its own, on a free port, with a store in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from deniable.cli.token import Database
+from deniable.collect.access import add_token, list_tokens
+from deniable.collect.database import connect
+from deniable.contract.envelope import MEDIA_TYPE, Envelope
+from deniable.contract.spec import MECHANISMS
+from deniable.testing.identity import Identity
+
+COMMAND = str(Path(sys.executable).parent / "deniable")
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of an error."""
+        return self.json["error"]["code"]
+
+
+class Server:
+    """One collector. Used in a ``with`` statement it is running inside and gone outside.
+
+    ``testing`` switches on the identity and a clock that can be set ahead (``ahead``); ``cafile`` is trusted for https.
+    """
+
+    def __init__(
+        self, folder: Path, *options: str, store: str | Path | None = None, testing: bool = True, cafile: str | None = None
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.store = str(store or folder / "store")
+        self.options = options
+        self.cafile = cafile
+        self.errors = folder / "stderr"
+        self.offset = folder / "clock"
+        self.ahead(0)
+        quiet = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}
+        self.environment = quiet | ({"DENIABLE_TESTING": "1", "DENIABLE_TEST_CLOCK": str(self.offset)} if testing else {})
+        self.process: subprocess.Popen[str] | None = None
+        self.url = ""
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None:
+            self.kill()
+
+    # --- the process ---
+
+    def start(self) -> None:
+        """Start it, and wait until it says where it serves."""
+        arguments = [COMMAND, "serve", "--store", self.store, "--port", "0", *self.options]
+        with self.errors.open("a") as errors:
+            self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
+        line = self.process.stdout.readline()
+        if not line.startswith("serving on "):
+            self.kill()
+            raise AssertionError(f"it did not start: {line}{self.errors.read_text()}")
+        self.url = line.removeprefix("serving on ").strip()
+
+    def stop(self, within: float = TIMEOUT) -> int:
+        """Ask it to end, and return its exit status; it fails if that takes longer."""
+        return self._end(signal.SIGTERM, within)
+
+    def kill(self) -> None:
+        """End it without asking."""
+        self._end(signal.SIGKILL, TIMEOUT)
+
+    def _end(self, how: signal.Signals, within: float) -> int:
+        self.process.send_signal(how)
+        status = self.process.wait(within)
+        self.process.stdout.close()
+        self.process = None
+        return status
+
+    def restart(self) -> None:
+        """Kill it and start it again on the same store; its port changes."""
+        self.kill()
+        self.start()
+
+    def run(self, *arguments: str, status: int = 0) -> str:
+        """Another command, under the same environment; what it printed."""
+        done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=self.environment, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    def token(self, role: str) -> str:
+        """A new token, made beside the server as the command makes it."""
+        postgres = self.store.startswith("postgresql:")
+        engine = connect(self.store if postgres else Path(self.store) / "collector.sqlite")
+        try:
+            return add_token(Database(engine), role, f"{role} {len(list_tokens(Database(engine)))}")
+        finally:
+            engine.dispose()
+
+    def ahead(self, seconds: float) -> None:
+        """Set its clock so many seconds ahead of the machine's."""
+        new = self.offset.with_suffix(".new")
+        new.write_text(str(seconds))
+        new.replace(self.offset)
+
+    def log(self) -> list[dict[str, Any]]:
+        """What it has logged since it was made."""
+        return [json.loads(line) for line in self.errors.read_text().splitlines()]
+
+    # --- the network ---
+
+    def connection(self, timeout: float = TIMEOUT) -> http.client.HTTPConnection:
+        """A connection to it, to be closed by the caller."""
+        parts = urlsplit(self.url)
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=timeout, context=ssl.create_default_context(cafile=self.cafile)
+            )
+        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+
+    def request(self, method: str, path: str, body: bytes = b"", *, token: str = "", **headers: str) -> Answer:
+        """One request on a connection of its own; underscores in names of headers stand for hyphens."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()} | ({"Authorization": f"Bearer {token}"} if token else {})
+        connection = self.connection()
+        try:
+            connection.request(method, path, body or None, sent)
+            response = connection.getresponse()
+            return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, token: str = "") -> Answer:
+        return self.request("GET", path, token=token)
+
+    def publish(self, toml: str, token: str) -> str:
+        """Publish a task; its id."""
+        answer = self.request("POST", "/v1/tasks", toml.encode(), token=token, Content_Type="application/toml")
+        assert answer.status == 201, answer.body
+        return hashlib.sha256(answer.json["task"].encode()).hexdigest()
+
+    def send(self, *envelopes: Envelope) -> Answer:
+        """Hand in reports."""
+        return self.request("POST", "/v1/reports", b"".join(envelope.pack() for envelope in envelopes), Content_Type=MEDIA_TYPE)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A collector with an embedded store of its own."""
+    with Server(tmp_path / "collector") as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process reads tasks that ask for answers in the clear, too."""
+    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
