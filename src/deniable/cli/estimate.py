@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.cli.console import err, out, print_json
-from deniable.cli.remote import RefusedError, Remote, TokenFile, Url, collector_at
+from deniable.cli.remote import RefusedError, TokenFile, Url, collector_at
 from deniable.collect.answer import charts_of, headline, parquet_of, picked_rows
 from deniable.contract.canonical import from_plain
 from deniable.core.chart import check_ending, stacked
@@ -22,7 +22,6 @@ from deniable.errors import DeniableError, ParameterError
 
 CHANGED, TOO_FEW, FAILED = 3, 4, 1
 """The exit statuses that an alarm can look at, apart from 0."""
-LEAST_PREFIX = 6
 Strata = Annotated[list[str] | None, typer.Option("--stratum", help="Only these people, as in platform=phone; say it again for more.")]
 OtherStrata = Annotated[list[str] | None, typer.Option("--compare-stratum", help="Compare with these people instead.")]
 Period = Annotated[str, typer.Option("--period", help="all, 3, 0-6, 2026-12-03 or 2026-12-01..2026-12-07; times are UTC.")]
@@ -61,7 +60,7 @@ def estimate(
             what, query = "compare", [("first", period), ("second", compare_period or period), ("alpha", repr(alpha))]
             query += [*_labels("stratum_first", first), *_labels("stratum_second", second)]
         with collector_at(url, token_file) as remote:
-            content = remote.call("GET", f"/v1/tasks/{find_task(remote, which)}/{what}?{urlencode(query)}")
+            content = remote.call("GET", f"/v1/tasks/{remote.find(which)['id']}/{what}?{urlencode(query)}")
         if file is not None:
             file.write_bytes(parquet_of(content) if file.suffix.lower() == ".parquet" else json.dumps(content, indent=2).encode())
         if chart is not None:
@@ -101,22 +100,6 @@ def read_labels(texts: list[str] | None) -> dict[str, str]:
             raise ParameterError("--stratum", text, allowed="name=label, each name once", fix="as in --stratum platform=phone")
         labels[name] = label
     return labels
-
-
-def find_task(remote: Remote, which: str) -> str:
-    """The id behind an id, the beginning of one, or a name; a closed task of a name only counts where none of that name is open."""
-    tasks = remote.call("GET", "/v1/tasks")
-    found = [
-        entry for entry in tasks if which in (entry["id"], entry["name"]) or (len(which) >= LEAST_PREFIX and entry["id"].startswith(which))
-    ]
-    found = [entry for entry in found if not entry["closed"]] or found
-    if len(found) != 1:
-        allowed = f"one of {[entry['id'][:12] + ' ' + entry['name'] for entry in (found or tasks)]}"
-        raise ParameterError(
-            "task", which, allowed=allowed, fix="several are called so: give the id" if found else "see: deniable task list"
-        )
-    task: str = found[0]["id"]
-    return task
 
 
 def _labels(name: str, labels: dict[str, str]) -> list[tuple[str, str]]:

@@ -24,6 +24,8 @@ PATIENCE = 300.0
 """Seconds: a period with many reports takes its time to be counted."""
 LARGEST_ANSWER = 1 << 30
 """The most bytes that are read of an answer: estimates of a million values are long."""
+LEAST_PREFIX = 6
+"""How many digits of an id are taken for the beginning of one."""
 HINTS = {401: f"set {TOKEN_VARIABLE} or pass --token-file", 403: "this token is for something else", 404: "see: deniable task list"}
 
 
@@ -57,6 +59,23 @@ class Remote:
         told = content.get("error") if isinstance(content, dict) else None
         told = told if isinstance(told, dict) else {}
         raise RefusedError(answer.status, str(told.get("code", "error")), str(told.get("message", "the collector did not say why")))
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """Every task of the collector, in a line each."""
+        tasks: list[dict[str, Any]] = self.call("GET", "/v1/tasks")
+        return tasks
+
+    def find(self, which: str) -> dict[str, Any]:
+        """The one task that an id, the beginning of one, or a name stands for; a closed one of a name only if none of that name is open."""
+        tasks = self.tasks()
+        begun = which if len(which) >= LEAST_PREFIX else "no id begins so"
+        found = [entry for entry in tasks if which in (entry["id"], entry["name"]) or entry["id"].startswith(begun)]
+        found = [entry for entry in found if not entry["closed"]] or found
+        if len(found) != 1:
+            allowed = f"one of {[entry['id'][:12] + ' ' + entry['name'] for entry in (found or tasks)]}"
+            fix = "several are called so: give the id" if found else "see: deniable task list"
+            raise ParameterError("task", which, allowed=allowed, fix=fix)
+        return found[0]
 
 
 @contextmanager

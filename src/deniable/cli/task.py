@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from deniable.cli.console import err, out, plain_errors, print_json
-from deniable.cli.remote import Remote, TokenFile, Url, collector_at
+from deniable.cli.remote import TokenFile, Url, collector_at
 from deniable.cli.task_described import described, print_described
 from deniable.cli.task_template import template
 from deniable.collect.compatibility import changes_of_meaning
@@ -24,7 +24,6 @@ from deniable.errors import ParameterError, WireError
 
 NO_KEY = bytes(32)
 """Stands for the collector's key where no collector is asked."""
-LEAST_PREFIX = 6
 task = typer.Typer(no_args_is_help=True, help="Ask people's devices a question: write, check, publish and close a task.")
 File = Annotated[Path, typer.Argument(help="The task's TOML file.")]
 Which = Annotated[str, typer.Argument(help="A task: its id, the first six digits of it or more, or its name.")]
@@ -87,7 +86,7 @@ def publish(file: File, url: Url = "", token_file: TokenFile = None, new_meaning
 def list_tasks(url: Url = "", json_output: Json = False) -> None:
     """List the tasks that a collector has published."""
     with plain_errors(), collector_at(url) as remote:
-        tasks = _tasks(remote)
+        tasks = remote.tasks()
         if json_output:
             print_json({"tasks": tasks})
             return
@@ -134,7 +133,7 @@ def delete(
 ) -> None:
     """Delete a task with all its reports and counts; the public log keeps that it was there."""
     with plain_errors(), collector_at(url, token_file) as remote:
-        found = _find(remote, which)
+        found = remote.find(which)
         if not yes:
             typer.confirm(f"Delete {found['name']} ({found['id'][:12]}), its reports and its counts, for good?", abort=True)
         remote.call("DELETE", f"/v1/tasks/{found['id']}")
@@ -143,29 +142,9 @@ def delete(
 
 def _tell(which: str, url: str, token_file: Path | None, action: str, done: str, **query: int) -> None:
     with plain_errors(), collector_at(url, token_file) as remote:
-        found = _find(remote, which)
+        found = remote.find(which)
         remote.call("POST", f"/v1/tasks/{found['id']}/{action}", query=query)
         out.print(f"{done} {found['name']} ({found['id'][:12]})", soft_wrap=True)
-
-
-def _tasks(remote: Remote) -> list[dict[str, Any]]:
-    content = remote.call("GET", "/v1/tasks")
-    tasks: list[dict[str, Any]] = content["tasks"] if isinstance(content, dict) else content
-    return tasks
-
-
-def _find(remote: Remote, which: str) -> dict[str, Any]:
-    """The one task that an id, the beginning of one, or a name stands for."""
-    tasks = _tasks(remote)
-    found = [
-        entry for entry in tasks if which in (entry["id"], entry["name"]) or (len(which) >= LEAST_PREFIX and entry["id"].startswith(which))
-    ]
-    if len(found) != 1:
-        allowed = f"one of {[entry['id'][:12] + ' ' + entry['name'] for entry in (found or tasks)]}"
-        raise ParameterError(
-            "task", which, allowed=allowed, fix="several have this name: give the id" if found else "see: deniable task list"
-        )
-    return found[0]
 
 
 def _earlier(against: str, url: str, now: float) -> Task:

@@ -104,8 +104,9 @@ class Collector:
         sealed = self.store.log.append(blocks)
         fault_point("reports durable")
         for task, period in sealed:  # perhaps by another collector: whoever asks next which ids it holds must be told
-            if task in self.admission.tasks:
-                self.admission.tasks[task].sealed.add(period)
+            live = self.admission.tasks.get(task)
+            if live is not None:
+                live.sealed.add(period)
         return sealed
 
     def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
