@@ -23,6 +23,7 @@ from deniable.collect.access import add_token, list_tokens
 from deniable.collect.database import connect
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.spec import MECHANISMS
+from deniable.contract.task import Task
 from deniable.testing.identity import Identity
 
 COMMAND = str(Path(sys.executable).parent / "deniable")
@@ -98,8 +99,13 @@ class Server:
         """End it without asking."""
         self._end(signal.SIGKILL, TIMEOUT)
 
-    def _end(self, how: signal.Signals, within: float) -> int:
-        self.process.send_signal(how)
+    def died(self) -> int:
+        """Wait until it ends by itself, and return its exit status."""
+        return self._end(None, TIMEOUT)
+
+    def _end(self, how: signal.Signals | None, within: float) -> int:
+        if how is not None:
+            self.process.send_signal(how)
         status = self.process.wait(within)
         self.process.stdout.close()
         self.process = None
@@ -159,6 +165,18 @@ class Server:
 
     def get(self, path: str, token: str = "") -> Answer:
         return self.request("GET", path, token=token)
+
+    def fault(self, point: str) -> None:
+        """Name the point at which the next process dies: see ``deniable.testing.faults``; none if empty."""
+        self.environment["DENIABLE_TEST_FAULT"] = point
+
+    def seal(self, task: bytes, period: int, token: str) -> Answer:
+        """Count a period now."""
+        return self.request("POST", f"/v1/tasks/{task.hex()}/seal?period={period}", token=token)
+
+    def task(self, toml: str, token: str) -> Task:
+        """Publish a task, and read it as a device would."""
+        return Task.from_json(self.get(f"/v1/tasks/{self.publish(toml, token)}").json["task"].encode())
 
     def publish(self, toml: str, token: str) -> str:
         """Publish a task; its id."""

@@ -29,6 +29,23 @@ PAUSE = 0.02
 AGAIN = (408, 429, 503, 507)
 """Answers after which the same bytes are sent again."""
 
+UNIQUE = """
+name = "unique"
+question = "Which number is yours?"
+owner = "tests"
+epsilon = inf
+lasts = "60 days"
+period = "1 hour"
+late = "30 days"
+minimum_batch = 1
+[domain]
+range = 1_000_000
+[mechanism]
+name = "Identity"
+"""
+"""A task that counts unique answers, in the clear. Periods stay open until someone seals them."""
+HOUR = 3600
+
 
 def unique(task: Task, value: int, *, period: int = 0) -> Envelope:
     """The report of whoever holds a number, with the id that belongs to it: made again, it is the same report."""
@@ -73,11 +90,6 @@ class Crowd:
         self._thread.join()
         if self._error is not None and kind is None:
             raise self._error
-
-    @property
-    def made(self) -> int:
-        """How many answers there are so far: those below this number."""
-        return max(self.acknowledged.keys() | self.refused.keys(), default=-1) + 1
 
     def move(self, old: str, new: str) -> None:
         """Have the devices of one address turn to another."""

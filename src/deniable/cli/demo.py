@@ -111,7 +111,7 @@ def _print(content: dict[str, Any]) -> None:
     for task in content["tasks"]:
         out.print(f"{task['name']}. {task['statement'].splitlines()[0]}")
     out.print("\nWhat one of the devices says it has told", style="bold")
-    out.print(content["ledger"])
+    out.print(" ".join(content["ledger"].split()))
     out.print("\nWhat went over the wire", style="bold")
     speed = f"{content['reports_per_second']:,} a second, each of them durable before it was acknowledged"
     out.print(f"{content['reports']:,} reports, {content['bytes']:,} bytes, in {content['reporting_seconds']:.1f} s: {speed}.")
@@ -130,7 +130,7 @@ def _table(task: dict[str, Any]) -> Table:
         shown = row["value"] if row["value"].isprintable() else repr(row["value"])
         table.add_row(shown, *(f"{number:,.0f}" for number in numbers))
     if everyone:
-        table.caption = f"found in {task['rounds']} rounds; counted by those who were asked in the last. 95 % intervals, together"
+        table.caption = f"found in {task['rounds']} rounds, counted in the last; 95 % intervals, together"
     else:
         table.caption = "95 % interval of each value"
     return table

@@ -22,6 +22,9 @@ CONNECTIONS = 32
 DURABLE = 100
 """So many devices keep their ledger in a file."""
 
+STEP = 50
+"""So many answers move the progress bar: drawing it for each one would be felt."""
+
 
 class Sent(NamedTuple):
     """What the ledgers say went over the wire, HTTP's own bytes not counted."""
@@ -44,7 +47,8 @@ class Devices:
 
         receipts = {}
         for done, (place, receipt) in enumerate(self._pool.map(answer, places), 1):
-            progress(done, len(places))
+            if done % STEP == 0 or done == len(places):
+                progress(done, len(places))
             if receipt is not None:
                 receipts[place] = receipt
         lost = [receipt for receipt in receipts.values() if receipt.state != SENT]

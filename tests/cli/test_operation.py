@@ -1,0 +1,100 @@
+"""The commands around a collector: mistakes told plainly, and counts that are checked against the reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+
+import pytest
+
+from deniable.collect.collector import Collector
+from deniable.collect.store import Store
+from deniable.contract.spec import MECHANISMS
+from deniable.testing.identity import Identity
+from tests.cli.test_commands import COMMAND
+from tests.collect.crowd import NOON, envelope, send, survey_task
+
+
+def run(*arguments, status=0, **environment):
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}
+    done = subprocess.run([*COMMAND, *map(str, arguments)], env=quiet | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def rebuilt(store, *options, status=0):
+    done = run("rebuild", "--store", store, "--json", *options, status=status, DENIABLE_TESTING="1")
+    return [row["result"].partition(":")[0] for row in json.loads(done.stdout)["buckets"]]
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    """A store with one sealed period and one open one."""
+    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    store = Store.open(tmp_path / "store")
+    collector = Collector(store, clock=lambda: NOON + 3599)
+    task = survey_task(collector.registry.key)
+    collector.publish(task)
+    assert not send(collector, *(envelope(task, value, period=period) for value in range(5) for period in (0, 1)))
+    collector.seal(task.id, 0)
+    store.close()
+    return tmp_path / "store"
+
+
+def test_rebuild_finds_and_repairs_a_count_that_differs(counted):
+    assert rebuilt(counted) == ["same", "open"]
+    assert "same" in run("rebuild", "--store", counted, DENIABLE_TESTING="1").stdout
+    with sqlite3.connect(counted / "collector.sqlite") as connection:
+        (before,) = connection.execute("SELECT image FROM tally").fetchone()
+        connection.execute("UPDATE tally SET image = ?", (before[:-1] + bytes([before[-1] ^ 1]),))
+    connection.close()
+    assert rebuilt(counted, status=1) == ["differs", "open"]
+    assert rebuilt(counted, "--repair") == ["repaired", "open"]
+    assert rebuilt(counted) == ["same", "open"]
+    with sqlite3.connect(counted / "collector.sqlite") as connection:
+        assert connection.execute("SELECT image FROM tally").fetchone() == (before,)
+    connection.close()
+
+
+def test_rebuild_names_reports_that_are_damaged(counted):
+    largest = max(
+        (path for path in (counted / "reports").rglob("*") if path.is_file() and "sealed" in str(path)), key=lambda p: p.stat().st_size
+    )
+    data = bytearray(largest.read_bytes())
+    data[len(data) // 2] ^= 1
+    largest.chmod(0o600)
+    largest.write_bytes(data)
+    assert rebuilt(counted, status=1) == ["damaged", "open"]
+    assert rebuilt(counted, "--repair", status=1) == ["damaged", "open"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "words"),
+    [
+        (["serve", "--host", "0.0.0.0"], {}, ["ParameterError", "host", "TLS", "behind_proxy"]),
+        (["serve", "--port", "70000"], {}, ["ParameterError", "port", "65535"]),
+        (["serve"], {"DENIABLE_STOER": "x"}, ["ParameterError", "DENIABLE_STOER", "DENIABLE_STORE"]),
+        (["serve", "--config", "absent.toml"], {}, ["absent.toml"]),
+        (["serve", "--store", "postgresql://me:s3cret@127.0.0.1:1/x"], {}, ["StorageError"]),
+        (["token", "add", "A", "--role", "king", "--store", "store"], {}, ["king", "analyst"]),
+        (["token", "remove", "A", "--store", "store"], {}, ["ParameterError", "label", "'A'"]),
+        (["token", "list", "--store", "postgresql://me:s3cret@127.0.0.1:1/x"], {}, ["StorageError"]),
+        (["rebuild", "--store", "absent"], {}, ["ParameterError", "--store", "'absent'"]),
+    ],
+)
+def test_mistakes_are_explained_without_a_traceback(arguments, environment, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments, status=2, **environment)
+    shown = " ".join(done.stderr.split())
+    for word in words:
+        assert word in shown
+    assert "s3cret" not in shown + done.stdout
+    assert not (tmp_path / "absent").exists()
+
+
+@pytest.mark.parametrize("command", [["serve"], ["token"], ["token", "add"], ["rebuild"]])
+def test_help_explains(command):
+    assert "Usage: deniable" in run(*command, "--help").stdout
