@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
@@ -13,8 +19,9 @@ import pytest
 COMMAND = [str(Path(sys.executable).parent / "deniable")]
 
 
-def run(*arguments, cwd, status=0):
-    done = subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+def run(*arguments, cwd, status=0, **environment):
+    environment = os.environ | {name: str(value) for name, value in environment.items()}
+    done = subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=environment)
     assert status is None or done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -31,22 +38,85 @@ def test_version(tmp_path):
     assert run("--version", cwd=tmp_path).stdout.startswith("deniable 0.")
 
 
-def test_demo_shows_truth_estimate_interval_chart_and_statement(tmp_path):
-    done = run("demo", "--people", 50_000, cwd=tmp_path)
-    for word in ("truth", "estimate", "95 % interval", "tea", "promised", "epsilon = 1", "50,000 reports", "Epsilons add up"):
-        assert word in done.stdout
+def nothing_is_left_of(url, folder):
+    """Neither the collector, which would still take connections, nor its store."""
+    parts = urlsplit(url)
+    with pytest.raises(ConnectionRefusedError), socket.create_connection((parts.hostname, parts.port)):
+        pass
+    return list(folder.iterdir()) == []
+
+
+def test_demo_shows_truth_estimate_interval_charts_promises_and_traffic(tmp_path):
+    (tmp_path / "temporary").mkdir()
+    done = run("demo", "--people", 300, cwd=tmp_path, TMPDIR=tmp_path / "temporary", DENIABLE_STORE="elsewhere", DENIABLE_PORT="1")
+    shown = " ".join(done.stdout.split())
+    for words in ("truth", "estimate", "95 % interval", "tea", "yes", "promised", "Spent: epsilon 6 of 6, 0 left", "900 reports"):
+        assert words in shown
     assert "<svg" in (tmp_path / "demo-output" / "demo.svg").read_text()
     assert (tmp_path / "demo-output" / "demo.html").stat().st_size > 10_000
+    url = re.search(r"http://127\.0\.0\.1:[0-9]+", shown)[0]
+    assert url in done.stderr
+    assert nothing_is_left_of(url, tmp_path / "temporary")
 
 
-@pytest.mark.parametrize("mechanism", ["auto", "GRR", "OUE", "OLH"])
-def test_demo_as_data(mechanism, tmp_path):
-    done = run("demo", "--people", 20_000, "--mechanism", mechanism, "--epsilon", 2, "--json", "--out", "charts", cwd=tmp_path)
-    content = json.loads(done.stdout)
-    assert sum(row["truth"] for row in content["result"]) == content["people"] == 20_000
-    assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in content["result"])
-    assert all(row["low"] <= row["estimate"] <= row["high"] for row in content["result"])
-    assert [Path(tmp_path / file).exists() for file in content["charts"]] == [True, True]
+def test_demo_as_data(tmp_path):
+    (tmp_path / "temporary").mkdir()
+    arguments = ("demo", "--people", 2000, "--epsilon", 2, "--json", "--out", "charts")
+    content = json.loads(run(*arguments, cwd=tmp_path, TMPDIR=tmp_path / "temporary").stdout)
+    assert (content["people"], content["reports"]) == (2000, 6000)
+    drink, bicycle, word = content["tasks"]
+    for task in (drink, bicycle):  # everyone was counted, and the truth is that of everyone
+        assert task["n"] == 2000 == sum(row["truth"] for row in task["result"])
+        assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in task["result"])
+        assert all(row["low"] <= row["estimate"] <= row["high"] for row in task["result"])
+    assert {row["value"] for row in bicycle["result"]} == {"yes", "no"}
+    assert [task["epsilon"] for task in content["tasks"]] == [2, 2, 8]
+    assert word["n"] < 2000  # those whose turn it was in the last round
+    assert word["rounds"] > 1
+    rain = next(row for row in word["result"] if row["value"] == "rain")  # a fifth of the crowd: seen at once
+    assert rain["everyone"] == 349
+    assert rain["low"] <= rain["truth"] <= rain["high"]
+    assert all(row["truth"] <= row["everyone"] for row in word["result"])
+    assert [(tmp_path / file).exists() for file in content["charts"]] == [True, True]
+    assert nothing_is_left_of(content["url"], tmp_path / "temporary")
+
+
+def test_demo_serves_until_it_is_interrupted(tmp_path):
+    (tmp_path / "temporary").mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary")}
+    arguments = [*COMMAND, "demo", "--people", "100", "--serve"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        lines = []
+        for line in process.stderr:
+            lines.append(line.strip())
+            if line.startswith("The admin's token"):
+                break
+        told = [line for line in lines if line.startswith("deniable ")]
+        for line in told:
+            assert "bicycle" in run(*shlex.split(line)[1:], cwd=tmp_path).stdout or "estimate bicycle" not in line
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        assert process.returncode == 0
+    assert len(told) == 4
+    assert nothing_is_left_of(re.search(r"http://[0-9.:]+", told[0])[0], tmp_path / "temporary")
+
+
+def test_a_demo_that_is_told_to_stop_takes_its_collector_along(tmp_path):
+    (tmp_path / "temporary").mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary")}
+    with subprocess.Popen([*COMMAND, "demo"], cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        line = process.stderr.readline()
+        process.terminate()
+        process.communicate()
+        assert process.returncode == 128 + signal.SIGTERM
+    assert nothing_is_left_of(re.search(r"http://[0-9.:]+", line)[0].rstrip(","), tmp_path / "temporary")
+
+
+def test_demo_without_the_servers_packages_names_the_extra(tmp_path):
+    code = "import sys; sys.modules['sqlalchemy'] = None; sys.argv = ['deniable', 'demo']; from deniable.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'pip install "deniable[server]"' in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("mechanism", ["CMS", "SHE", "BloomRR", "HCMS", "FLH", "DBitFlip"])
@@ -164,7 +234,7 @@ def test_plan_as_data(tmp_path):
         (["plan", "--domain-size", "9", "--oracle", "RR"], ["ParameterError", "RR takes at most 2 values"]),
         (["plan", "--domain-size", "9", "--chart", "plan.bmp"], ["ParameterError", "path", ".svg"]),
         (["demo", "--epsilon", "0"], ["ParameterError", "epsilon", "above 0"]),
-        (["demo", "--mechanism", "RR"], ["ParameterError", "domain", "2 values"]),
+        (["demo", "--people", "99"], ["people", "100"]),
         (["audit"], ["ParameterError", "mechanism", "try: deniable audit GRR"]),
         (["audit", "OUE", "--domain-size", "50"], ["ParameterError", "enumerate"]),
         (["audit", "Laplace"], ["Laplace", "GRR"]),

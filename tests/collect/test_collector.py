@@ -60,6 +60,10 @@ def task(collector):
     return task
 
 
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
 def counts(collector, task, period=0, question=0, stratum=0):
     """The values that were counted, each as often as it was."""
     tally = collector.tallies(task.id).get((period, question, stratum))
@@ -170,6 +174,11 @@ def test_time_seals_and_retention_deletes(collector, task, clock):
     clock.now += 1
     assert collector.tend() == [f"sealed {Bucket(task.id, 0)}"]
     clock.now += 90 * 86_400
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collector.store.log, "drop_sealed", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            collector.tend()
+    assert list(collector.store.rebuild(collector.questions)) == [(Bucket(task.id, 0), "dropping")]  # which is no damage
     assert collector.tend() == [f"dropped the reports of {Bucket(task.id, 0)}"]
     assert counts(collector, task) == [4]  # the tally stays
     assert list(collector.store.rebuild(collector.questions)) == [(Bucket(task.id, 0), "dropped")]

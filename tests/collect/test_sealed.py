@@ -108,8 +108,9 @@ def test_a_missing_file_is_reported_and_a_dropped_one_is_gone():
     log.drop_sealed(None, A)
     assert SEALED not in disk.after_power_loss(names=False, keep="none").files()
     for read in (lambda: log.read_sealed(None, A), lambda: log.sealed_ids(None, A, [id_of(1)])):
-        with pytest.raises(StorageError, match="the file is missing"):
+        with pytest.raises(StorageError, match=r"7\.reports at byte 0: got 'the file is missing'"):
             read()
+    assert log.trouble() is None, "a lookup that came too late is no damage"
 
 
 def test_damage_is_forgotten_once_the_file_is_restored():
@@ -213,3 +214,24 @@ def test_nothing_keeps_the_order_of_arrival():
     seal(log, A)
     assert found() == 0
     assert concatenated(log.read_sealed(None, A)) == b"".join(map(row, reversed(numbers)))
+
+
+def test_a_crash_while_open_reports_are_dropped_leaves_nothing_that_looks_damaged():
+    steps = 0
+    while True:
+        steps += 1
+        disk = Disk()
+        log = EmbeddedLog(LOG, files=disk, segment_bytes=100, shards=2)
+        for number in range(6):
+            log.append({A: [block(number, number + 10)]})
+        disk.faults = {disk.calls + steps: "crash"}
+        try:
+            log.drop_open(A)
+            break
+        except CrashError:
+            again = EmbeddedLog(LOG, files=disk.restart())
+        assert again.damaged() == []
+        again.drop_open(A)
+        assert [path.name for path in disk.files()] == ["lock"]
+    assert steps > 10
+    assert [path.name for path in disk.after_power_loss(names=False, keep="none").files()] == [], "not even the power brings them back"

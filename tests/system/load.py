@@ -54,7 +54,7 @@ def unique(task: Task, value: int, *, period: int = 0) -> Envelope:
 
 
 class Crowd:
-    """So many devices, device i at the i-th address, round robin. Inside a ``with`` statement they send; at its end each finishes its batch.
+    """So many devices, spread over the addresses. Inside a ``with`` statement they send; at its end each of them finishes its batch.
 
     ``period`` may be changed at any time; it is that of the batches made from then on.
     """
@@ -97,7 +97,8 @@ class Crowd:
 
     def wait(self, more: int = 1) -> None:
         """Return when so many more answers were taken."""
-        self.wait_until(lambda before=len(self.acknowledged): len(self.acknowledged) >= before + more)
+        enough = len(self.acknowledged) + more
+        self.wait_until(lambda: len(self.acknowledged) >= enough)
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
         """Return when something is true, which is looked at after every answer."""

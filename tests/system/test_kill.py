@@ -6,31 +6,33 @@ import contextlib
 import http.client
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from deniable.client.ledger import MemoryLedger
 from deniable.client.reporter import Reporter
 from deniable.contract.public_log import LogEntry, verify_chain
+from deniable.contract.task import Task
 from deniable.testing.faults import POINTS, STATUS
 from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, Crowd, audit, wait_for
 
 KILLS = 20
 """In ``make soak`` there are ten times as many."""
-IN_A_SEAL = POINTS[1:6]
-IN_A_ROUND = POINTS[1:]
-SEARCH = """
+IN_A_SEAL, IN_A_ROUND = POINTS[1:6], POINTS[1:]
+UNDONE = ("reports read", "sealed reports written", "seal complete")
+"""Nothing is left of a seal that dies at one of these."""
+DEVICES = 20
+SEARCH = f"""
 name = "word"
 question = "Which word is yours?"
 owner = "tests"
 epsilon = 4.0
 lasts = "1 day"
 minimum_batch = 1
-people = 60
+people = {DEVICES}
 [domain]
-text = 2
+text = 4
 [search]
 protocol = "PEM"
 k = 2
@@ -51,11 +53,11 @@ def kill_under_load(folder: Path, kills: int) -> None:
                 if number % 5 == 4:
                     begin_to_seal(server, crowd, admin)
                 time.sleep(random.uniform(0, 0.05))  # a random moment
-                before = server.url
-                server.restart()
-                crowd.move(before, server.url)
+                server.kill()
+                go_on(server, crowd)
                 if number % 5 == 4:
-                    next_period(server, crowd, admin)
+                    assert server.seal(crowd.task.id, crowd.period, admin).status == 204
+                    set_period(server, crowd, crowd.period + 1)
             crowd.wait()
         assert server.seal(crowd.task.id, crowd.period, admin).status == 204
         assert server.stop() == 0
@@ -73,41 +75,53 @@ def begin_to_seal(server: Server, crowd: Crowd, admin: str) -> None:
         connection.close()
 
 
-def next_period(server: Server, crowd: Crowd, admin: str) -> None:
-    """Seal the crowd's period, whether that was done or not, and go on to the next."""
-    assert server.seal(crowd.task.id, crowd.period, admin).status == 204
-    server.ahead((crowd.period + 1) * HOUR)
-    crowd.period += 1
+def go_on(server: Server, crowd: Crowd) -> None:
+    """Start a collector again, and tell the devices where it is."""
+    before = server.url
+    server.start()
+    crowd.move(before, server.url)
 
 
-@pytest.mark.parametrize("point", IN_A_SEAL)
-def test_a_death_in_the_middle_of_a_seal(point, tmp_path):
-    die_in_seals(point, tmp_path, 2)
+def set_period(server: Server, crowd: Crowd, period: int) -> None:
+    """Have the devices answer in a period, by everyone's clock."""
+    server.ahead(period * HOUR)
+    crowd.period = period
 
 
-def die_in_seals(point: str, folder: Path, times: int) -> None:
-    """The same seal is asked for again and again, and dies at the same point, before it is left to finish; the load goes on."""
+def test_deaths_in_the_middle_of_a_seal(tmp_path):
+    die_in_seals(tmp_path, IN_A_SEAL, 2)
+
+
+def die_in_seals(folder: Path, points: Sequence[str], times: int) -> None:
+    """Each period's seal dies at a point of its own, again and again, before it is left to finish; devices go on sending all the while."""
     server = Server(folder)
-    server.fault(f"{point}:1")
+    server.fault(f"{points[0]}:1")
     with server:
         admin = server.token("admin")
         with Crowd(server.task(UNIQUE, admin), server.url, devices=4, batch=5) as crowd:
-            for remaining in reversed(range(times)):
-                if crowd.period not in crowd.refused:
-                    crowd.wait_until(lambda before=len(crowd.statuses): sum(crowd.statuses.values()) > before)
-                with contextlib.suppress(ConnectionError, http.client.HTTPException):
-                    server.seal(crowd.task.id, 0, admin)
-                assert server.died() == STATUS
-                before = server.url
-                server.fault(f"{point}:1" if remaining else "")
-                server.start()
-                crowd.move(before, server.url)
-            next_period(server, crowd, admin)
+            for number in range(times * len(points)):
+                period = number % len(points)
+                if number == period:
+                    set_period(server, crowd, period)
+                    crowd.wait_until(lambda period=period: period in crowd.acknowledged.values())
+                ask_for_death(server, f"/v1/tasks/{crowd.task.id.hex()}/seal?period={period}", admin)
+                following = number + 1
+                server.fault(f"{points[following % len(points)]}:1" if following < times * len(points) else "")
+                go_on(server, crowd)
+            set_period(server, crowd, len(points))
             crowd.wait()
-        next_period(server, crowd, admin)
+        statuses = [server.seal(crowd.task.id, period, admin).status for period in range(len(points) + 1)]
+        assert set(statuses) == {204}
         assert server.stop() == 0
     assert set(crowd.refused.values()) <= {"sealed"}
     audit(server.store, crowd)
+
+
+def ask_for_death(server: Server, path: str, token: str) -> None:
+    """Ask a collector for something that it will not survive."""
+    with contextlib.suppress(ConnectionError, http.client.HTTPException):
+        server.request("POST", path, token=token)
+    assert server.died() == STATUS
 
 
 def test_a_death_between_the_disk_and_the_answer(tmp_path):
@@ -118,48 +132,46 @@ def test_a_death_between_the_disk_and_the_answer(tmp_path):
         admin = server.token("admin")
         with Crowd(server.task(UNIQUE, admin), server.url, devices=4, batch=5) as crowd:
             assert server.died() == STATUS
-            before = server.url
             server.fault("")
-            server.start()
-            crowd.move(before, server.url)
+            go_on(server, crowd)
             crowd.wait(100)
         assert server.seal(crowd.task.id, 0, admin).status == 204
         assert server.stop() == 0
-    assert audit(server.store, crowd) >= 5
+    assert audit(server.store, crowd) >= 5  # one batch at least
 
 
-@pytest.mark.parametrize("point", IN_A_ROUND)
-def test_a_death_between_two_rounds(point, tmp_path):
-    die_between_rounds(point, tmp_path, 1)
+def test_deaths_between_two_rounds(tmp_path):
+    die_between_rounds(tmp_path, ("seal complete", "round sealed", "next round opened"))
 
 
-def die_between_rounds(point: str, folder: Path, times: int) -> None:
+def die_between_rounds(folder: Path, points: Sequence[str]) -> None:
     """A search goes on by itself from wherever it stopped: no round is skipped, opened twice, or counted twice."""
-    server = Server(folder)
-    server.fault(f"{point}:1")
-    with server:
+    with Server(folder) as server:
         admin = server.token("admin")
-        task = server.task(SEARCH, admin)
-        sent = sum(answer(server, task.id) for _ in range(60))
-        assert sent > 0
-        for remaining in reversed(range(times)):
-            with contextlib.suppress(ConnectionError, http.client.HTTPException):
-                server.request("POST", f"/v1/tasks/{task.id.hex()}/advance", token=admin)
-            assert server.died() == STATUS
-            server.fault(f"{point}:1" if remaining else "")
+        for number, point in enumerate(points):
+            task = server.task(SEARCH.replace("word", f"word-{number}", 1), admin)
+            sent = sum(answer(server, task.id) for _ in range(DEVICES))
+            assert sent > 0
+            server.fault(f"{point}:1")
+            server.restart()
+            ask_for_death(server, f"/v1/tasks/{task.id.hex()}/advance", admin)
+            server.fault("")
             server.start()
-        begun = point in ("seal committed", "open reports dropped", "round sealed", "next round opened")
-        if not begun:  # nothing of it is left, so it is asked for again; otherwise the collector goes on where it stopped
-            assert server.request("POST", f"/v1/tasks/{task.id.hex()}/advance", token=admin).status == 200
-        path = f"/v1/tasks/{task.id.hex()}"
-        wait_for(lambda: '"number":1' in server.get(f"{path}/round").json["round"])
-        [first] = server.get(f"{path}/status", admin).json["periods"]
-        assert (first["state"], first["reports"]) == ("sealed", sent)
-        entries = [LogEntry(line["record"].encode(), bytes.fromhex(line["signature"])) for line in server.get("/v1/log").json["entries"]]
-        verify_chain(entries, task.key)
-        assert len(entries) == 3  # the task and its first two rounds
+            if point in UNDONE:  # it is asked for again; otherwise the collector goes on where it stopped
+                assert server.request("POST", f"/v1/tasks/{task.id.hex()}/advance", token=admin).status == 200
+            has_advanced_once(server, task, sent, admin)
         assert server.stop() == 0
-    assert '"same"' in server.run("rebuild", "--store", server.store, "--json")
+    assert server.run("rebuild", "--store", server.store, "--json").count('"same"') == len(points)
+
+
+def has_advanced_once(server: Server, task: Task, sent: int, admin: str) -> None:
+    path = f"/v1/tasks/{task.id.hex()}"
+    wait_for(lambda: '"number":1' in server.get(f"{path}/round").json["round"])
+    [first] = server.get(f"{path}/status", admin).json["periods"]
+    assert (first["state"], first["reports"]) == ("sealed", sent)
+    entries = [LogEntry(line["record"].encode(), bytes.fromhex(line["signature"])) for line in server.get("/v1/log").json["entries"]]
+    verify_chain(entries, task.key)
+    assert sum(task.id.hex().encode() in entry.record for entry in entries) == 3  # the task and its first two rounds
 
 
 def answer(server: Server, task: bytes) -> bool:

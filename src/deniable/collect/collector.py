@@ -53,7 +53,7 @@ class Collector:
         for stored in self.store.buckets():
             if stored.state != "open" and stored.bucket.task in tasks:
                 tasks[stored.bucket.task].sealed.add(stored.bucket.period)
-            if stored.state == "dropped" and stored.bucket.task in tasks:
+            if stored.state in ("dropping", "dropped") and stored.bucket.task in tasks:
                 tasks[stored.bucket.task].dropped.add(stored.bucket.period)
         self.admission.tasks = tasks
         self.admission.forget()
@@ -198,7 +198,7 @@ class Collector:
             ):
                 self.seal(task, period)
                 done.append(f"sealed {stored.bucket}")
-            elif stored.state == "sealed" and now >= (stored.sealed or 0) + live.task.retention * DAY:
+            elif stored.state == "dropping" or (stored.state == "sealed" and now >= (stored.sealed or 0) + live.task.retention * DAY):
                 live.dropped.add(period)
                 self.store.drop_reports(stored.bucket)
                 done.append(f"dropped the reports of {stored.bucket}")

@@ -63,7 +63,7 @@ bucket = Table(
     Column("id", Integer, primary_key=True),
     Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), nullable=False),
     Column("period", BigInteger, nullable=False),
-    Column("state", String, nullable=False, default="open"),  # open, sealed, dropped (sealed, and its reports deleted)
+    Column("state", String, nullable=False, default="open"),  # open, sealed, dropping, dropped (its reports are deleted)
     Column("sealed", BigInteger),
     Column("reports", BigInteger, nullable=False, default=0),
     Column("repeated", BigInteger, nullable=False, default=0),

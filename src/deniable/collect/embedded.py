@@ -176,9 +176,8 @@ class EmbeddedLog(ReportLog):
             except StorageError as error:
                 self._damaged[bucket] = error
                 raise
-            except FileNotFoundError as error:
-                self._damaged[bucket] = damage(path if error.filename is None else Path(error.filename), 0, "the file is missing")
-                raise self._damaged[bucket] from error
+            except FileNotFoundError as error:  # not remembered: it may have been dropped a moment ago
+                raise damage(Path(error.filename or path), 0, "the file is missing") from error
 
     @contextmanager
     def _turn(self, buckets: Collection[Bucket]) -> Iterator[None]:

@@ -26,10 +26,7 @@ class Registry:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._states: dict[tuple[bytes, int], Protocol] = {}
-
-    @cached_property
-    def _seed(self) -> bytes:
-        return self._store.signing_key()
+        self._seed = store.signing_key()  # now: in the middle of a transaction, reading it would wait for that transaction to end
 
     @cached_property
     def key(self) -> bytes:

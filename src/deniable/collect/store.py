@@ -125,13 +125,16 @@ class Store:
 
     def delete_task(self, task: bytes) -> None:
         """Forget a task with its reports and tallies. The public log keeps that it was there."""
-        for stored in self.buckets(task):
-            with self.log.closing(stored.bucket):
-                self.log.drop_open(stored.bucket)
+        buckets = [stored.bucket for stored in self.buckets(task)]
+        for bucket in buckets:
+            with self.log.closing(bucket):
+                self.log.drop_open(bucket)
         with self.writing() as connection:
-            for stored in self.buckets(task):
-                self.log.drop_sealed(connection, stored.bucket)
+            for bucket in buckets:
+                self.log.drop_sealed(connection, bucket)
             connection.execute(db.task.delete().where(db.task.c.id == task))
+        for bucket in buckets:
+            self.log.drop_open(bucket)  # what another collector has appended meanwhile
 
     # --- buckets ---
 
@@ -188,12 +191,17 @@ class Store:
             return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in connection.execute(query)}
 
     def drop_reports(self, bucket: Bucket) -> None:
-        """Delete a sealed bucket's reports; its tallies stay."""
-        with self.writing() as connection:
-            number, state = self._lock(connection, bucket)
-            if state == "sealed":
-                self.log.drop_sealed(connection, bucket)
-                connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(state="dropped"))
+        """Delete a sealed bucket's reports; its tallies stay.
+
+        First it is noted that they are being dropped: whoever is interrupted drops the rest later, and nobody takes it for damage.
+        """
+        for before, after in (("sealed", "dropping"), ("dropping", "dropped")):
+            with self.writing() as connection:
+                number, state = self._lock(connection, bucket)
+                if state == before:
+                    if after == "dropped":
+                        self.log.drop_sealed(connection, bucket)
+                    connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(state=after))
 
     def rebuild(self, questions: Questions, *, repair: bool = False) -> Iterator[tuple[Bucket, str]]:
         """Count every sealed bucket again from its reports: for each, "same", "dropped", or what differs.
