@@ -13,8 +13,8 @@ $(STAMP): pyproject.toml constraints.txt scripts/setup.sh
 
 setup: $(STAMP)           ## make the environment
 
-demo: $(STAMP)            ## a crowd of a million answers a question; table, chart, privacy statement
-	@$(BIN)/deniable demo
+demo: $(STAMP)            ## 20,000 devices report to a collector on this machine (half a minute); SERVE=1 keeps it serving
+	@$(BIN)/deniable demo $(if $(SERVE),--serve)
 
 test: $(STAMP)            ## run all tests
 	@echo "running the tests (about eight minutes on two cores) ..."

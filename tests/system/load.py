@@ -21,6 +21,7 @@ from deniable.collect.collector import Collector
 from deniable.collect.store import Store
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.task import Task
+from tests.system.conftest import Server
 
 PATIENCE = 60.0
 """Seconds after which a test that waits for the crowd has failed."""
@@ -153,7 +154,9 @@ class Device:
                 self._hang_up()
                 await asyncio.sleep(PAUSE)
                 continue
-            crowd.statuses[status] += 1
+            with crowd._changed:
+                crowd.statuses[status] += 1
+                crowd._changed.notify_all()
             if status in AGAIN:
                 assert status == 408 or answer.headers["retry-after"].isdigit()
                 await asyncio.sleep(PAUSE)
@@ -198,6 +201,13 @@ class Reply:
         self.status = int(first.split(" ")[1])
         self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         self.body = b""
+
+
+def go_on(server: Server, crowd: Crowd) -> None:
+    """Start a collector again, and tell the devices where it is."""
+    before = server.url
+    server.start()
+    crowd.move(before, server.url)
 
 
 def audit(address: str, *crowds: Crowd) -> int:

@@ -15,7 +15,7 @@ from deniable.contract.public_log import LogEntry, verify_chain
 from deniable.contract.task import Task
 from deniable.testing.faults import POINTS, STATUS
 from tests.system.conftest import Server
-from tests.system.load import HOUR, UNIQUE, Crowd, audit, wait_for
+from tests.system.load import HOUR, UNIQUE, Crowd, audit, go_on, wait_for
 
 KILLS = 20
 """In ``make soak`` there are ten times as many."""
@@ -73,13 +73,6 @@ def begin_to_seal(server: Server, crowd: Crowd, admin: str) -> None:
         connection.request("POST", path, headers={"Authorization": f"Bearer {admin}"})
     finally:
         connection.close()
-
-
-def go_on(server: Server, crowd: Crowd) -> None:
-    """Start a collector again, and tell the devices where it is."""
-    before = server.url
-    server.start()
-    crowd.move(before, server.url)
 
 
 def set_period(server: Server, crowd: Crowd, period: int) -> None:

@@ -41,6 +41,7 @@ def demo(
         for question in asked:
             read_task_file(question.toml.encode(), key=NO_KEY, now=time.time())  # so does an epsilon that no task takes
         signal.signal(signal.SIGTERM, _leave)  # or else the collector would stay behind
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
         start = time.perf_counter()
         with (
             tempfile.TemporaryDirectory(prefix="deniable-demo-") as kept,

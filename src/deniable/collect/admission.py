@@ -13,6 +13,7 @@ from deniable.collect.block import Bucket
 from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question
 from deniable.contract.task import Task
+from deniable.contract.wire import Layout, decode_report
 from deniable.core.reports import Reports
 from deniable.errors import WireError
 
@@ -63,7 +64,7 @@ class Admission:
 
     def __init__(self) -> None:
         self.tasks: dict[bytes, LiveTask] = {}
-        self._taken: dict[tuple[bytes, int, int], tuple[LiveTask, Question]] = {}
+        self._taken: dict[Address, tuple[Question, Layout]] = {}
         self._second = 0
 
     def forget(self) -> None:
@@ -75,26 +76,22 @@ class Admission:
         if int(now) != self._second:
             self._second = int(now)
             self._taken.clear()
-        groups: dict[Address, list[int]] = {}
+        groups: dict[Address, tuple[Question, Layout, list[int]]] = {}
         rejected: list[tuple[int, str]] = []
-        asked: dict[Address, Question] = {}
         for position, envelope in enumerate(envelopes):
-            found = self._taken.get(envelope[:3]) or self._judge(envelope, now)
+            address = envelope[:4]
+            found = self._taken.get(address) or self._judge(address, now)
             if isinstance(found, str):
                 rejected.append((position, found))
-            elif envelope.stratum >= found[0].task.stratum_count:
-                rejected.append((position, "bad_stratum"))
             elif envelope.token:
                 rejected.append((position, "bad_token"))  # no task asks for one yet
+            elif address in groups:
+                groups[address][2].append(position)
             else:
-                address = envelope[:4]
-                if address in groups:
-                    groups[address].append(position)
-                else:
-                    groups[address], asked[address] = [position], found[1]
+                groups[address] = (*found, [position])
         rows: Rows = {}
-        for address, positions in groups.items():
-            good = _well_formed(asked[address], envelopes, positions)
+        for address, (question, layout, positions) in groups.items():
+            good = _well_formed(question, layout, envelopes, positions)
             if len(good) < len(positions):
                 rejected += [(position, "bad_payload") for position in sorted(set(positions) - set(good))]
             if good:
@@ -102,17 +99,20 @@ class Admission:
         rejected.sort()
         return rows, rejected
 
-    def _judge(self, envelope: Envelope, now: float) -> tuple[LiveTask, Question] | str:
-        live = self.tasks.get(envelope.task)
+    def _judge(self, address: Address, now: float) -> tuple[Question, Layout] | str:
+        task, period, place, stratum = address
+        live = self.tasks.get(task)
         if live is None:
             return "unknown_task"
-        code = live.refusal(envelope.period, now)
-        if code is None and envelope.question >= len(live.questions):
+        code = live.refusal(period, now)
+        if code is None and place >= len(live.questions):
             code = "bad_question"
+        if code is None and stratum >= live.task.stratum_count:
+            code = "bad_stratum"
         if code is not None:
             return code
-        found = live, live.questions[envelope.question]
-        self._taken[envelope[:3]] = found
+        question = live.questions[place]
+        self._taken[address] = found = question, question.spec.layout  # made anew at each call, so looked up once in a second
         return found
 
 
@@ -121,7 +121,7 @@ def bucket_of(address: Address) -> Bucket:
     return Bucket(address[0], address[1])
 
 
-def _well_formed(question: Question, envelopes: Sequence[Envelope], positions: list[int]) -> list[int]:
+def _well_formed(question: Question, layout: Layout, envelopes: Sequence[Envelope], positions: list[int]) -> list[int]:
     """The positions of the reports that the question's spec can decode."""
     if len(positions) >= MANY:
         try:
@@ -129,15 +129,15 @@ def _well_formed(question: Question, envelopes: Sequence[Envelope], positions: l
         except WireError:
             pass  # one of them at least: found below
         else:
-            width = sum(column.row_bytes for column in question.spec.layout)
+            width = sum(column.row_bytes for column in layout)
             if all(len(envelopes[position].payload) == width for position in positions):  # lengths may add up by chance
                 return positions
-    return [position for position in positions if _decodes(question, envelopes[position].payload)]
+    return [position for position in positions if _decodes(layout, envelopes[position].payload)]
 
 
-def _decodes(question: Question, payload: bytes) -> bool:
+def _decodes(layout: Layout, payload: bytes) -> bool:
     try:
-        question.spec.decode(payload)
+        decode_report(layout, payload)
     except WireError:
         return False
     return True

@@ -144,7 +144,7 @@ def _result(collector: Collector, task: Task) -> Mapping[str, FrequencyEstimate]
     """The result of a task of several rounds; ProtocolError while a round is open."""
     counted = count(collector, task.id)
     number, _ = collector.registry.round_at_hand(task.id)
-    outcome: Any = collector.outcome(task.id, number) if counted.states.get(number) in ("sealed", "dropped") else None
+    outcome: Any = collector.outcome(task.id, number) if counted.states.get(number, "open") != "open" else None
     if isinstance(outcome, dict):
         return outcome
     allowed = "a task whose last round was closed"

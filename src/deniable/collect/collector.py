@@ -6,12 +6,16 @@ several collectors of one database, and any of them may be killed in between: ea
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
 from deniable.collect.block import ID_BYTES, Block, Bucket
+from deniable.collect.database import database_errors
 from deniable.collect.log import StorageError
+from deniable.collect.records import StoredBucket
 from deniable.collect.registry import Registry
 from deniable.collect.store import Store, Tallies
 from deniable.contract.envelope import Envelope
@@ -35,12 +39,17 @@ class Collector:
         self.registry = Registry(store)
         self.admission = Admission()
         self._begun: set[Bucket] = set()
+        self._refreshing = threading.Lock()
         self.refresh()
 
     # --- tasks ---
 
     def refresh(self) -> None:
         """Learn what has changed in the store, by this collector or another."""
+        with self._refreshing:  # one at a time: who began to read earlier must not have the last word
+            self._read()
+
+    def _read(self) -> None:
         tasks = {}
         for row in self.store.tasks():
             before = self.admission.tasks.get(row.id)
@@ -99,7 +108,12 @@ class Collector:
             block = Block.of(address[2], address[3], len(parts[0]) - ID_BYTES, b"".join(parts))
             blocks.setdefault(bucket_of(address), []).append(block)
         for bucket in blocks.keys() - self._begun:
-            self.store.begin_bucket(bucket)
+            try:
+                with database_errors():
+                    self.store.begin_bucket(bucket)
+            except StorageError:
+                self.store.log.doubt()
+                raise
             self._begun.add(bucket)
         sealed = self.store.log.append(blocks)
         fault_point("reports durable")
@@ -116,13 +130,13 @@ class Collector:
             live = self.admission.tasks.get(envelope.task)
             if live is not None and envelope.period in live.sealed - live.dropped:
                 ids.setdefault(Bucket(envelope.task, envelope.period), []).append(envelope.id)
-        with self.store.reading() as connection:
+        with database_errors(), self.store.reading() as connection:
             return frozenset().union(*(self.store.log.sealed_ids(connection, bucket, wanted) for bucket, wanted in ids.items()))
 
     def ready(self) -> str | None:
         """Why no report can be stored now; None if it can."""
         try:
-            with self.store.reading() as connection:
+            with database_errors(), self.store.reading() as connection:
                 connection.exec_driver_sql("SELECT 1")
             return self.store.log.trouble()
         except (StorageError, OSError) as error:
@@ -188,21 +202,30 @@ class Collector:
     def tend(self) -> list[str]:
         """Seal what is over, open the rounds that are due, delete what was kept long enough; says in words what was done."""
         self.refresh()
-        now = self.clock()
-        done = [self._tend_rounds(live, now) for live in self.admission.tasks.values() if live.task.rounds and not live.closed]
-        for stored in self.store.buckets():
-            task, period = stored.bucket
-            live = self.admission.tasks[task]
-            if stored.state == "open" and (
-                live.closed or (not live.task.rounds and now >= live.task.period_span(period)[1] + live.task.late)
-            ):
-                self.seal(task, period)
-                done.append(f"sealed {stored.bucket}")
-            elif stored.state == "dropping" or (stored.state == "sealed" and now >= (stored.sealed or 0) + live.task.retention * DAY):
-                live.dropped.add(period)
-                self.store.drop_reports(stored.bucket)
-                done.append(f"dropped the reports of {stored.bucket}")
-        return [step for step in done if step]
+        now, lives = self.clock(), self.admission.tasks
+        steps = [partial(self._tend_rounds, live, now) for live in lives.values() if live.task.rounds and not live.closed]
+        steps += [partial(self._tend_bucket, stored, now) for stored in self.store.buckets() if stored.bucket.task in lives]
+        done, failed = [], []
+        for step in steps:
+            try:
+                done.append(step())
+            except Exception as error:  # raised below: what is damaged must not keep the rest from being counted
+                failed.append(error)
+        if failed:
+            raise failed[0]
+        return [words for words in done if words]
+
+    def _tend_bucket(self, stored: StoredBucket, now: float) -> str:
+        task, period = stored.bucket
+        live = self.task(task)
+        if stored.state == "open" and (live.closed or (not live.task.rounds and now >= live.task.period_span(period)[1] + live.task.late)):
+            self.seal(task, period)
+            return f"sealed {stored.bucket}"
+        if stored.state == "dropping" or (stored.state == "sealed" and now >= (stored.sealed or 0) + live.task.retention * DAY):
+            live.dropped.add(period)
+            self.store.drop_reports(stored.bucket)
+            return f"dropped the reports of {stored.bucket}"
+        return ""
 
     def _tend_rounds(self, live: LiveTask, now: float) -> str:
         opened = self.registry.opened_at(live.task.id, live.round)

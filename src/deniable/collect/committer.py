@@ -74,8 +74,7 @@ class Committer:
         if group is None:
             loop = asyncio.get_running_loop()
             group = self._gathering = _Group(loop)
-            if self._writing is None:
-                loop.call_soon(self._write_next)  # not at once: what else came in this turn of the loop goes along
+            loop.call_soon(self._write_next)  # not at once: what else came in this turn of the loop goes along
         gathered = group.rows
         for address, added in rows.items():
             before = gathered.get(address)

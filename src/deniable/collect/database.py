@@ -5,13 +5,14 @@ The schema has a number. A database of an older number is migrated when it is op
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy import BigInteger, Column, Connection, Engine, ForeignKey, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from deniable.collect.log import StorageError
 
@@ -137,6 +138,16 @@ def connect(address: str | Path) -> Engine:
         engine.dispose()
         raise
     return engine
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """A database that fails is a storage that fails: its errors become a StorageError, without what they quote."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        fix = "nothing was stored; see to the database and its disk"
+        raise StorageError("database", type(error).__name__, allowed="a database that reads and writes", fix=fix) from error
 
 
 def _migrate(connection: Connection) -> None:

@@ -151,6 +151,9 @@ class EmbeddedLog(ReportLog):
         """What was found damaged, when the log was opened or when it was read; empty if there is nothing."""
         return list(self._damaged.values())
 
+    def doubt(self) -> None:
+        self._failing = True
+
     def trouble(self) -> str | None:
         """What someone has to see to: damage, or a disk that took no reports when it was last asked to, nor a few bytes now."""
         if self._failing:

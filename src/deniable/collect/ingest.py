@@ -22,6 +22,7 @@ from deniable.collect.body import JSON, BodyReader, Refusal, open_json
 from deniable.collect.committer import MOST_WAITING, Committer
 from deniable.collect.log import StorageError
 from deniable.collect.metrics import Metrics
+from deniable.collect.news import UNHEARD, News
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.errors import ParameterError, WireError
 
@@ -66,7 +67,10 @@ class Gate(Protocol):
 
 
 class Ingest:
-    """The ASGI application behind POST /v1/reports. The committer must append to the store of the same collector."""
+    """The ASGI application behind POST /v1/reports. The committer must append to the store of the same collector.
+
+    ``news`` is for a collector that shares its database with others.
+    """
 
     def __init__(
         self,
@@ -75,6 +79,7 @@ class Ingest:
         *,
         limits: Limits | None = None,
         metrics: Metrics | None = None,
+        news: News | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits = limits or Limits()
@@ -82,6 +87,7 @@ class Ingest:
         self.metrics.waiting.set_function(lambda: committer.waiting)
         self._collector = collector
         self._committer = committer
+        self._news = news
         self._bodies = BodyReader(most=limits.max_body, most_together=limits.most_waiting, seconds=limits.body_seconds)
         self._rate = Rate(limits.reports_per_second, clock) if limits.reports_per_second else None
         self._at_once = 0
@@ -138,6 +144,9 @@ class Ingest:
         if self._rate is not None and (wait := self._rate.take(len(envelopes))):
             raise Refusal(429, "rate", "too many reports per second", retry=ceil(wait))
         rows, rejected = self._collector.admit(envelopes)
+        if rejected and self._news is not None and not UNHEARD.isdisjoint(code for _, code in rejected):
+            await self._news.look()
+            rows, rejected = self._collector.admit(envelopes)
         count = len(envelopes)
         del envelopes  # they need several times the memory of body and rows, and a request may wait
         sealed = await self._committer.commit(rows, len(body)) if rows else frozenset[Bucket]()

@@ -10,8 +10,9 @@ from sqlalchemy import Connection
 
 from deniable.collect import database as db
 from deniable.collect.compatibility import changes_of_meaning
+from deniable.collect.records import StoredRound
 from deniable.collect.signing import public_key, sign
-from deniable.collect.store import Store, StoredRound
+from deniable.collect.store import Store
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.public_log import LOG_CONTEXT, LogEntry, log_record

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deniable.collect.api import Api
 from deniable.collect.collector import Collector
@@ -24,11 +24,15 @@ from deniable.collect.dispatch import application
 from deniable.collect.ingest import Ingest
 from deniable.collect.journal import begin, note, note_error
 from deniable.collect.metrics import Metrics
+from deniable.collect.news import News
 from deniable.collect.routes import REPORTS
 from deniable.collect.settings import Settings
 from deniable.collect.store import Store
 
 BACKLOG = 2048
+LISTENERS = 16
+"""How often the port is listened on: uvloop takes one new connection from each listening socket in a turn of its loop, and under load,
+where a turn is long, the others would wait for seconds."""
 GRACE_SECONDS = 2
 """How long requests may take to end once the process is told to stop."""
 LAST_SECONDS = 1.5
@@ -47,7 +51,8 @@ class Service:
         self.metrics = Metrics(self._period_now)
         self.metrics.open_tasks.set_function(self._open_tasks)
         self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
-        self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics)
+        news = News(self.collector.refresh) if self.store.shared else None
+        self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics, news=news)
         self._api = application(Api(self.collector, self.metrics))
         self._stop = threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
@@ -103,7 +108,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
-        await super().startup(sockets)
+        await super().startup(sockets and [listening.dup() for listening in sockets for _ in range(LISTENERS)])
         if sockets and self.started:
             host, port = sockets[0].getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -128,13 +133,14 @@ def serve(settings: Settings, *, clock: Callable[[], float] = time.time) -> None
         service = Service(settings, clock=clock)
         note("starting", store=settings.store_in_words, tasks=len(service.collector.admission.tasks))
         try:
-            Server(_config(service, settings)).run([listening])
+            Server(server_config(service, settings)).run([listening])
         finally:
             note("stopped")
 
 
-def _config(service: Service, settings: Settings) -> uvicorn.Config:
+def server_config(service: ASGIApp, settings: Settings) -> uvicorn.Config:
     tls: dict[str, Any] = {"ssl_certfile": settings.certificate, "ssl_keyfile": settings.key_file} if settings.secure else {}
+    """What uvicorn is told."""
     return uvicorn.Config(
         service,
         loop="uvloop",

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
@@ -20,44 +19,17 @@ from deniable.collect.block import Block, Bucket, sort_once, tally_blocks
 from deniable.collect.embedded import EmbeddedLog
 from deniable.collect.log import ReportLog, StorageError
 from deniable.collect.postgres import PostgresLog
+from deniable.collect.records import StoredBucket, StoredRound, StoredTask
 from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM
 from deniable.core.tally import Tally
+from deniable.errors import WireError
 from deniable.testing.faults import fault_point
 
 Questions = Callable[[Bucket], Sequence[Question]]
 """What was asked in a bucket, candidates included."""
 Tallies = dict[tuple[int, int, int], Tally]
 """Tallies by period, question and stratum."""
-
-
-class StoredTask(NamedTuple):
-    """A published task as it is kept."""
-
-    id: bytes
-    canonical: bytes
-    signature: bytes
-    closed: bool
-
-
-class StoredRound(NamedTuple):
-    """An opened round as it is kept; ``state`` is the protocol's."""
-
-    number: int
-    opened: int
-    state: bytes
-    canonical: bytes
-    signature: bytes
-
-
-class StoredBucket(NamedTuple):
-    """What is known about a bucket."""
-
-    bucket: Bucket
-    state: str
-    reports: int
-    repeated: int
-    sealed: int | None
 
 
 class Store:
@@ -81,6 +53,11 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         log = EmbeddedLog(folder / "reports")  # first: it holds the lock
         return cls(db.connect(folder / "collector.sqlite"), log)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other collectors may have it open, too."""
+        return self.engine.dialect.name == "postgresql"
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -188,7 +165,13 @@ class Store:
             .where(db.bucket.c.task == task)
         )
         with self.reading() as connection:
-            return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in connection.execute(query)}
+            rows = connection.execute(query).all()
+        try:
+            return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in rows}
+        except WireError as error:
+            raise StorageError(
+                f"tallies of {task.hex()[:12]}", str(error), allowed="those that were sealed", fix="deniable rebuild --repair"
+            ) from error
 
     def drop_reports(self, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; its tallies stay.

@@ -29,6 +29,7 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -61,7 +62,7 @@ class Column:
         """A column of single bits; exactly so many ``ones`` among them, where that is known."""
         return cls(name, limit=2, count=count, packed=True, ones=ones)
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """The width of an item in storage: 1 if packed, else 8, 16, 32 or 64."""
         if self.packed:
@@ -69,7 +70,7 @@ class Column:
         needed = (self.limit - 1).bit_length()
         return next(width for width in (8, 16, 32, 64) if needed <= width)
 
-    @property
+    @cached_property
     def row_bytes(self) -> int:
         """The bytes of this column in one report on its own."""
         return -(-self.bits * self.count // 8)
