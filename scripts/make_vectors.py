@@ -1,4 +1,4 @@
-"""Write vectors/: for each mechanism, words in, report out; what must be refused; the primitives; the hash families.
+"""Write vectors/: for each mechanism, words in, report out; what must be refused; the primitives; the hash families; what else travels.
 
 Vectors are normative: every implementation must replay them. Run this only to add cases; a changed case is a changed format.
 """
@@ -8,6 +8,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+
+from encoder_vectors import encoders
+from spec_vectors import canonical, probability, specs
+from task_vectors import envelopes, rounds, tasks
 
 from deniable.client import (
     BLH,
@@ -182,11 +186,13 @@ def main() -> None:
             for j in range(4)
         ]
         reports = [bad for spec, _ in examples for bad in refused_reports(spec)]
-        specs = [bad for spec, _ in examples for bad in refused_specs(spec)]
-        _write(name, {"mechanism": name, "cases": cases, "refused_reports": reports, "refused_specs": specs})
+        wrong = [bad for spec, _ in examples for bad in refused_specs(spec)]
+        _write(name, {"mechanism": name, "cases": cases, "refused_reports": reports, "refused_specs": wrong})
     _write("source", {"cases": primitives()})
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
+    for content in (canonical, probability, specs, encoders, tasks, rounds, envelopes):
+        _write(content.__name__, content())
 
 
 def case(spec: FrequencySpec, value: Any, key: str) -> dict[str, Any]:

@@ -31,14 +31,29 @@ echo "installing deniable and its development tools ..."
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,server]" --group dev
 
-if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
-    # The tests start a server of their own; the package's service is of no use to them.
+# What some of the tests need beside Python. Those that lack it are skipped, except under CI=true, where that is a failure.
+need() { # need PACKAGES PURPOSE
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        echo "installing PostgreSQL for the tests ..."
-        { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends postgresql; } >/dev/null 2>&1 \
-            || echo "PostgreSQL could not be installed: the tests that need it will be skipped" >&2
+        echo "installing $1 for the tests $2 ..."
+        # shellcheck disable=SC2086  # several packages are several words
+        { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $1; } >/dev/null 2>&1 \
+            || echo "$1 could not be installed: the tests $2 will be skipped" >&2
     else
-        echo "note: PostgreSQL is not installed: the tests that need it will be skipped (on Debian and Ubuntu: apt-get install postgresql)" >&2
+        echo "note: the tests $2 will be skipped (on Debian and Ubuntu: apt-get install $1)" >&2
     fi
+}
+if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+    need postgresql "of collectors that share a database"
+fi
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    need "nodejs npm" "of the client in JavaScript"
+fi
+if ! command -v chromium >/dev/null; then
+    need chromium "in a browser"
+fi
+if [ ! -e .bench/node_modules/axe-core/axe.min.js ]; then
+    # Checks the dashboard's pages for faults that keep people out; fetched, not kept in the repository.
+    { command -v npm >/dev/null && npm install --silent --no-save --prefix .bench axe-core@4.14.0; } >/dev/null 2>&1 \
+        || echo "note: axe-core could not be installed with npm: the test that needs it will be skipped" >&2
 fi
 touch "$venv/.complete"

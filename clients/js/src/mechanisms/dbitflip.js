@@ -1,0 +1,42 @@
+import { expBelow, keepThreshold } from "../probability.js";
+import { ONE } from "../source.js";
+import { Spec } from "../spec.js";
+import { bitColumn, numbers } from "../wire.js";
+import { perturbBits } from "./unary.js";
+
+/** DBitFlip: noisy bits about a few values that were drawn at random. */
+export class DBitFlip extends Spec {
+  static largestDomain = 2 ** 24;
+  bits = this.integer("bits", 1, this.domainSize);
+
+  resolve() {
+    return { keep: keepThreshold(expBelow(this.epsilon, [1n, this.bits > 1 ? 2n : 1n])) };
+  }
+
+  get ratio() {
+    const power = this.bits > 1 ? 2n : 1n;
+    return /** @type {[bigint, bigint]} */ ([this.thresholds.keep ** power, (ONE - this.thresholds.keep) ** power]);
+  }
+
+  get layout() {
+    return [numbers("buckets", this.domainSize, { count: this.bits, increasing: true }), bitColumn("bits", this.bits)];
+  }
+
+  perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {
+    const { keep } = this.thresholds;
+    const chosen = this.#draw(source);
+    const place = chosen.indexOf(key);
+    const bits = place < 0 ? source.bernoulliBits(ONE - keep, this.bits) : perturbBits(place, this.bits, ONE - keep, keep, source);
+    return [this.bits > 1 ? chosen : chosen[0], bits];
+  }
+
+  /** Distinct values, every set equally likely (Floyd): a value that is in already stands for the newest one that could come. */
+  #draw(/** @type {import("../source.js").Source} */ source) {
+    const chosen = new Set();
+    for (let newest = this.domainSize - this.bits; newest < this.domainSize; newest++) {
+      const drawn = source.below(newest + 1);
+      chosen.add(chosen.has(drawn) ? newest : drawn);
+    }
+    return Array.from(chosen).sort((a, b) => a - b);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The spec: one mechanism with its parameters, as a collector published it.
+ *
+ * A subclass reads its parameters as it is made, computes its thresholds, and turns a key into a report. `settle` then refuses the spec
+ * unless it says exactly this: all parameters and no others, the thresholds that its epsilon allows, a law that keeps this epsilon.
+ */
+
+import { readNumber, readObject } from "./canonical.js";
+import { domainFromJson } from "./domain.js";
+import { ParameterError, WireError } from "./errors.js";
+import { sha256 } from "./platform.js";
+import { checkResolution, readDecimal, readEpsilon } from "./probability.js";
+import { ONE, SYSTEM } from "./source.js";
+import { decodeReport, encodeReport } from "./wire.js";
+
+/** @typedef {import("./source.js").Source} Source */
+/** @typedef {import("./decimal.js").Rational} Rational */
+
+/** One mechanism with its parameters. */
+export class Spec {
+  /** Whether the mechanism works on indices. The others hash, and take any domain. */
+  static needsListedDomain = true;
+  static largestDomain = 2 ** 26;
+  /** Whether the law uses up the epsilon it is given. */
+  static tight = true;
+
+  /** @type {Record<string, bigint>} the integers over 2^64 that decide every draw */
+  thresholds = {};
+  /** @type {Uint8Array} the canonical JSON */
+  canonical = new Uint8Array();
+  /** @type {Record<string, unknown>} */
+  #parameters;
+  #read = ["domain", "epsilon"];
+
+  constructor(/** @type {string} */ mechanism, /** @type {Record<string, unknown>} */ parameters) {
+    this.mechanism = mechanism;
+    this.#parameters = parameters;
+    /** What one report costs. */
+    this.epsilon = readEpsilon(parameters.epsilon);
+    this.domain = domainFromJson(parameters.domain);
+    this.domainSize = Number(this.domain.size);
+    if (this.kind.needsListedDomain && !(this.domain.listed && this.domainSize <= this.kind.largestDomain)) {
+      const allowed = `a listed domain of at most ${this.kind.largestDomain} values for ${mechanism}`;
+      throw new ParameterError("domain", this.domain.description, { allowed, fix: "use OLH, which takes any domain" });
+    }
+  }
+
+  get kind() {
+    return /** @type {typeof Spec} */ (this.constructor);
+  }
+
+  // --- for subclasses ---
+
+  /** An integer parameter between two limits. */
+  integer(/** @type {string} */ name, /** @type {number} */ low, /** @type {number} */ high) {
+    const value = readNumber(name, this.#take(name));
+    if (typeof value === "number" && low <= value && value <= high) return value;
+    throw new ParameterError(name, value, { allowed: `an integer from ${low} to ${high}`, fix: "publish the spec again" });
+  }
+
+  /** A parameter of 64 bits. */
+  word(/** @type {string} */ name) {
+    const value = BigInt(readNumber(name, this.#take(name)));
+    if (0n <= value && value < ONE) return value;
+    throw new ParameterError(name, value, { allowed: "an integer from 0 to 2^64 - 1", fix: "publish the spec again" });
+  }
+
+  /** A decimal parameter. */
+  decimal(/** @type {string} */ name) {
+    return readDecimal(name, this.#take(name));
+  }
+
+  #take(/** @type {string} */ name) {
+    this.#read.push(name);
+    return this.#parameters[name];
+  }
+
+  /**
+   * The thresholds that epsilon allows; RR looks at the ones that came along.
+   *
+   * @param {Record<string, bigint>} _given
+   * @returns {Record<string, bigint>}
+   */
+  resolve(_given) {
+    return {};
+  }
+
+  /** @returns {Rational} the largest ratio of the probabilities of one report under two inputs */
+  get ratio() {
+    return [1n, 1n];
+  }
+
+  /** @returns {import("./wire.js").Column[]} the columns of a report */
+  get layout() {
+    return [];
+  }
+
+  /**
+   * The report of someone whose value has this key: a number in a listed domain, a BigInt in the others.
+   *
+   * @param {any} _key
+   * @param {Source} _source
+   * @returns {any}
+   */
+  perturb(_key, _source) {
+    return undefined;
+  }
+
+  // --- for everyone ---
+
+  /** Check what came along with the parameters; nothing changes after this. */
+  settle(/** @type {unknown} */ thresholds, /** @type {Uint8Array} */ canonical) {
+    readObject("parameters", this.#parameters, this.#read);
+    const names = Object.keys(this.resolve({}));
+    const raw = readObject("thresholds", thresholds, names);
+    const given = Object.fromEntries(names.map((name) => [name, BigInt(readNumber(name, raw[name]))]));
+    this.thresholds = Object.freeze(this.resolve(given));
+    if (names.some((name) => given[name] !== this.thresholds[name])) {
+      throw new WireError("thresholds", given, { allowed: "the ones for these parameters", fix: "publish the spec again" });
+    }
+    checkResolution(this.epsilon, this.ratio, this.kind.tight);
+    this.canonical = canonical;
+    return Object.freeze(this);
+  }
+
+  /** One person's report. */
+  async randomize(/** @type {unknown} */ value, /** @type {Source} */ source = SYSTEM) {
+    const key = await this.domain.key(value);
+    return this.perturb(this.kind.needsListedDomain ? Number(key) : key, source);
+  }
+
+  /** One report as bytes. */
+  encode(/** @type {any} */ report) {
+    return encodeReport(this.layout, report);
+  }
+
+  /** One report from bytes; WireError unless they are well formed. */
+  decode(/** @type {Uint8Array} */ payload) {
+    return decodeReport(this.layout, payload);
+  }
+
+  /** SHA-256 of the canonical JSON: the name under which tallies refer to this spec. */
+  async digest() {
+    return sha256(this.canonical);
+  }
+}
