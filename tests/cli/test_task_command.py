@@ -41,7 +41,7 @@ def test_new_writes_a_file_that_check_takes(invoke, tmp_path):
     invoke("new", "Morning Drink.toml")
     assert 'name = "morning-drink"' in (tmp_path / "Morning Drink.toml").read_text()
     shown = invoke("check", "Morning Drink.toml").stdout
-    for words in ("morning-drink: What do you drink in the morning?", "GRR: the smallest predicted error", "of 10,000", "63 bytes"):
+    for words in ("morning-drink: What do you drink in the morning?", "GRR: the smallest predicted error", "of 10,000", "65 bytes"):
         assert words in shown
     assert "1 for an answer, 1 over a lifetime" in shown
     assert "What is not protected:" in shown

@@ -33,10 +33,10 @@ def counted(store: Path, task: Task) -> set[int]:
     try:
         results = {result for _, result in opened.rebuild(Collector(opened).questions)}
         assert results <= {"same"}, results
-        total = sum(tally.counters for tally in opened.tallies(task.id).values())
+        total = sum((tally.counters for tally in opened.tallies(task.id).values()), np.zeros(1_000_000, np.int64))
     finally:
         opened.close()
-    assert total.max() == 1
+    assert total.max() <= 1
     return set(np.flatnonzero(total).tolist())
 
 
@@ -65,8 +65,7 @@ def test_in_another_order_reports_are_missing(server, tmp_path):
     assert server.seal(task.id, 0, admin).status == 204
     OPEN(Path(server.store), copy)
     SEALED(Path(server.store), copy)
-    with pytest.raises((AssertionError, AttributeError)):
-        assert counted(copy, task) == set(FEW)
+    assert counted(copy, task) == set()
 
 
 def test_the_script_under_load(server, tmp_path):
