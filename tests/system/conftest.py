@@ -7,10 +7,12 @@ import http.client
 import json
 import os
 import signal
+import sqlite3
 import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,6 +138,11 @@ class Server:
         new = self.offset.with_suffix(".new")
         new.write_text(str(seconds))
         new.replace(self.offset)
+
+    def states(self) -> dict[int, str]:
+        """The state of every period, as an embedded store has it; for collectors with one task."""
+        with closing(sqlite3.connect(Path(self.store) / "collector.sqlite")) as database:
+            return dict(database.execute("SELECT period, state FROM bucket"))
 
     def log(self) -> list[dict[str, Any]]:
         """What it has logged since it was made."""

@@ -32,11 +32,16 @@ def pair(postgres_address: str, tmp_path: Path) -> Iterator[tuple[Server, Server
 
 
 def test_one_is_killed_and_its_devices_go_to_the_other(pair):
-    """Under load, several times; in between, both are asked to seal the same period at once."""
+    kill_one_of_two(pair, 2)
+
+
+def kill_one_of_two(pair: tuple[Server, Server], kills: int) -> None:
+    """Under load, by turns; after each, both are asked to seal the same period at once."""
     first, second = pair
     admin = first.token("admin")
     with Crowd(first.task(TASK, admin), first.url, second.url, devices=8, batch=10) as crowd:
-        for period, (dies, lives) in enumerate([(first, second), (second, first)]):
+        for period in range(kills):
+            dies, lives = pair if period % 2 == 0 else pair[::-1]
             crowd.wait(300)
             dies.kill()
             crowd.move(dies.url, lives.url)
@@ -48,8 +53,8 @@ def test_one_is_killed_and_its_devices_go_to_the_other(pair):
             first.ahead((period + 1) * HOUR)
             crowd.period = period + 1
         crowd.wait(300)
-    assert first.seal(crowd.task.id, 2, admin).status == 204
-    assert second.seal(crowd.task.id, 2, admin).status == 204
+    assert first.seal(crowd.task.id, kills, admin).status == 204
+    assert second.seal(crowd.task.id, kills, admin).status == 204
     assert (first.stop(within=5), second.stop(within=5)) == (0, 0)
     assert set(crowd.refused.values()) <= {"sealed"}
     audit(first.store, crowd)
@@ -119,6 +124,9 @@ def test_what_one_has_begun_the_other_takes_at_once(postgres_address, tmp_path):
         report = unique(first.task(TASK, admin), 1)
         assert second.send(report).status == 201
         assert [entry["code"] for entry in second.send(report._replace(task=bytes(32))).json["rejected"]] == ["unknown_task"]
+        assert first.seal(report.task, 0, admin).status == 204
+        assert second.send(report).status == 201  # a resend, and counted
+        assert [entry["code"] for entry in second.send(report._replace(id=bytes(16))).json["rejected"]] == ["sealed"]
         search = first.task(SEARCH, admin)
         states = []
         for number in range(2):
