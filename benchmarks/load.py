@@ -19,7 +19,7 @@ from timing import json_line
 
 MEDIA_TYPE = "application/vnd.deniable.reports.v1"
 PATH = "/v1/reports"
-ID = slice(46, 62)
+ID = slice(48, 64)
 """Where the report id stands in an envelope."""
 SCRIPT = """
 local head, tail, batch = {head}, {tail}, {batch}

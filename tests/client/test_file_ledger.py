@@ -28,7 +28,7 @@ from deniable.errors import BudgetExceeded
 from tests.client.fake import FakeCollector, START
 from tests.client.test_file_ledger import MANY, TASK
 
-def die():
+def die(place=0):
     os.kill(os.getpid(), signal.SIGKILL)
 
 ledger = FileLedger(sys.argv[1], lifetime_epsilon=float(sys.argv[2]))
@@ -58,7 +58,7 @@ def ledger(path):
 
 
 def test_a_second_opening_finds_everything(ledger, path):
-    ledger.spend(TASK, period=2, epsilon=0.1, when=START, make=lambda: b"\0report")
+    ledger.spend(TASK, period=2, epsilon=0.1, when=START, make=lambda _: b"\0report")
     ledger.ticket(TASK.id, lambda: (1 << 32) - 1)
     again = FileLedger(path, lifetime_epsilon=8.0)
     assert again.entries() == ledger.entries()
@@ -82,7 +82,7 @@ sys.stdin.readline()
 count = 0
 try:
     while True:
-        ledger.spend(MANY, period=0, epsilon=1.0, when=START, make=lambda: bytes([count]))
+        ledger.spend(MANY, period=0, epsilon=1.0, when=START, make=lambda _: bytes([count]))
         count += 1
 except BudgetExceeded:
     print(count, flush=True)
@@ -136,7 +136,7 @@ def test_killed_while_randomizing(ledger, path):
     killed("ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=die)", path)
     assert ledger.entries() == []
     assert ledger.spent() == 0
-    ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda: b"report")
+    ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
 
 
 def test_an_old_copy_put_back_spends_again(ledger, path, tmp_path):
@@ -154,7 +154,7 @@ def test_an_old_copy_put_back_spends_again(ledger, path, tmp_path):
 
 
 def test_dropped_reports_leave_the_file(ledger, path):
-    ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda: b"a report to be dropped" * 500)  # some pages
+    ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"a report to be dropped" * 500)  # some pages
     assert b"a report to be dropped" in path.read_bytes()
     ledger.withdraw(TASK.id)
     assert b"a report to be dropped" not in path.read_bytes()
@@ -165,7 +165,7 @@ def test_a_busy_ledger_refuses_instead_of_guessing(ledger, path):
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError, match="locked; nothing was sent"):
-        impatient.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda: b"report")
+        impatient.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
     holder.close()
     assert ledger.entries() == []
 
@@ -173,7 +173,7 @@ def test_a_busy_ledger_refuses_instead_of_guessing(ledger, path):
 def test_a_ledger_that_vanished_is_not_started_afresh(ledger, path):
     path.unlink()
     with pytest.raises(LedgerError):
-        ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda: b"report")
+        ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
     assert not path.exists()
 
 
@@ -186,10 +186,21 @@ def test_a_damaged_ledger_stops_all_spending(ledger, path):
             attempt()
 
 
-@pytest.mark.parametrize("change", ["PRAGMA user_version = 2", "PRAGMA application_id = 7"])
+def test_a_file_of_the_first_version_is_brought_up_to_date_and_loses_nothing(ledger, path):
+    ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
+    other = sqlite3.connect(path)
+    other.execute("DROP TABLE kept")
+    other.execute("PRAGMA user_version = 1")
+    other.close()
+    again = FileLedger(path, lifetime_epsilon=8.0)
+    assert again.remember(TASK.id, "tokens", lambda: b"drawn") == b"drawn"
+    assert FileLedger(path, lifetime_epsilon=8.0).entries() == ledger.entries() != []
+
+
+@pytest.mark.parametrize("change", ["PRAGMA user_version = 3", "PRAGMA application_id = 7"])
 def test_another_version_and_another_program_s_file_are_left_alone(ledger, path, change):
     other = sqlite3.connect(path)
     other.execute(change)
     other.close()
-    with pytest.raises(LedgerError, match="a ledger of version 1"):
+    with pytest.raises(LedgerError, match="a ledger of version 2"):
         FileLedger(path, lifetime_epsilon=8.0)

@@ -33,7 +33,7 @@ def open_ledger(request, tmp_path):
     return build
 
 
-def spend(ledger, task=TASK, *, period=0, epsilon=None, make=lambda: b"report"):
+def spend(ledger, task=TASK, *, period=0, epsilon=None, make=lambda _: b"report"):
     return ledger.spend(task, period=period, epsilon=task.epsilon if epsilon is None else epsilon, when=START + 0.9, make=make)
 
 
@@ -42,7 +42,7 @@ def refused(ledger, task=TASK, **parts):
     before = ledger.entries()
     made = []
     with pytest.raises(BudgetExceeded) as raised:
-        spend(ledger, task, make=lambda: made.append(1) or b"report", **parts)
+        spend(ledger, task, make=lambda _: made.append(1) or b"report", **parts)
     assert made == []
     assert ledger.entries() == before
     return raised.value
@@ -50,7 +50,7 @@ def refused(ledger, task=TASK, **parts):
 
 def test_an_expense_is_readable(open_ledger):
     ledger = open_ledger()
-    spend(ledger, period=4, make=lambda: b"\x01\xff")
+    spend(ledger, period=4, make=lambda _: b"\x01\xff")
     (entry,) = ledger.entries()
     assert entry[:8] == (1, TASK.id, "morning-drink", "What did you drink first today?", 4, Fraction(1), START, b"\x01\xff")
     assert (entry.state, entry.code) == ("pending", "")
@@ -126,7 +126,7 @@ def test_a_task_without_privacy_is_not_paid_for(open_ledger):
 def test_an_answer_that_cannot_be_made_costs_nothing(open_ledger):
     ledger = open_ledger()
 
-    def make():
+    def make(_):
         raise DomainError("value", "cocoa", allowed="tea", fix="drink tea")
 
     with pytest.raises(DomainError):
@@ -137,9 +137,9 @@ def test_an_answer_that_cannot_be_made_costs_nothing(open_ledger):
 
 def test_withdrawing_drops_what_waits_and_refuses_more(open_ledger):
     ledger = open_ledger()
-    ledger.settle(spend(ledger, period=0, make=lambda: b"gone").number, "sent")
-    spend(ledger, period=1, make=lambda: b"waiting")
-    spend(ledger, OTHER, make=lambda: b"of another task")
+    ledger.settle(spend(ledger, period=0, make=lambda _: b"gone").number, "sent")
+    spend(ledger, period=1, make=lambda _: b"waiting")
+    spend(ledger, OTHER, make=lambda _: b"of another task")
     ledger.withdraw(TASK.id)
     assert [(entry.state, entry.code, entry.report) for entry in ledger.entries()] == [
         ("sent", "", b"gone"),
@@ -203,3 +203,21 @@ def test_a_lifetime_has_an_end(epsilon):
 def test_what_is_no_task_id(open_ledger, task):
     with pytest.raises(ParameterError, match="64 hexadecimal digits"):
         open_ledger().consent(task)
+
+
+def test_what_is_remembered_is_drawn_once_for_each_task_and_name(open_ledger):
+    ledger = open_ledger()
+    assert ledger.recall(TASK.id, "a") is None
+    assert ledger.remember(TASK.id, "a", lambda: b"\0first") == b"\0first"
+    assert ledger.remember(TASK.id.hex(), "a", lambda: b"second") == ledger.recall(TASK.id, "a") == b"\0first"
+    assert ledger.remember(TASK.id, "b", lambda: b"of another name") == b"of another name"
+    assert ledger.recall(OTHER.id, "a") is None
+
+
+def test_a_report_is_made_with_the_number_of_answers_before_it(open_ledger):
+    ledger = open_ledger()
+    places = []
+    for period in range(3):
+        spend(ledger, period=period, make=lambda place: places.append(place) or b"report")
+    spend(ledger, OTHER, make=lambda place: places.append(place) or b"report")
+    assert places == [0, 1, 2, 0]

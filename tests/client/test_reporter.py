@@ -393,7 +393,7 @@ def test_a_friendly_page_is_no_acknowledgement(collector, body):
 def test_a_code_that_is_none_is_not_shown_to_the_person(collector, code):
     device = Device(collector)
     device.report("tea", send=False)
-    report = device.ledger.entries()[0].report[46:62].hex()
+    report = device.ledger.entries()[0].report[48:64].hex()
     collector.faults.append(Response(200, {}, json.dumps({"rejected": [{"id": report, "code": code}]}).encode()))
     assert [receipt.state for receipt in device.reporter.flush()] == ["pending"]
 
@@ -420,6 +420,6 @@ def test_a_reporter_leaves_other_tasks_reports_alone(collector):
     device = Device(collector)
     other = drink_task(name="elsewhere")
     device.ledger.consent(other.id)
-    device.ledger.spend(other, period=0, epsilon=1.0, when=START, make=lambda: b"report")
+    device.ledger.spend(other, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
     assert device.reporter.flush() == []
     assert device.states() == [("pending", "")]

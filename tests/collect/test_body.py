@@ -46,7 +46,7 @@ def refuse_json(change, expected="malformed"):
         ("task", 0),
         ("payload", "abc"),
         ("payload", "0 0 "),
-        ("token", "0" * 512),
+        ("token", "0" * 2 * 65536),
         ("color", "red"),
     ],
 )

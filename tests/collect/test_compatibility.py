@@ -202,3 +202,9 @@ def test_every_field_of_a_task_has_been_thought_of():
         *compatibility.SPECIAL,
     ]
     assert sorted(groups) == sorted(field.name for field in fields(Task))
+
+
+def test_who_is_counted_may_not_change_and_every_task_has_its_own_issuer():
+    tokens = BASE.replace("answers = 7", 'answers = 7\nadmission = "token"')
+    assert changes(BASE, ("answers = 7", 'answers = 7\nadmission = "token"')) == ["who is counted: open became token"]
+    assert changes_of_meaning(read(tokens), replace(read(tokens), issuer=b"\x80" + bytes(254) + b"\x01")) == []

@@ -42,7 +42,7 @@ def test_the_tables_of_reports_are_in_postgresql_only(address):
 
 def test_a_newer_schema_is_refused_and_left_alone(address):
     use(address, lambda connection: connection.execute(database.schema.update().values(number=database.SCHEMA + 1)))
-    with pytest.raises(StorageError, match=r"schema: got 2; allowed: at most 1; .*upgrade"):
+    with pytest.raises(StorageError, match=r"schema: got 3; allowed: at most 2; .*upgrade"):
         database.connect(address)
     with pytest.raises(StorageError):  # the refusal changed nothing
         database.connect(address)
@@ -59,11 +59,21 @@ def test_an_older_schema_is_migrated_step_by_step_and_once(address, monkeypatch)
 
         return run
 
-    monkeypatch.setattr(database, "MIGRATIONS", {2: step("second"), 1: step("first")})
-    monkeypatch.setattr(database, "SCHEMA", 3)
-    assert use(address, number) == [3]
+    monkeypatch.setattr(database, "MIGRATIONS", {3: step("second"), 2: step("first")})
+    monkeypatch.setattr(database, "SCHEMA", 4)
+    assert use(address, number) == [4]
     assert use(address, lambda connection: sql.inspect(connection).has_table("second"))
     assert [name for name, _ in steps] == ["first", "second"]
+
+
+def test_a_database_of_the_first_schema_gets_a_table_of_codes(address):
+    def go_back(connection):
+        database.enrolment.drop(connection)
+        connection.execute(database.schema.update().values(number=1))
+
+    use(address, go_back)
+    assert use(address, lambda connection: sql.inspect(connection).has_table("enrolment"))
+    assert use(address, number) == [database.SCHEMA]
 
 
 def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
@@ -74,11 +84,11 @@ def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", {1: fail})
-        patch.setattr(database, "SCHEMA", 2)
+        patch.setattr(database, "MIGRATIONS", {2: fail})
+        patch.setattr(database, "SCHEMA", 3)
         with pytest.raises(ZeroDivisionError):
             database.connect(address)
-    assert use(address, number) == [1]
+    assert use(address, number) == [database.SCHEMA]
     assert not use(address, lambda connection: sql.inspect(connection).has_table("half"))
 
 

@@ -295,7 +295,7 @@ def test_the_decoder_takes_what_a_device_packs():
     """The driver above packs with the library's own envelope; this one is written out."""
 
     async def scenario(site):
-        head = bytes([62 - 4 + 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0])
+        head = bytes([64 - 4 + 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0])
         body = head + site.task.id + bytes(range(16)) + b"\x34\x12"
         assert (await site.post(body)).status == 201
         assert site.collector.stored == {Bucket(site.task.id, 0): {bytes(range(16)): b"\x34\x12"}}

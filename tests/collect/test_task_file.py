@@ -235,6 +235,20 @@ def test_the_statement_without_a_default_says_that_silence_shows():
     assert "author" not in told
 
 
+@pytest.mark.parametrize(
+    ("admission", "told"),
+    [
+        ("token", ["nobody can tell which code a token came from", "That your code was used"]),
+        ("secret", ["That you belong to those who were given this task's secret"]),
+        ("open", []),
+    ],
+)
+def test_the_statement_says_what_being_counted_takes(admission, told):
+    statement = read(f'{HEAD}{WHEN}admission = "{admission}"\n{DRINKS}').statement
+    assert all(words in statement for words in told)
+    assert ("code" in statement, "secret" in statement) == (admission == "token", admission == "secret")
+
+
 def test_a_worst_case_beyond_protection_is_called_that():
     text = HEAD.replace("epsilon = 1", "epsilon = 2.5") + WHEN + 'period = "1 day"\nanswers = {}\n' + DRINKS
     assert "(a factor of 22,026.47)" in read(text.format(4)).statement

@@ -17,7 +17,7 @@ ENVELOPES = st.builds(
     stratum=st.integers(0, 2**16 - 1),
     id=st.binary(min_size=16, max_size=16),
     payload=st.binary(max_size=40),
-    token=st.binary(max_size=255),
+    token=st.one_of(st.binary(max_size=40), st.binary(min_size=288, max_size=288)),
 )
 
 
@@ -51,21 +51,23 @@ def test_the_layout_is_the_documented_one():
     sent = Envelope(
         task=bytes([0xAA]) * 32, period=0x04030201, question=0x0605, stratum=0x0807, id=bytes([0xBB]) * 16, payload=b"pp", token=b"ttt"
     )
-    assert sent.pack().hex() == "3f000000" + "01" + "03" + "0506" + "0708" + "01020304" + "aa" * 32 + "bb" * 16 + "747474" + "7070"
-    assert HEADER.size == 62
+    assert sent.pack().hex() == "41000000" + "0100" + "0300" + "0506" + "0708" + "01020304" + "aa" * 32 + "bb" * 16 + "747474" + "7070"
+    assert HEADER.size == 64
 
 
 def test_another_version_and_too_many_are_refused():
     sent = Envelope(task=bytes(32), period=0, question=0, stratum=0, id=bytes(16), payload=b"").pack()
-    with pytest.raises(WireError, match="version 2"):
+    with pytest.raises(WireError, match=r"version 2\.0"):
         open_batch(sent[:4] + b"\x02" + sent[5:])
+    with pytest.raises(WireError, match=r"version 1\.9"):
+        open_batch(sent[:5] + b"\x09" + sent[6:])
     with pytest.raises(WireError, match="at most 2"):
         open_batch(sent * 3, most=2)
     assert len(open_batch(sent * 2, most=2)) == 2
 
 
 @pytest.mark.parametrize(
-    "change", [{"task": b""}, {"id": b""}, {"period": 1 << 32}, {"question": -1}, {"stratum": 1 << 16}, {"token": bytes(256)}]
+    "change", [{"task": b""}, {"id": b""}, {"period": 1 << 32}, {"question": -1}, {"stratum": 1 << 16}, {"token": bytes(1 << 16)}]
 )
 def test_what_does_not_fit_is_not_packed(change):
     sent = Envelope(task=bytes(32), period=0, question=0, stratum=0, id=bytes(16), payload=b"")

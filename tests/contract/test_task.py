@@ -32,6 +32,8 @@ TASK = Task(
     strata=(("platform", ("phone", "web", "desk")), ("plan", ("free", "paid"))),
     default="tea",
 )
+ISSUER = b"\x80" + bytes(254) + b"\x01"
+WITH_TOKENS = replace(TASK, admission="token", issuer=ISSUER)
 OPENED = OpenedRound(
     task=TASK.id,
     number=2,
@@ -54,13 +56,22 @@ def test_every_field_is_part_of_the_meaning():
         "end": 2_000_000, "period": 3600, "rounds": True, "answers_per_period": 2, "answers": 8, "strata": (),
         "default": None, "minimum_batch": 7, "late": 1,
         "retention": 1, "protocol": dn.Survey((dn.Question(name="drink", spec=dn.RR(epsilon=1.0)),)).canonical,
+        "admission": "secret",
     }  # fmt: skip
-    assert set(others) == {field.name for field in fields(Task)} - {"model"}  # "local" is the only one so far
+    assert set(others) | {"issuer"} == {field.name for field in fields(Task)} - {"model"}  # "local" is the only one so far
     ids = {replace(TASK, **{name: value}).id for name, value in others.items()}
-    assert len(ids | {TASK.id}) == len(others) + 1
+    ids |= {replace(TASK, admission="token", issuer=issuer).id for issuer in (ISSUER, ISSUER[:-1] + b"\x03")}
+    assert len(ids | {TASK.id}) == len(others) + 3
 
 
-@pytest.mark.parametrize("document", [TASK, OPENED], ids=["task", "round"])
+def test_an_open_task_says_nothing_about_admission():
+    """So that its bytes are what they were before there was a choice."""
+    assert not {"admission", "issuer"} & set(parse_canonical(TASK.canonical))
+    with pytest.raises(WireError):
+        Task.from_json(canonical_json(parse_canonical(TASK.canonical) | {"admission": "open"}))
+
+
+@pytest.mark.parametrize("document", [TASK, WITH_TOKENS, OPENED], ids=["task", "with tokens", "round"])
 def test_whatever_is_not_the_canonical_form_is_refused(document):
     data = document.canonical
     content = parse_canonical(data)
@@ -104,6 +115,16 @@ def test_whatever_is_not_the_canonical_form_is_refused(document):
         ({"answers": True}, "answers"),
         ({"minimum_batch": 0}, "minimum_batch"),
         ({"model": "central"}, "model"),
+        ({"admission": "friends"}, "admission"),
+        ({"admission": True}, "admission"),
+        ({"issuer": ISSUER}, "issuer"),
+        ({"admission": "secret", "issuer": ISSUER}, "issuer"),
+        ({"admission": "token"}, "issuer"),
+        ({"admission": "token", "issuer": ISSUER[1:]}, "issuer"),
+        ({"admission": "token", "issuer": ISSUER[:-1] + b"\x02"}, "issuer"),
+        ({"admission": "token", "issuer": b"\x7f" + ISSUER[1:]}, "issuer"),
+        ({"admission": "token", "issuer": ISSUER, "answers": 367}, "answers"),
+        ({"admission": "token", "issuer": ISSUER, "retention": 11}, "retention"),
         ({"strata": (("platform", ("phone",)),)}, "strata"),
         ({"strata": (("platform", ("phone", "phone")),)}, "strata"),
         ({"strata": (("a", ("x", "y")), ("a", ("x", "y")))}, "strata"),

@@ -159,6 +159,15 @@ def test_charts_are_saved_offline(tmp_path):
         chart.save(tmp_path / "chart.bmp")
 
 
+def test_charts_show_what_no_picture_can_hold_in_another_way(tmp_path):
+    """A search may find any text, control characters included: SVG has no place for them, and drawing them would end the process."""
+    spec = dn.GRR(domain=dn.Categories("tea", "a\x07b", "a\nb"), epsilon=1.0)
+    chart = estimate_of(spec, ["tea"] * 20).chart()
+    assert [*chart.altair.to_dict()["layer"][0]["encoding"]["y"]["sort"]] == ["tea", "'a\\x07b'", "'a\\nb'"]
+    chart.save(tmp_path / "chart.svg")
+    assert r"a\x07b" in (tmp_path / "chart.svg").read_text()
+
+
 def test_a_change_is_found_and_no_change_is_not():
     before, same = estimate_of(key="monday"), estimate_of(key="tuesday")
     after = estimate_of(crowd=["red"] * 3500 + ["green"] * 4500 + ["blue"] * 2000, key="wednesday")

@@ -7,7 +7,9 @@ import typer
 from deniable import __version__
 from deniable.cli.audit import audit
 from deniable.cli.demo import demo
+from deniable.cli.enrol import enrol
 from deniable.cli.estimate import estimate
+from deniable.cli.export import export, verify
 from deniable.cli.lab import lab
 from deniable.cli.plan import plan
 from deniable.cli.rebuild import rebuild
@@ -32,7 +34,10 @@ app.add_typer(lab, name="lab")
 app.add_typer(task, name="task")
 app.command()(serve)
 app.add_typer(token, name="token")
+app.command()(enrol)
 app.command()(rebuild)
+app.command()(export)
+app.command()(verify)
 
 
 def _version(asked: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -66,16 +66,20 @@ class Remote:
         return tasks
 
     def find(self, which: str) -> dict[str, Any]:
-        """The one task that an id, the beginning of one, or a name stands for; a closed one of a name only if none of that name is open."""
-        tasks = self.tasks()
-        begun = which if len(which) >= LEAST_PREFIX else "no id begins so"
-        found = [entry for entry in tasks if which in (entry["id"], entry["name"]) or entry["id"].startswith(begun)]
-        found = [entry for entry in found if not entry["closed"]] or found
-        if len(found) != 1:
-            allowed = f"one of {[entry['id'][:12] + ' ' + entry['name'] for entry in (found or tasks)]}"
-            fix = "several are called so: give the id" if found else "see: deniable task list"
-            raise ParameterError("task", which, allowed=allowed, fix=fix)
-        return found[0]
+        """The one task of the collector that ``find_task`` finds."""
+        return find_task(self.tasks(), which)
+
+
+def find_task(tasks: Sequence[dict[str, Any]], which: str) -> dict[str, Any]:
+    """The one task that an id, the beginning of one, or a name stands for; a closed one of a name only if none of that name is open."""
+    begun = which if len(which) >= LEAST_PREFIX else "no id begins so"
+    found = [entry for entry in tasks if which in (entry["id"], entry["name"]) or entry["id"].startswith(begun)]
+    found = [entry for entry in found if not entry["closed"]] or found
+    if len(found) != 1:
+        allowed = f"one of {[entry['id'][:12] + ' ' + entry['name'] for entry in (found or tasks)]}"
+        fix = "several are called so: give the id" if found else "see: deniable task list"
+        raise ParameterError("task", which, allowed=allowed, fix=fix)
+    return found[0]
 
 
 @contextmanager

@@ -21,6 +21,9 @@ def serve(
     certificate: Annotated[str | None, typer.Option(help="A file with the TLS certificate and its chain.")] = None,
     key_file: Annotated[str | None, typer.Option(help="A file with the certificate's private key.")] = None,
     behind_proxy: Annotated[bool | None, typer.Option("--behind-proxy", help="Something in front of this speaks TLS.")] = None,
+    public_estimates: Annotated[
+        bool | None, typer.Option("--public-estimates", help="Show estimates to everyone on the dashboard, not only to analysts.")
+    ] = None,
     tend_seconds: Annotated[float | None, typer.Option(help="How often to seal what is over; 1 if left out.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these, and with a table of limits.")] = None,
@@ -43,6 +46,7 @@ def serve(
             "certificate": certificate,
             "key_file": key_file,
             "behind_proxy": behind_proxy,
+            "public_estimates": public_estimates,
             "tend_seconds": tend_seconds,
             "log_level": log_level,
         }

@@ -11,6 +11,7 @@ from deniable.cli.console import out
 from deniable.client.frequency import FrequencySpec
 from deniable.collect.spans import moment_in_words, span_in_words
 from deniable.collect.task_file import TaskFile
+from deniable.contract.admission import SIZES
 from deniable.contract.envelope import HEADER
 from deniable.contract.question import Question
 from deniable.contract.task import Task
@@ -34,12 +35,13 @@ def described(file: TaskFile) -> dict[str, Any]:
         "protocol": file.asking.protocol.kind,
         "epsilon": task.epsilon,
         "answers": task.answers,
+        "admission": task.admission,
         "lifetime_epsilon": task.epsilon * task.answers,
         "people": file.people,
         "minimum_batch": task.minimum_batch,
         "strata": {name: list(labels) for name, labels in task.strata},
         "why": list(file.asking.reasons),
-        "questions": [_question(question, file.people) for question in file.asking.protocol.open().questions],
+        "questions": [_question(question, file) for question in file.asking.protocol.open().questions],
         "statement": task.statement,
     }
 
@@ -54,6 +56,8 @@ def print_described(content: dict[str, Any]) -> None:
         table.add_row("mechanism", why)
     lifetime = f"{content['epsilon']:g} for an answer, {content['lifetime_epsilon']:g} over a lifetime (at most {content['answers']})"
     table.add_row("epsilon", lifetime)
+    if content["admission"] != "open":
+        table.add_row("counted", f"whoever has a {content['admission']}: see deniable enrol")
     for name, labels in content["strata"].items():
         table.add_row("in the clear", f"{name}: {', '.join(labels)}")
     for question in content["questions"][:FEW]:
@@ -66,15 +70,15 @@ def print_described(content: dict[str, Any]) -> None:
     out.print(content["statement"], soft_wrap=True)
 
 
-def _question(question: Question, people: int) -> dict[str, Any]:
+def _question(question: Question, file: TaskFile) -> dict[str, Any]:
     spec = question.spec
-    asked = max(int(people * question.share), 1)
+    asked = max(int(file.people * question.share), 1)
     content: dict[str, Any] = {
         "name": question.name,
         "answers": spec.domain.describe(),
         "mechanism": spec.mechanism,
         "people": asked,
-        "report_bytes": HEADER.size + sum(column.row_bytes for column in spec.layout),
+        "report_bytes": HEADER.size + SIZES[file.task.admission] + sum(column.row_bytes for column in spec.layout),
     }
     if isinstance(spec, FrequencySpec):
         found = {"error": predicted_error(spec, asked), "detectable": detectable(spec, asked)}

@@ -40,7 +40,7 @@ class Database(NamedTuple):
 @token.command()
 def add(label: Label, role: Annotated[Role, typer.Option(help="admin also publishes and deletes.")], store: Address) -> None:
     """Make a token, and print it: it is kept as a digest only, and cannot be shown again."""
-    with plain_errors(), _database(store) as database:
+    with plain_errors(), open_database(store) as database:
         from deniable.collect.access import add_token
 
         typer.echo(add_token(database, str(role), label))
@@ -50,7 +50,7 @@ def add(label: Label, role: Annotated[Role, typer.Option(help="admin also publis
 @token.command("list")
 def list_all(store: Address, json_output: Json = False) -> None:
     """List tokens by label and role."""
-    with plain_errors(), _database(store) as database:
+    with plain_errors(), open_database(store) as database:
         from deniable.collect.access import list_tokens
 
         tokens = list_tokens(database)
@@ -66,7 +66,7 @@ def list_all(store: Address, json_output: Json = False) -> None:
 @token.command()
 def remove(label: Label, store: Address) -> None:
     """Remove a token: from now on it opens nothing."""
-    with plain_errors(), _database(store) as database:
+    with plain_errors(), open_database(store) as database:
         from deniable.collect.access import remove_token
 
         remove_token(database, label)
@@ -74,7 +74,7 @@ def remove(label: Label, store: Address) -> None:
 
 
 @contextmanager
-def _database(address: str) -> Iterator[Database]:
+def open_database(address: str) -> Iterator[Database]:
     """The database of a store; the folder of an embedded one is made if it is not there, so that tokens can come first."""
     with server_extra("deniable token"):
         from deniable.collect.database import connect

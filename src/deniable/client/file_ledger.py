@@ -15,7 +15,7 @@ from deniable.client.budget import Account, allow, read_id
 from deniable.client.ledger import PENDING, REFUSED, SENT, WITHDRAWN, Entry, Ledger, LedgerError
 from deniable.contract.task import Task
 
-VERSION = 1
+VERSION = 2
 _MARK = int.from_bytes(b"DNLG", "big")
 _TABLES = """
 CREATE TABLE entry (
@@ -26,6 +26,8 @@ CREATE INDEX entry_of_task ON entry (task, period);
 CREATE TABLE consent (task BLOB PRIMARY KEY);
 CREATE TABLE ticket (task BLOB PRIMARY KEY, ticket INTEGER NOT NULL);
 """
+_KEPT = "CREATE TABLE kept (task BLOB NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (task, name))"
+"""What version 2 has in addition."""
 _opening = threading.Lock()
 
 
@@ -77,6 +79,9 @@ class FileLedger(Ledger):
             for statement in _TABLES.strip().split(";")[:-1]:
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {_MARK}")
+            mark, version = _MARK, 1
+        if (mark, version) == (_MARK, 1):
+            database.execute(_KEPT)
             database.execute(f"PRAGMA user_version = {VERSION}")
         elif (mark, version) != (_MARK, VERSION):
             allowed = f"a ledger of version {VERSION}"
@@ -109,7 +114,20 @@ class FileLedger(Ledger):
                 database.execute("INSERT INTO ticket VALUES (?, ?)", (holder, ticket))
         return ticket  # only after the commit: a ticket that was acted on must be the one that stays
 
-    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[], bytes]) -> Entry:
+    def remember(self, task: bytes | str, name: str, draw: Callable[[], bytes]) -> bytes:
+        holder = read_id(task)
+        with self._step() as database:
+            kept = _kept(database, holder, name)
+            value = draw() if kept is None else kept
+            if kept is None:
+                database.execute("INSERT INTO kept VALUES (?, ?, ?)", (holder, name, value))
+        return value  # only after the commit, as with a ticket
+
+    def recall(self, task: bytes | str, name: str) -> bytes | None:
+        with self._step() as database:
+            return _kept(database, read_id(task), name)
+
+    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes]) -> Entry:
         with self._step() as database:
             latest, in_task, in_period = database.execute(
                 "SELECT MAX(period), COUNT(*), COUNT(CASE WHEN period = ? THEN 1 END) FROM entry WHERE task = ?", (period, task.id)
@@ -117,7 +135,7 @@ class FileLedger(Ledger):
             account = Account(_has_consent(database, task.id), latest, in_period, in_task, _spent(database))
             cost = allow(task, period, epsilon, account, self.lifetime_epsilon)
             (number,) = database.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM entry").fetchone()
-            entry = Entry(number, task.id, task.name, task.question, period, cost, int(when), make())
+            entry = Entry(number, task.id, task.name, task.question, period, cost, int(when), make(in_task))
             database.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*entry[:5], str(cost), *entry[6:]))
         return entry  # only after the commit: spend, then send
 
@@ -137,6 +155,11 @@ class FileLedger(Ledger):
     def spent(self) -> Fraction:
         with self._step() as database:
             return _spent(database)
+
+
+def _kept(database: sqlite3.Connection, task: bytes, name: str) -> bytes | None:
+    row = database.execute("SELECT value FROM kept WHERE task = ? AND name = ?", (task, name)).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 def _has_consent(database: sqlite3.Connection, task: bytes) -> bool:

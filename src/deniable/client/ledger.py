@@ -84,10 +84,18 @@ class Ledger(ABC):
         """The device's ticket in a task: drawn when first asked for, and the same ever after."""
 
     @abstractmethod
-    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[], bytes]) -> Entry:
+    def remember(self, task: bytes | str, name: str, draw: Callable[[], bytes]) -> bytes:
+        """What a device keeps for a task under a name: drawn when first asked for, and the same ever after."""
+
+    @abstractmethod
+    def recall(self, task: bytes | str, name: str) -> bytes | None:
+        """The same; None if nothing was drawn."""
+
+    @abstractmethod
+    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes]) -> Entry:
         """Check the caps, make the report, record both: BudgetExceeded, and nothing made, if a cap forbids it.
 
-        ``make`` is called once, after all checks; if it raises, nothing was spent.
+        ``make`` is called once, after all checks, with the number of answers that the task had before; if it raises, nothing was spent.
         """
 
     @abstractmethod
@@ -139,6 +147,7 @@ class MemoryLedger(Ledger):
         self._entries: list[Entry] = []
         self._consents: set[bytes] = set()
         self._tickets: dict[bytes, int] = {}
+        self._kept: dict[tuple[bytes, str], bytes] = {}
         self._lock = threading.Lock()
 
     def consent(self, task: bytes | str) -> None:
@@ -163,13 +172,23 @@ class MemoryLedger(Ledger):
                 self._tickets[holder] = draw()
             return self._tickets[holder]
 
-    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[], bytes]) -> Entry:
+    def remember(self, task: bytes | str, name: str, draw: Callable[[], bytes]) -> bytes:
+        key = read_id(task), name
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = draw()
+            return self._kept[key]
+
+    def recall(self, task: bytes | str, name: str) -> bytes | None:
+        return self._kept.get((read_id(task), name))
+
+    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes]) -> Entry:
         with self._lock:
             periods = [entry.period for entry in self._entries if entry.task == task.id]
             spent = sum((entry.epsilon for entry in self._entries), Fraction(0))
             account = Account(task.id in self._consents, max(periods, default=None), periods.count(period), len(periods), spent)
             cost = allow(task, period, epsilon, account, self.lifetime_epsilon)
-            entry = Entry(len(self._entries) + 1, task.id, task.name, task.question, period, cost, int(when), make())
+            entry = Entry(len(self._entries) + 1, task.id, task.name, task.question, period, cost, int(when), make(len(periods)))
             self._entries.append(entry)
             return entry
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from deniable.client.board import Asked, Board
 from deniable.client.budget import no_consent, read_id
+from deniable.client.enrolment import enrol, stamp_for
 from deniable.client.ledger import PENDING, REFUSED, SENT, Entry, Ledger
 from deniable.client.transport import HTTPTransport, Response, Transport, is_temporary, persist
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
@@ -44,7 +45,8 @@ class Reporter:
 
     ``collector`` is its address, a transport to it, or a ``Board`` that many reporters share. ``task`` is the id that the app was built
     with: whatever the collector hands out is believed only if it is that task, or a round signed by the key in it. ``strata`` are the
-    person's labels, where the task asks for any; they are sent in the clear.
+    person's labels, where the task asks for any; they are sent in the clear. ``secret`` is what those who take part share, where the task
+    asks for that; for a task with one-time tokens, ``enrol`` comes before the first report.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Reporter:
         task: bytes | str,
         ledger: Ledger,
         strata: Mapping[str, str] | None = None,
+        secret: str | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], object] = time.sleep,
         source: Source = SYSTEM,
@@ -61,6 +64,7 @@ class Reporter:
         self.task_id = read_id(task)
         self.ledger = ledger
         self.strata = dict(strata or {})
+        self._secret = secret
         self._own: HTTPTransport | None = None
         if isinstance(collector, str):
             collector = self._own = HTTPTransport(collector)
@@ -71,6 +75,21 @@ class Reporter:
     def task(self) -> Task:
         """The task, fetched and verified: what to show to a person before asking for consent."""
         return self._board.task(self.task_id)
+
+    def enrol(self, code: str) -> None:
+        """Redeem a code for the one-time tokens of this task, which the ledger keeps; nothing if it has them already.
+
+        Do this some time before the first report: whoever sees both arrive together can guess that they belong together. After an error
+        of the network it can be called again with the same code. ProtocolError if the collector does not take the code.
+        """
+        if not self.ledger.consented(self.task_id):
+            raise no_consent(self.task_id.hex())
+
+        def post(body: bytes) -> Response:
+            request = ("POST", f"/v1/tasks/{self.task_id.hex()}/tokens", body, {"content-type": "application/json"})
+            return persist(lambda: self._board.transport.request(*request), sleep=self._sleep, source=self._source)
+
+        enrol(self.task, code, self.ledger, post, self._source)
 
     def report(self, value: Any, *, send: bool = True) -> Receipt | None:
         """Randomize an answer, pay for it and send it. None, and nothing spent, if nothing is asked of this device now.
@@ -88,9 +107,10 @@ class Reporter:
         if asked is None or question is None:
             return None
         stratum = task.stratum(self.strata)
+        stamp = stamp_for(task, self.ledger, self._secret)
 
-        def make() -> bytes:
-            return self._envelope(task, asked, question, stratum, answer)
+        def make(place: int) -> bytes:
+            return stamp(self._envelope(task, asked, question, stratum, answer), place).pack()
 
         entry = self.ledger.spend(task, period=asked.period, epsilon=question.spec.epsilon, when=now, make=make)
         return Receipt.of(self._send(entry) if send else entry)
@@ -120,7 +140,7 @@ class Reporter:
         scale = asked.scale
         return asked.question(self.ledger.ticket(self.task_id, lambda: self._source.below(scale)) if scale > 1 else 0)
 
-    def _envelope(self, task: Task, asked: Asked, question: Question, stratum: int, answer: Any) -> bytes:
+    def _envelope(self, task: Task, asked: Asked, question: Question, stratum: int, answer: Any) -> Envelope:
         payload = question.spec.encode(question.answer(answer, self._source))
         first, second = self._source.words(2)
         return Envelope(
@@ -130,7 +150,7 @@ class Reporter:
             stratum=stratum,
             id=(first << 64 | second).to_bytes(16, "big"),
             payload=payload,
-        ).pack()
+        )
 
     def _send(self, entry: Entry) -> Entry:
         """The entry with what became of it. Whatever is not an answer by the collector leaves it pending."""

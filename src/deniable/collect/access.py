@@ -51,7 +51,7 @@ def add_token(store: Keeper, role: str, label: str) -> str:
     with store.engine.begin() as connection:
         if connection.execute(sql.select(db.token.c.label).where(db.token.c.label == label)).first():
             raise ParameterError("label", label, allowed="a label that no other token has", fix="remove that one first")
-        connection.execute(db.token.insert().values(digest=_digest(token), role=role, label=label))
+        connection.execute(db.token.insert().values(digest=digest_of(token), role=role, label=label))
     return token
 
 
@@ -89,10 +89,10 @@ class Access:
         if not authorization:
             raise Refusal(401, "no_token", "this needs a token: Authorization: Bearer dn_...")
         scheme, _, token = authorization[0].partition(" ")
-        digest = _digest(token.strip(" "))
+        digest = digest_of(token.strip(" "))
         if digest not in self._seen and self._failures_now() >= FAILURES_PER_SECOND:
             raise Refusal(429, "too_many_failures", "too many wrong tokens in this second", retry=1)
-        found = self._role_of(digest) if len(authorization) == 1 and scheme.lower() == "bearer" else ""
+        found = self.role_of(digest) if len(authorization) == 1 and scheme.lower() == "bearer" else ""
         if not found:
             self._seen.discard(digest)
             self._failures += 1
@@ -101,7 +101,7 @@ class Access:
         if ROLES.index(found) < ROLES.index(role):
             raise Refusal(403, "wrong_role", f"this needs the role {role}; the token's is {found}")
 
-    def _role_of(self, digest: bytes) -> str:
+    def role_of(self, digest: bytes) -> str:
         """The role behind a digest, or nothing. All are compared, each in constant time, so that time tells nothing about any."""
         found = ""
         with self._reader.connect() as connection:
@@ -117,5 +117,6 @@ class Access:
         return self._failures
 
 
-def _digest(token: str) -> bytes:
+def digest_of(token: str) -> bytes:
+    """What is kept of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

@@ -1,7 +1,8 @@
 """Admission: which reports may be stored now, decided in memory.
 
 A device's clock may be wrong by some minutes, so a period is taken a little before it begins and for the task's ``late`` seconds after it
-has ended. Everything else gets a code of its own.
+has ended. Everything else gets a code of its own. Tokens are verified here too, which takes some ten microseconds each: whoever brings
+any is judged outside of the event loop.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deniable.collect.block import Bucket
+from deniable.collect.spending import holds
+from deniable.contract.admission import OPEN
 from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question
 from deniable.contract.task import Task
@@ -39,6 +42,8 @@ class LiveTask:
     sealed: set[int] = field(default_factory=set)
     dropped: set[int] = field(default_factory=set)
     """Sealed periods whose reports are deleted, ids and all."""
+    secret: bytes = b""
+    """What those who take part share, where the task asks for that."""
 
     def refusal(self, period: int, now: float) -> str | None:
         """Why a report for a period is not taken now; None if it is."""
@@ -64,7 +69,7 @@ class Admission:
 
     def __init__(self) -> None:
         self.tasks: dict[bytes, LiveTask] = {}
-        self._taken: dict[Address, tuple[Question, Layout]] = {}
+        self._taken: dict[Address, tuple[LiveTask, Question, Layout]] = {}
         self._second = 0
 
     def forget(self) -> None:
@@ -76,21 +81,21 @@ class Admission:
         if int(now) != self._second:
             self._second = int(now)
             self._taken.clear()
-        groups: dict[Address, tuple[Question, Layout, list[int]]] = {}
+        groups: dict[Address, tuple[LiveTask, Question, Layout, list[int]]] = {}
         rejected: list[tuple[int, str]] = []
         for position, envelope in enumerate(envelopes):
             address = envelope[:4]
             found = self._taken.get(address) or self._judge(address, now)
             if isinstance(found, str):
                 rejected.append((position, found))
-            elif envelope.token:
-                rejected.append((position, "bad_token"))  # no task asks for one yet
+            elif (envelope.token or found[0].task.admission != OPEN) and not holds(found[0].task, found[0].secret, envelope):
+                rejected.append((position, "bad_token"))
             elif address in groups:
-                groups[address][2].append(position)
+                groups[address][3].append(position)
             else:
                 groups[address] = (*found, [position])
         rows: Rows = {}
-        for address, (question, layout, positions) in groups.items():
+        for address, (_, question, layout, positions) in groups.items():
             good = _well_formed(question, layout, envelopes, positions)
             if len(good) < len(positions):
                 rejected += [(position, "bad_payload") for position in sorted(set(positions) - set(good))]
@@ -99,7 +104,7 @@ class Admission:
         rejected.sort()
         return rows, rejected
 
-    def _judge(self, address: Address, now: float) -> tuple[Question, Layout] | str:
+    def _judge(self, address: Address, now: float) -> tuple[LiveTask, Question, Layout] | str:
         task, period, place, stratum = address
         live = self.tasks.get(task)
         if live is None:
@@ -112,7 +117,7 @@ class Admission:
         if code is not None:
             return code
         question = live.questions[place]
-        self._taken[address] = found = question, question.spec.layout  # made anew at each call, so looked up once in a second
+        self._taken[address] = found = live, question, question.spec.layout  # made anew at each call, so looked up once in a second
         return found
 
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from deniable.collect.answer import Answer, Changes
-from deniable.collect.collector import Collector, total
+from deniable.collect.block import total
+from deniable.collect.collector import Collector
 from deniable.collect.selection import EVERYTHING, Selection, period_label, read_periods, read_strata
 from deniable.contract.protocol import Protocol
 from deniable.contract.task import Task

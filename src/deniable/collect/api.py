@@ -13,11 +13,13 @@ from starlette.responses import Response
 from deniable.collect.admission import LiveTask
 from deniable.collect.body import JSON, Refusal
 from deniable.collect.collector import Collector
+from deniable.collect.issuing import CodeError
 from deniable.collect.journal import note
 from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import document
 from deniable.collect.routes import PARQUET, TEXT
-from deniable.collect.shapes import Advanced, LogLine, PublicLog, SignedRound, SignedTask, State, TaskSummary
+from deniable.collect.shapes import Advanced, LogLine, PublicLog, SignedRound, SignedTask, SignedTokens, State, TaskSummary, TokenRequest
+from deniable.contract.admission import TOKEN
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -77,6 +79,21 @@ class Api:
             self._rounds[call.task] = found.number, content
         return Response(content, media_type=JSON)
 
+    def tokens(self, call: Call) -> Response:
+        """Blind signatures for a code."""
+        live = self._live(call)
+        if live.task.admission != TOKEN or live.closed or self.collector.clock() >= live.task.end + live.task.late:
+            raise Refusal(409, "no_tokens", "this task has no tokens to give")
+        try:
+            asked = msgspec.json.decode(call.body, type=TokenRequest)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Refusal(422, "malformed", f"no request for tokens: {error}") from error
+        try:
+            signed = self.collector.issuer.redeem(live.task, asked.code, [bytes.fromhex(part) for part in asked.blinded])
+        except CodeError as error:
+            raise Refusal(403, "bad_code", str(error)) from error
+        return json_response(SignedTokens([part.hex() for part in signed]))
+
     def log(self, call: Call) -> Response:
         """A part of the public log, whose numbers have no gaps."""
         after = call.query.after if isinstance(call.query.after, int) else -1
@@ -121,7 +138,7 @@ class Api:
         """Publish a task file."""
         from deniable.collect.task_file import read_task
 
-        task = read_task(call.body, key=self.collector.registry.key, now=self.collector.clock())
+        task = read_task(call.body, key=self.collector.registry.key, now=self.collector.clock(), issuer=self.collector.issuer.modulus)
         self.collector.publish(task, new_meaning=call.query.new_meaning == "true")
         note("published a task", task=task.id.hex()[:12])
         return self.task(call._replace(task=task.id))

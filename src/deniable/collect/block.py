@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -76,6 +76,14 @@ def sort_once(blocks: Sequence[Block]) -> list[Block]:
     return result
 
 
+def without(blocks: Sequence[Block], ids: Set[bytes]) -> list[Block]:
+    """The blocks without the rows of some ids; a block without rows is left out."""
+    if not ids:
+        return list(blocks)
+    kept = [(block, np.array([row.tobytes() not in ids for row in block.rows[:, :ID_BYTES]])) for block in blocks]
+    return [Block(*block.address, block.rows[mask]) for block, mask in kept if mask.any()]
+
+
 def tally_blocks(questions: Sequence[Question], blocks: Iterable[Block]) -> dict[tuple[int, int], Tally]:
     """The tally of each question and stratum that has reports. Blocks must hold each report once."""
     tallies: dict[tuple[int, int], Tally] = {}
@@ -88,3 +96,11 @@ def tally_blocks(questions: Sequence[Question], blocks: Iterable[Block]) -> dict
             before = tallies.get(block.address)
             tallies[block.address] = part if before is None else before + part
     return tallies
+
+
+def total(question: Question, place: int, tallies: Mapping[tuple[int, int, int], Tally]) -> Tally:
+    """The sum of a question's tallies over periods and strata; an empty tally if there is none."""
+    parts = [tally for address, tally in sorted(tallies.items()) if address[1] == place]
+    candidates = question.candidates if question.spec.candidates_at_tally else None
+    nothing: Tally = question.spec.tally(Reports.empty(question.spec, 0), candidates=candidates)
+    return sum(parts, nothing)

@@ -113,7 +113,7 @@ Number16 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
 Number32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 Hex16 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 Hex32 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
-HexToken = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){0,255}\Z")]
+HexToken = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2})*\Z", max_length=2 * (2**16 - 1))]
 HexBytes = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2})*\Z")]
 
 

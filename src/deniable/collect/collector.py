@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
-from deniable.collect.block import ID_BYTES, Block, Bucket
+from deniable.collect.block import ID_BYTES, Block, Bucket, total
 from deniable.collect.database import database_errors
+from deniable.collect.issuing import Issuer
 from deniable.collect.log import StorageError
 from deniable.collect.records import StoredBucket
 from deniable.collect.registry import Registry
 from deniable.collect.store import Store, Tallies
+from deniable.contract.admission import TOKEN
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.task import Task
-from deniable.core.reports import Reports
-from deniable.core.tally import Tally
 from deniable.errors import ParameterError, ProtocolError
 from deniable.testing.faults import fault_point
 
@@ -37,6 +37,7 @@ class Collector:
         self.store = store
         self.clock = clock
         self.registry = Registry(store)
+        self.issuer = Issuer(store)
         self.admission = Admission()
         self._begun: set[Bucket] = set()
         self._refreshing = threading.Lock()
@@ -58,7 +59,7 @@ class Collector:
                 number, questions = self.registry.round_at_hand(row.id)
             else:
                 number, questions = 0, live.task.survey.questions
-            tasks[row.id] = LiveTask(live.task, row.closed, number, questions)
+            tasks[row.id] = LiveTask(live.task, row.closed, number, questions, secret=live.secret or self.issuer.secret(live.task))
         for stored in self.store.buckets():
             if stored.state != "open" and stored.bucket.task in tasks:
                 tasks[stored.bucket.task].sealed.add(stored.bucket.period)
@@ -69,6 +70,7 @@ class Collector:
 
     def publish(self, task: Task, *, new_meaning: bool = False) -> None:
         """Sign a task, log it, and begin to collect."""
+        self.issuer.prepare(task)
         self.registry.publish(task, self.clock(), new_meaning=new_meaning)
         self.refresh()
 
@@ -90,9 +92,10 @@ class Collector:
 
     def delete_task(self, task: bytes) -> None:
         """Forget a task with its reports and tallies; the public log keeps that it was there."""
-        self.task(task)
+        live = self.task(task)
         self.registry.close(task)
         self.store.delete_task(task)
+        self.issuer.forget(live.task)
         self.refresh()
 
     # --- reports ---
@@ -152,8 +155,9 @@ class Collector:
     def seal(self, task: bytes, period: int) -> None:
         """Count a period; reports that come for it later are refused."""
         bucket = Bucket(task, period)
-        self.store.seal(bucket, self.questions(bucket), self.clock())
-        self.task(task).sealed.add(period)
+        live = self.task(task)
+        self.store.seal(bucket, self.questions(bucket), self.clock(), once=live.task.admission == TOKEN)
+        live.sealed.add(period)
         self.admission.forget()
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
@@ -162,7 +166,8 @@ class Collector:
         for stored in self.store.buckets(task):
             period = stored.bucket.period
             if stored.state == "open" and (periods is None or period in periods):
-                tallies = self.store.snapshot(stored.bucket, self.questions(stored.bucket))
+                once = self.task(task).task.admission == TOKEN
+                tallies = self.store.snapshot(stored.bucket, self.questions(stored.bucket), once=once)
                 found |= {(period, *address): tally for address, tally in tallies.items()}
         sealed = self.store.tallies(task)  # read last: a period that is sealed meanwhile is here, whole
         return found | {address: tally for address, tally in sealed.items() if periods is None or address[0] in periods}
@@ -204,7 +209,9 @@ class Collector:
         self.refresh()
         now, lives = self.clock(), self.admission.tasks
         steps = [partial(self._tend_rounds, live, now) for live in lives.values() if live.task.rounds and not live.closed]
-        steps += [partial(self._tend_bucket, stored, now) for stored in self.store.buckets() if stored.bucket.task in lives]
+        buckets = [stored for stored in self.store.buckets() if stored.bucket.task in lives]
+        uncounted = {stored.bucket.task for stored in buckets if stored.state == "open"}
+        steps += [partial(self._tend_bucket, stored, now, stored.bucket.task in uncounted) for stored in buckets]
         done, failed = [], []
         for step in steps:
             try:
@@ -215,13 +222,16 @@ class Collector:
             raise failed[0]
         return [words for words in done if words]
 
-    def _tend_bucket(self, stored: StoredBucket, now: float) -> str:
+    def _tend_bucket(self, stored: StoredBucket, now: float, uncounted: bool) -> str:
         task, period = stored.bucket
         live = self.task(task)
+        needed = uncounted and live.task.admission == TOKEN  # after a long stop: its ids tell which tokens were spent
         if stored.state == "open" and (live.closed or (not live.task.rounds and now >= live.task.period_span(period)[1] + live.task.late)):
             self.seal(task, period)
             return f"sealed {stored.bucket}"
-        if stored.state == "dropping" or (stored.state == "sealed" and now >= (stored.sealed or 0) + live.task.retention * DAY):
+        if stored.state == "dropping" or (
+            stored.state == "sealed" and not needed and now >= (stored.sealed or 0) + live.task.retention * DAY
+        ):
             live.dropped.add(period)
             self.store.drop_reports(stored.bucket)
             return f"dropped the reports of {stored.bucket}"
@@ -234,11 +244,3 @@ class Collector:
             more = self._close_round(live)
             return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")
         return ""
-
-
-def total(question: Question, place: int, tallies: Mapping[tuple[int, int, int], Tally]) -> Tally:
-    """The sum of a question's tallies over periods and strata; an empty tally if there is none."""
-    parts = [tally for address, tally in sorted(tallies.items()) if address[1] == place]
-    candidates = question.candidates if question.spec.candidates_at_tally else None
-    nothing: Tally = question.spec.tally(Reports.empty(question.spec, 0), candidates=candidates)
-    return sum(parts, nothing)

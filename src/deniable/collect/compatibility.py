@@ -15,14 +15,16 @@ from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.errors import shorten
 
-HARMLESS = ("owner", "statement", "start", "end", "late")
-"""Fields that may change in any direction. The statement says nothing that no other field does, but for its author's note."""
+HARMLESS = ("owner", "statement", "start", "end", "late", "issuer")
+"""Fields that may change in any direction. The statement says nothing that no other field does, but for its author's note; every task has
+an issuer of its own."""
 SAME = {
     "name": "the name",
     "question": "the question's text",
     "epsilon": "epsilon",
     "model": "the trust model",
     "rounds": "whether there are rounds",
+    "admission": "who is counted",
 }
 """Fields that may not change, and what they are called."""
 LOWERED_ONLY = {

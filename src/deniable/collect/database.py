@@ -1,4 +1,4 @@
-"""The collector's tables, in SQLite or PostgreSQL: tasks, rounds, keys, tokens, the public log, and what was sealed.
+"""The collector's tables, in SQLite or PostgreSQL: tasks, rounds, keys, tokens, codes, the public log, and what was sealed.
 
 The schema has a number. A database of an older number is migrated when it is opened, one of a newer number is refused.
 """
@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from deniable.collect.log import StorageError
 
-SCHEMA = 1
+SCHEMA = 2
 READING = "deniable_reading"
 """The execution option of connections that never write."""
 tables = MetaData()
@@ -79,6 +79,14 @@ tally = Table(
     Column("stratum", Integer, primary_key=True),
     Column("image", LargeBinary, nullable=False),
 )
+enrolment = Table(
+    "enrolment",
+    tables,
+    Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
+    Column("code", LargeBinary, primary_key=True),  # SHA-256, as is the request that it was redeemed with
+    Column("request", LargeBinary),
+    sqlite_with_rowid=False,  # in the order of the digests, not in that of arrival
+)
 
 # --- only in PostgreSQL: what the embedded log keeps in files ---
 
@@ -112,7 +120,7 @@ def _leave_rows_as_they_are(_: Table, connection: Connection, **__: Any) -> None
     connection.exec_driver_sql("ALTER TABLE sealed_report ALTER COLUMN rows SET STORAGE EXTERNAL")
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: enrolment.create}
 """What turns a schema of this number into the next."""
 
 
@@ -138,6 +146,15 @@ def connect(address: str | Path) -> Engine:
         engine.dispose()
         raise
     return engine
+
+
+def insert_once(connection: Connection, table: Table, **values: object) -> sql.Executable:
+    """An insert that does nothing if the row is there already."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]  # the same interface
+    return insert(table).values(**values).on_conflict_do_nothing()
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
+import anyio
 import anyio.to_thread
 import msgspec
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -19,9 +20,10 @@ from starlette.routing import Route
 from deniable.collect.access import OPEN, Access
 from deniable.collect.api import Api, Call, json_response, unknown_task
 from deniable.collect.body import BodyReader, Refusal
+from deniable.collect.ingest import PREFLIGHT
 from deniable.collect.journal import note_error
 from deniable.collect.log import StorageError
-from deniable.collect.routes import ENDPOINTS, ID_PATTERN, REPORTS, TOML, Endpoint
+from deniable.collect.routes import ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
 from deniable.collect.shapes import Failure, Problem
 from deniable.errors import DeniableError, ProtocolError
 
@@ -30,15 +32,18 @@ MOST_PARAMETERS = 1000
 BODY_SECONDS = 10.0
 
 
-def application(api: Api) -> Starlette:
-    """The ASGI application behind the table of endpoints, but for the reports'."""
+def application(api: Api, pages: Sequence[Route] = ()) -> Starlette:
+    """The ASGI application behind the table of endpoints, but for the reports', and behind the pages for people."""
     paths: dict[str, dict[str, Endpoint]] = {}
     for endpoint in ENDPOINTS:
         if endpoint.path != REPORTS:
             paths.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     dispatch = Dispatch(api)
-    routes = [Route(path, dispatch.server(methods), methods=list(methods)) for path, methods in paths.items()]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_in_the_table})
+    routes = []
+    for path, methods in paths.items():
+        asked = ["OPTIONS"] if any(endpoint.any_origin and endpoint.bodies for endpoint in methods.values()) else []
+        routes.append(Route(path, dispatch.server(methods), methods=[*methods, *asked]))
+    app = Starlette(routes=[*routes, *pages], exception_handlers={HTTPException: _not_in_the_table})
     app.router.redirect_slashes = False
     return app
 
@@ -55,6 +60,8 @@ class Dispatch:
         """What answers the requests for one path."""
 
         async def serve(request: Request) -> Response:
+            if request.method == "OPTIONS":
+                return Response(status_code=204, headers={name.decode(): value.decode() for name, value in PREFLIGHT})
             endpoint = methods["GET" if request.method == "HEAD" else request.method]
             try:
                 response = await self._answer(endpoint, request)
@@ -70,21 +77,21 @@ class Dispatch:
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         if endpoint.role != OPEN:  # before anything else: whoever may not ask learns nothing
-            await _in_thread(self._access.check, request.headers.getlist("authorization"), endpoint.role)
+            await in_thread(self._access.check, request.headers.getlist("authorization"), endpoint.role)
         query = read_query(endpoint.query, request.scope["query_string"])
         task = request.path_params.get("id", "")
         if task and not re.fullmatch(ID_PATTERN, task):
             raise unknown_task()
-        body = await self._read_body(request) if endpoint.bodies else b""
-        response: Response | None = await _in_thread(getattr(self._api, endpoint.name), Call(bytes.fromhex(task), query, body))
+        body = await self._read_body(request, endpoint.bodies) if endpoint.bodies else b""
+        response: Response | None = await in_thread(getattr(self._api, endpoint.name), Call(bytes.fromhex(task), query, body))
         response = Response(status_code=204) if response is None else response
         response.status_code = endpoint.status
         return response
 
-    async def _read_body(self, request: Request) -> bytes:
+    async def _read_body(self, request: Request, kinds: Iterable[str]) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != TOML or "content-encoding" in request.headers:
-            raise Refusal(415, "wrong_type", f"a body is of type {TOML}, without Content-Encoding", close=True)
+        if kind not in kinds or "content-encoding" in request.headers:
+            raise Refusal(415, "wrong_type", f"a body is of type {' or '.join(kinds)}, without Content-Encoding", close=True)
         self._bodies.check_length(request.headers.get("content-length", "0").encode())
         body = await self._bodies.read(request.receive)
         if body is None:
@@ -115,7 +122,7 @@ def read_query(kind: type[msgspec.Struct], query: bytes) -> Any:
 
 def failure(error: Exception) -> Response:
     """The answer to a request that failed: mistakes are explained, bugs are logged and say nothing."""
-    refusal = _refusal(error)
+    refusal = refusal_of(error)
     headers = {}
     if refusal.retry is not None:
         headers["retry-after"] = str(refusal.retry)
@@ -126,7 +133,8 @@ def failure(error: Exception) -> Response:
     return json_response(Failure(Problem(refusal.code, refusal.message)), refusal.status, headers)
 
 
-def _refusal(error: Exception) -> Refusal:
+def refusal_of(error: Exception) -> Refusal:
+    """How a failure is told; logged if it is a bug or the store's."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, StorageError | OperationalError | InterfaceError):
@@ -149,6 +157,6 @@ def _not_in_the_table(_: Request, error: Exception) -> Response:
     return json_response(Failure(Problem(code, error.detail)), error.status_code, headers)
 
 
-async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    # Abandoned when the server stops: nobody waits for an estimate any more.
-    return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+async def in_thread(function: Callable[..., Any], *arguments: Any, limiter: anyio.CapacityLimiter | None = None) -> Any:
+    """Call a function that may wait for a disk. Abandoned when the server stops: nobody waits for an estimate any more."""
+    return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=limiter)

@@ -23,15 +23,17 @@ from deniable.collect.committer import MOST_WAITING, Committer
 from deniable.collect.log import StorageError
 from deniable.collect.metrics import Metrics
 from deniable.collect.news import UNHEARD, News
+from deniable.collect.policy import DATA
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.errors import ParameterError, WireError
 
 _BINARY = MEDIA_TYPE.encode()
 _OPENERS = {_BINARY: open_batch, JSON.encode(): open_json}
 _ORIGIN = (b"access-control-allow-origin", b"*")
-_CREATED = ((b"content-length", b"0"), _ORIGIN)
-_PREFLIGHT = (
+_CREATED = ((b"content-length", b"0"), _ORIGIN, DATA)
+PREFLIGHT = (
     _ORIGIN,
+    DATA,
     (b"access-control-allow-methods", b"POST"),
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
@@ -143,10 +145,10 @@ class Ingest:
             raise Refusal(413, "too_large", f"a batch has at most {self.limits.max_reports} reports; send smaller ones")
         if self._rate is not None and (wait := self._rate.take(len(envelopes))):
             raise Refusal(429, "rate", "too many reports per second", retry=ceil(wait))
-        rows, rejected = self._collector.admit(envelopes)
+        rows, rejected = await self._admit(envelopes)
         if rejected and self._news is not None and not UNHEARD.isdisjoint(code for _, code in rejected):
             await self._news.look()
-            rows, rejected = self._collector.admit(envelopes)
+            rows, rejected = await self._admit(envelopes)
         count = len(envelopes)
         del envelopes  # they need several times the memory of body and rows, and a request may wait
         sealed = await self._committer.commit(rows, len(body)) if rows else frozenset[Bucket]()
@@ -154,6 +156,11 @@ class Ingest:
             return await self._sort_out(opener(body), dict(rejected), sealed)
         self.metrics.reports["accepted"].inc(count)
         return []
+
+    async def _admit(self, envelopes: list[Envelope]) -> tuple[Rows, list[tuple[int, str]]]:
+        if any(envelope.token for envelope in envelopes):  # signatures take their time, and others should not wait for them
+            return await asyncio.to_thread(self._collector.admit, envelopes)
+        return self._collector.admit(envelopes)
 
     async def _sort_out(self, envelopes: list[Envelope], codes: dict[int, str], sealed: Set[Bucket]) -> list[tuple[bytes, str]]:
         """What was not counted. A resend of what a sealed bucket holds is a success: it was counted when it came first."""
@@ -202,14 +209,14 @@ class Ingest:
 
     async def _answer(self, send: Send, status: int, content: bytes, *headers: tuple[bytes, bytes]) -> None:
         self.metrics.requests[status].inc()
-        always = _ORIGIN, (b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))
+        always = _ORIGIN, DATA, (b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))
         await send({"type": "http.response.start", "status": status, "headers": (*always, *headers)})
         await send({"type": "http.response.body", "body": content})
 
     async def _answer_other(self, method: str, send: Send) -> None:
         if method == "OPTIONS":
             self.metrics.requests[204].inc()
-            await send({"type": "http.response.start", "status": 204, "headers": _PREFLIGHT})
+            await send({"type": "http.response.start", "status": 204, "headers": PREFLIGHT})
             await send({"type": "http.response.body"})
             return
         content = msgspec.json.encode({"error": {"code": "method", "message": "reports are sent by POST"}})

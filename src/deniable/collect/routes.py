@@ -20,9 +20,11 @@ from deniable.collect.shapes import (
     SealQuery,
     SignedRound,
     SignedTask,
+    SignedTokens,
     State,
     Strict,
     TaskSummary,
+    TokenRequest,
 )
 from deniable.contract.envelope import MEDIA_TYPE
 
@@ -63,7 +65,7 @@ class Endpoint:
 
 
 def _reports() -> Endpoint:
-    binary = {"type": "string", "format": "binary", "minLength": 62}
+    binary = {"type": "string", "format": "binary", "minLength": 64}
     return Endpoint(
         method="POST",
         path=REPORTS,
@@ -85,6 +87,16 @@ ENDPOINTS = (
     Endpoint(method="GET", path="/v1/tasks", name="tasks", summary="List the tasks.", answers={JSON: list[TaskSummary]}, any_origin=True),
     Endpoint(method="GET", path=_TASK, name="task", summary="A task and its signature.", answers={JSON: SignedTask}, any_origin=True),
     Endpoint(method="GET", path=f"{_TASK}/round", name="round", summary="The round at hand.", answers={JSON: SignedRound}, any_origin=True),
+    Endpoint(
+        method="POST",
+        path=f"{_TASK}/tokens",
+        name="tokens",
+        summary="Redeem a code for one-time tokens, which are signed unseen; the same request gets the same answer. 403: not this code.",
+        bodies={JSON: TokenRequest},
+        answers={JSON: SignedTokens},
+        errors=(403, 408, 409, 413, 415, 429),
+        any_origin=True,
+    ),
     Endpoint(
         method="GET", path="/v1/log", name="log", summary="The public log.", query=LogQuery, answers={JSON: PublicLog}, any_origin=True
     ),

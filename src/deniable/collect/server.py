@@ -20,11 +20,13 @@ from deniable.collect.api import Api
 from deniable.collect.collector import Collector
 from deniable.collect.committer import Committer
 from deniable.collect.connection import connection_class
+from deniable.collect.dashboard.site import Dashboard
 from deniable.collect.dispatch import application
 from deniable.collect.ingest import Ingest
 from deniable.collect.journal import begin, note, note_error
 from deniable.collect.metrics import Metrics
 from deniable.collect.news import News
+from deniable.collect.policy import guarded
 from deniable.collect.routes import REPORTS
 from deniable.collect.settings import Settings
 from deniable.collect.store import Store
@@ -37,12 +39,13 @@ GRACE_SECONDS = 2
 """How long requests may take to end once the process is told to stop."""
 LAST_SECONDS = 1.5
 """How long everything else may take after that."""
-HEADERS = [("x-content-type-options", "nosniff"), ("content-security-policy", "default-src 'none'"), ("referrer-policy", "no-referrer")]
+HEADERS = [("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer")]
+"""Of every answer; ``policy`` has the one that pages and data differ in."""
 TLS_ONLY = ("strict-transport-security", "max-age=31536000")
 
 
 class Service:
-    """The ASGI application: reports to ingest, all else to the API; tended from its start to its end."""
+    """The ASGI application: reports to ingest, all else to the API and the dashboard; tended from its start to its end."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self.settings = settings
@@ -53,7 +56,7 @@ class Service:
         self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
         news = News(self.collector.refresh) if self.store.shared else None
         self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics, news=news)
-        self._api = application(Api(self.collector, self.metrics))
+        self._api = application(Api(self.collector, self.metrics), Dashboard(self.collector, settings).routes)
         self._stop = threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
         self._trouble = ""
@@ -61,7 +64,10 @@ class Service:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or follow the server's start and end."""
         if scope["type"] == "http":
-            await (self._ingest if scope["path"] == REPORTS else self._api)(scope, receive, send)
+            if scope["path"] == REPORTS:
+                await self._ingest(scope, receive, send)
+            else:
+                await self._api(scope, receive, guarded(send))
         elif scope["type"] == "lifespan":
             await receive()
             self._tender.start()

@@ -8,6 +8,7 @@
     certificate = "certificate.pem"  # with key_file: TLS
     key_file = "key.pem"
     behind_proxy = false             # true: something in front speaks TLS
+    public_estimates = false         # true: the dashboard shows estimates to everyone, not only to analysts who signed in
     tend_seconds = 1.0               # how often periods are sealed and rounds closed that are due
     log_level = "info"
 
@@ -48,6 +49,7 @@ class Settings:
     certificate: str = ""
     key_file: str = ""
     behind_proxy: bool = False
+    public_estimates: bool = False
     tend_seconds: float = 1.0
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)

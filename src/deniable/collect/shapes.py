@@ -62,6 +62,22 @@ class CompareQuery(Strict):
     format: Form = "json"
 
 
+Blinded = Annotated[str, Meta(pattern=r"^[0-9a-f]{512}\Z")]
+
+
+class TokenRequest(Strict):
+    """A code, and the blinded numbers that are to become its tokens: as many as the task has answers."""
+
+    code: Annotated[str, Meta(min_length=1, max_length=100)]
+    blinded: Annotated[list[Blinded], Meta(min_length=1, max_length=366)]
+
+
+class SignedTokens(msgspec.Struct):
+    """The blind signatures, in the order of the request."""
+
+    signatures: list[str]
+
+
 class Problem(msgspec.Struct):
     """What went wrong: a code for programs, a sentence for people."""
 

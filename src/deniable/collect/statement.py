@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import ceil, exp, inf
 
 from deniable.collect.spans import span_in_words
+from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.task import Task
 from deniable.errors import shorten
@@ -35,6 +36,11 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
         told.append(
             f"If you have no answer: your device sends {shorten(task.default)}, randomized like any answer, so that having none is as well "
             "protected as an answer."
+        )
+    if task.admission == TOKEN:
+        told.append(
+            "Who is counted: whoever was given a code, once for each answer. Your device turns the code into tokens that are signed "
+            "unseen: nobody can tell which code a token came from, not even whoever signed it."
         )
     told += [_kept(task), "What is not protected:", *(f"- {item}" for item in _unprotected(task, questions))]
     return "\n".join(told + _added(note))
@@ -66,6 +72,10 @@ def _unprotected(task: Task, questions: int) -> list[str]:
     for name, labels in task.strata:
         shown = ", ".join(labels[:FEW]) + (f" and {len(labels) - FEW} more" if len(labels) > FEW else "")
         items.append(f"{name} ({shown}): sent with every report as it is.")
+    if task.admission == TOKEN:
+        items.append("That your code was used. Whoever watches the network may connect that with a report that follows at once.")
+    if task.admission == SECRET:
+        items.append("That you belong to those who were given this task's secret. All have the same one.")
     if questions > 1:
         items.append("Which of the questions your device answered. It draws one at random.")
     if task.default is None:

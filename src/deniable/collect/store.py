@@ -15,7 +15,7 @@ import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
 from deniable.collect import database as db
-from deniable.collect.block import Block, Bucket, sort_once, tally_blocks
+from deniable.collect.block import ID_BYTES, Block, Bucket, sort_once, tally_blocks, without
 from deniable.collect.embedded import EmbeddedLog
 from deniable.collect.log import ReportLog, StorageError
 from deniable.collect.postgres import PostgresLog
@@ -130,14 +130,17 @@ class Store:
         with self.writing() as connection:
             self._lock(connection, bucket)
 
-    def seal(self, bucket: Bucket, questions: Sequence[Question], now: float) -> None:
-        """Count a bucket's reports, each once, and keep them sorted by id; nothing if that is done already."""
+    def seal(self, bucket: Bucket, questions: Sequence[Question], now: float, *, once: bool = False) -> None:
+        """Count a bucket's reports, each once, and keep them sorted by id; nothing if that is done already.
+
+        With ``once``, an id counts in one period of the task only: the one that is sealed first.
+        """
         with self.log.closing(bucket):
             with self.engine.begin() as connection:
                 number, state = self._lock(connection, bucket)
                 if state == "open":
                     arrived = self.log.read_open(connection, bucket)
-                    blocks = sort_once(arrived)
+                    blocks = self._once(connection, bucket, sort_once(arrived)) if once else sort_once(arrived)
                     fault_point("reports read")
                     self.log.write_sealed(connection, bucket, blocks)
                     fault_point("sealed reports written")
@@ -152,10 +155,11 @@ class Store:
         self.log.drop_open(bucket)  # closed by now: if this fails, nothing is taken for a bucket that is counted already
         fault_point("open reports dropped")
 
-    def snapshot(self, bucket: Bucket, questions: Sequence[Question]) -> dict[tuple[int, int], Tally]:
+    def snapshot(self, bucket: Bucket, questions: Sequence[Question], *, once: bool = False) -> dict[tuple[int, int], Tally]:
         """The tallies that an open bucket would be sealed with now."""
         with self.reading() as connection:
-            return tally_blocks(questions, sort_once(self.log.read_open(connection, bucket)))
+            blocks = sort_once(self.log.read_open(connection, bucket))
+            return tally_blocks(questions, self._once(connection, bucket, blocks, locked=False) if once else blocks)
 
     def tallies(self, task: bytes) -> Tallies:
         """The tallies of a task's sealed periods."""
@@ -216,6 +220,17 @@ class Store:
 
     # --- inside ---
 
+    def _once(self, connection: Connection, bucket: Bucket, blocks: Sequence[Block], *, locked: bool = True) -> list[Block]:
+        """The blocks without the ids that other sealed periods of the task hold. Locked, those cannot become more until the commit."""
+        if locked:  # not against those who open a bucket, which only need the row to stay
+            connection.execute(sql.select(db.task.c.id).where(db.task.c.id == bucket.task).with_for_update(key_share=True))
+        others = sql.select(db.bucket.c.period).where(db.bucket.c.task == bucket.task, db.bucket.c.state == "sealed")
+        ids = [row.tobytes() for block in blocks for row in block.rows[:, :ID_BYTES]]
+        found: set[bytes] = set()
+        for period in connection.execute(others.where(db.bucket.c.period != bucket.period)).scalars().all():
+            found |= self.log.sealed_ids(connection, Bucket(bucket.task, period), ids)
+        return without(blocks, found)
+
     def _find(self, connection: Connection, bucket: Bucket) -> tuple[int, str]:
         where = (db.bucket.c.task == bucket.task, db.bucket.c.period == bucket.period)
         row = connection.execute(sql.select(db.bucket.c.id, db.bucket.c.state).where(*where).with_for_update()).one_or_none()
@@ -225,7 +240,7 @@ class Store:
         """The number and state of a bucket, which is made if it is not there; others wait until the transaction is over."""
         number, state = self._find(connection, bucket)
         if number == 0:
-            connection.execute(_insert_once(connection, task=bucket.task, period=bucket.period, state="open"))
+            connection.execute(db.insert_once(connection, db.bucket, task=bucket.task, period=bucket.period, state="open"))
             number, state = self._find(connection, bucket)
         return number, state
 
@@ -249,11 +264,3 @@ def digest(blocks: Sequence[Block]) -> bytes:
         total.update(b"%d %d %d\n" % (block.question, block.stratum, len(block.rows)))
         total.update(block.rows.tobytes())
     return total.digest()
-
-
-def _insert_once(connection: Connection, **values: object) -> sql.Executable:
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert
-    else:
-        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]  # the same interface
-    return insert(db.bucket).values(**values).on_conflict_do_nothing()

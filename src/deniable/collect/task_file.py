@@ -15,6 +15,7 @@
     late = "1 hour"                  # reports are taken so long after their period
     retention = "90 days"            # reports are kept so long after they were counted
     default = "water"                # what a device sends without an answer; left out: nothing, and that shows
+    admission = "token"              # or "secret"; left out: everybody is counted, as often as they send
     people = 10_000                  # expected; for choosing a mechanism
     note = "We publish the result."  # added to the privacy statement
 
@@ -34,7 +35,7 @@ settings, and ``round = "1 hour"``; without that, rounds are closed by hand. Sev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
@@ -42,6 +43,7 @@ from typing import Any
 from deniable.collect.asking import Asking, read_asking, read_value
 from deniable.collect.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.statement import privacy_statement
+from deniable.contract.admission import NO_ISSUER, TOKEN
 from deniable.contract.domain import Domain
 from deniable.contract.probability import check_epsilon
 from deniable.contract.survey import Survey
@@ -50,10 +52,12 @@ from deniable.core.declared import check_names, read_toml
 from deniable.errors import ParameterError
 
 REQUIRED = ("name", "question", "owner", "epsilon")
-PLAIN = ("answers", "answers_per_period", "minimum_batch", "model")
+PLAIN = ("answers", "answers_per_period", "minimum_batch", "model", "admission")
 TIMES = ("start", "end", "lasts", "period", "late", "retention")
 ASKED = ("domain", "mechanism", "questions", "search")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", *ASKED)
+Issuer = Callable[[Task], bytes]
+"""Makes or finds the key for the tokens of a draft."""
 PEOPLE, MOST_PEOPLE = 100_000, 10**15
 """How many are expected where the file does not say, and at most."""
 
@@ -67,9 +71,13 @@ class TaskFile:
     asking: Asking
 
 
-def read_task(toml: bytes, *, key: bytes, now: float) -> Task:
-    """The task behind a TOML file, for the collector with this public key; ParameterError naming what is wrong with it."""
-    return read_task_file(toml, key=key, now=now).task
+def read_task(toml: bytes, *, key: bytes, now: float, issuer: Issuer | None = None) -> Task:
+    """The task behind a TOML file, for the collector with this public key; ParameterError naming what is wrong with it.
+
+    A task with tokens gets a key for them from ``issuer``; without that it is a draft, which cannot be published.
+    """
+    task = read_task_file(toml, key=key, now=now).task
+    return task if task.admission != TOKEN or issuer is None else replace(task, issuer=issuer(task))
 
 
 def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
@@ -99,6 +107,7 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
         rounds=not isinstance(asking.protocol, Survey),
         strata=_strata(content.get("strata", {})),
         default=_default(content, asking),
+        issuer=NO_ISSUER if content.get("admission") == TOKEN else b"",
         **_times(content, now),
         **{name: content[name] for name in PLAIN if name in content},
     )

@@ -98,7 +98,10 @@ class Round:
         """The round behind its questions' ``to_json`` and the share that comes before them; WireError if there is none."""
         if not isinstance(questions, list):
             raise WireError("questions", questions, allowed="a list", fix="publish it again")
-        return cls(tuple(Question.from_json(item) for item in questions), read_share(first))
+        try:
+            return cls(tuple(Question.from_json(item) for item in questions), read_share(first))
+        except ParameterError as error:
+            raise WireError("questions", questions, allowed="a valid round", fix=str(error)) from error
 
     @cached_property
     def scale(self) -> int:

@@ -14,6 +14,7 @@ from functools import cached_property
 from math import inf, prod
 from typing import Any
 
+from deniable.contract.admission import OPEN, check_admission
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_number, read_object, to_plain
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Round
@@ -24,6 +25,7 @@ VERSION = 1
 MOST_STRATA = 1 << 16
 LONGEST_TEXT = 4096
 LAST_SECOND = 1 << 40
+_OPTIONAL = frozenset({"default", "admission", "issuer"})
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -38,6 +40,8 @@ class Task:
 
     ``epsilon`` is what one answer costs a person at most, ``answers`` how often a person answers at most, ever. Whoever has no answer sends
     ``default``; where that is None they send nothing, and that shows. A person's **strata** are sent in the clear.
+
+    ``admission`` says who is counted: everybody, those who share a secret, or one report for each token of the ``issuer``, an RSA modulus.
     """
 
     name: str
@@ -59,6 +63,8 @@ class Task:
     late: int = 3600
     retention: int = 90
     model: str = "local"
+    admission: str = OPEN
+    issuer: bytes = b""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -89,6 +95,7 @@ class Task:
         if not distinct or not all(isinstance(text, str) and text for text in texts) or self.stratum_count > MOST_STRATA:
             allowed = f"names with two or more different labels each, {MOST_STRATA} combinations in all"
             raise ParameterError("strata", self.strata, allowed=allowed, fix='as in platform = ["phone", "web"]')
+        check_admission(self)
 
     # --- identity ---
 
@@ -102,12 +109,11 @@ class Task:
             "epsilon": repr(self.epsilon),
             "key": self.key.hex(),
             "strata": [[name, list(labels)] for name, labels in self.strata],
+            "default": None if self.default is None else to_plain(self.default),
+            "admission": None if self.admission == OPEN else self.admission,
+            "issuer": self.issuer.hex() or None,
         }
-        if self.default is None:
-            del content["default"]
-        else:
-            content["default"] = to_plain(self.default)
-        return canonical_json(content)
+        return canonical_json({name: value for name, value in content.items() if name not in _OPTIONAL or value is not None})
 
     @cached_property
     def id(self) -> bytes:
@@ -118,7 +124,7 @@ class Task:
     def from_json(cls, data: bytes) -> Task:
         """The task behind its canonical JSON; WireError if there is none."""
         names = {f.name for f in fields(cls)} | {"version"}
-        content = read_object("task", parse_canonical(data), names - {"default"}, frozenset({"default"}))
+        content = read_object("task", parse_canonical(data), names - _OPTIONAL, _OPTIONAL)
         if content.pop("version") != VERSION:
             raise WireError("version", data, allowed=f"version {VERSION}", fix="upgrade deniable")
         try:
@@ -130,6 +136,7 @@ class Task:
                     "key": bytes.fromhex(content["key"]),
                     "strata": tuple((name, tuple(labels)) for name, labels in content["strata"]),
                     "default": from_plain(content["default"]) if "default" in content else None,
+                    "issuer": bytes.fromhex(content.get("issuer", "")),
                 }
             )
             same = task.canonical == data
@@ -193,8 +200,9 @@ class Task:
     def survey(self) -> Survey:
         """The protocol of a task of one round, which devices know without asking."""
         content = parse_canonical(self.protocol)
-        if self.rounds or content.get("protocol") != Survey.kind:
-            raise WireError("protocol", content.get("protocol"), allowed="a Survey", fix="ask the collector for the round at hand")
+        kind = content.get("protocol") if isinstance(content, dict) else content
+        if self.rounds or kind != Survey.kind:
+            raise WireError("protocol", kind, allowed="a Survey", fix="ask the collector for the round at hand")
         return Survey.from_content(content)
 
 
@@ -244,6 +252,6 @@ class OpenedRound:
             same = content["version"] == VERSION and opened.canonical == data
         except (DeniableError, TypeError, ValueError) as error:
             raise WireError("round", data, allowed="a valid round", fix=str(error)) from error
-        if not same or opened.scale % opened.round.scale or opened.number < 0:
+        if not same or opened.scale < 1 or opened.scale % opened.round.scale or opened.number < 0:
             raise WireError("round", data, allowed="the canonical form of this version", fix="send the bytes as they were published")
         return opened

@@ -185,6 +185,7 @@ NEEDS = {
     "distribution": 'a distribution: postprocess "norm-sub"',
     "numbers": 'a distribution: postprocess "norm-sub"',
     "list": "a list of the most frequent values: k",
+    "targets": "liars: an Attack",
 }
 
 

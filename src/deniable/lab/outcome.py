@@ -31,6 +31,8 @@ class Outcome:
     found: Sequence[Any] | None = None
     predicted: Mapping[str, float] = field(default_factory=dict)
     """What theory expects of a measure, where it knows."""
+    targets: Array | None = None
+    """The positions of the values that liars lift, if there are any."""
 
     @cached_property
     def most_frequent(self) -> list[Any]:
@@ -44,10 +46,19 @@ class Outcome:
         people = self.truth.sum()
         return np.asarray(self.counts) / people, self.truth / people
 
+    @property
+    def gain(self) -> float:
+        """By how much the frequencies of the liars' targets are too high, together."""
+        estimated, true = self.frequencies
+        return float((estimated - true)[self.targets].sum())
+
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure, and what it needs: ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance) or a ``list``."""
+    """A measure, and what it needs.
+
+    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, or liars' ``targets``.
+    """
 
     measure: Callable[[Outcome], float]
     needs: str
@@ -70,8 +81,9 @@ METRICS: dict[str, Metric] = {
     "f1": Metric(lambda outcome: metrics.f1(outcome.found or [], outcome.most_frequent), "list"),
     "ncr": Metric(lambda outcome: metrics.ncr(outcome.found or [], outcome.most_frequent), "list"),
     "ndcg": Metric(lambda outcome: metrics.ndcg(outcome.found or [], outcome.most_frequent), "list"),
+    "gain": Metric(lambda outcome: outcome.gain, "targets", logarithmic=True),
 }
-"""Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, and scores of lists from 0 to 1."""
+"""Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, scores of lists from 0 to 1, liars' gain."""
 
 
 def known_metric(name: object) -> Metric:

@@ -1,0 +1,104 @@
+"""``deniable export`` and ``deniable verify``: publish what was collected, and check what was published."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.extra import server_extra
+from deniable.cli.remote import find_task
+from deniable.errors import DeniableError, ParameterError
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
+
+
+def export(
+    which: Annotated[str, typer.Argument(metavar="TASK", help="A task: its id, the first six digits of it or more, or its name.")],
+    store: Annotated[str, typer.Option(envvar="DENIABLE_STORE", help="The collector's store: a folder or postgresql://...")],
+    folder: Annotated[Path, typer.Option("--out", help="A new folder.")],
+    public: Annotated[bool, typer.Option("--open", help="Yes: everyone's privatized reports, for anyone to read.")] = False,
+    period: Annotated[str, typer.Option(help="all, 3, 0-6, 2026-12-03 or 2026-12-01..2026-12-07; times are UTC.")] = "all",
+    json_output: Json = False,
+) -> None:
+    """Publish a task's sealed reports, without ids, times or order, in a folder that anyone can verify.
+
+    An embedded store must not be in use by a collector.
+    """
+    with plain_errors():
+        with server_extra("deniable export"):
+            from deniable.collect.clock import clock_of
+            from deniable.collect.collector import Collector
+            from deniable.collect.publish import publish_reports
+            from deniable.collect.selection import read_periods
+            from deniable.collect.store import Store
+        if not public:
+            allowed = "--open: reports that were published cannot be called back"
+            raise ParameterError("--open", "nothing", allowed=allowed, fix="say it, if it is meant; for estimates see: deniable estimate")
+        if not store.startswith("postgresql:") and not (Path(store) / "collector.sqlite").exists():
+            raise ParameterError("--store", store, allowed="the folder of a collector's store", fix="check its path")
+        clock = clock_of(os.environ)
+        opened = Store.open(store)
+        try:
+            collector = Collector(opened, clock=clock)
+            lives = collector.admission.tasks.values()
+            entries = [{"id": live.task.id.hex(), "name": live.task.name, "closed": live.closed} for live in lives]
+            task = bytes.fromhex(find_task(entries, which)["id"])
+            published = publish_reports(collector, task, folder, read_periods(collector.task(task).task, period))
+        finally:
+            opened.close()
+    _tell(published, folder, json_output, "wrote")
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A published folder.")],
+    task: Annotated[str | None, typer.Option(help="The id of the task that you mean: another one is refused.")] = None,
+    json_output: Json = False,
+) -> None:
+    """Check a published folder: every signature, every byte, every count and every estimate. Needs no server.
+
+    The exit status is 1 if anything is not as it was signed, and the file is named.
+    """
+    with plain_errors():
+        if task is not None and not re.fullmatch(r"[0-9a-f]{64}", task):
+            raise ParameterError("--task", task, allowed="an id of 64 digits", fix="see: deniable task list")
+        if not folder.is_dir():
+            raise ParameterError("folder", str(folder), allowed="a folder that is there", fix="check its path")
+        from deniable.collect.publication import verify_publication
+
+        try:
+            published = verify_publication(folder, task=None if task is None else bytes.fromhex(task))
+        except DeniableError as error:
+            err.print(Text.assemble(("not as published", "bold red"), f": {error}"), soft_wrap=True)
+            raise typer.Exit(1) from error
+    _tell(published, folder, json_output, "verified")
+    if task is None and not json_output:
+        out.print("Whoever wrote it chose the task and its key: compare the id with the one you know, or pass --task.", soft_wrap=True)
+
+
+def _tell(published: Any, folder: Path, json_output: bool, done: str) -> None:
+    periods = sorted({batch.period for batch in published.batches})
+    content = {
+        "task": published.task.id.hex(),
+        "name": published.task.name,
+        "key": published.task.key.hex(),
+        "periods": periods,
+        "batches": len(published.batches),
+        "reports": published.reports,
+        "withheld": published.withheld,
+    }
+    if json_output:
+        print_json(content)
+        return
+    out.print(
+        f"{done} {folder}: {published.reports:,} reports in {len(published.batches):,} files, {len(periods):,} periods", soft_wrap=True
+    )
+    out.print(f"task {published.task.name} {published.task.id.hex()}", soft_wrap=True)
+    out.print(f"key {published.task.key.hex()}", soft_wrap=True)
+    if published.withheld:
+        out.print(f"{published.withheld:,} batches are smaller than the task's minimum, and not shown")

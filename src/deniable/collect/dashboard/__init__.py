@@ -1,0 +1,1 @@
+"""The dashboard: what a collector shows people in a browser, from its own origin alone."""

@@ -1,0 +1,89 @@
+"""The frame of every page: title, menu, what there is to see, and who is looking."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from starlette.responses import Response
+
+from deniable.collect.dashboard.html import Element, Node, element
+from deniable.collect.dashboard.pages import PAGES
+from deniable.collect.policy import NAME, PAGE
+
+TITLE = "deniable"
+HTML = "text/html; charset=utf-8"
+
+
+class Visit(NamedTuple):
+    """A request as a page sees it. ``public``: whoever looks has not signed in. ``sees``: they may see estimates."""
+
+    path: str
+    task: bytes = b""
+    query: bytes = b""
+    asset: str = ""
+    tag: str = ""
+    cookies: str = ""
+    body: bytes = b""
+    public: bool = True
+    sees: bool = False
+
+
+class Script(NamedTuple):
+    """The module of a page, and where it finds what changes."""
+
+    name: str
+    source: str
+
+
+def page(visit: Visit, title: str, *main: Node | None, script: Script | None = None, status: int = 200) -> Response:
+    """A whole page as an answer. Nothing keeps a copy: whoever signs out must leave nothing behind."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("title", title if title == TITLE else f"{title} – {TITLE}"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("link", rel="stylesheet", href="/assets/style.css"),
+        element("link", rel="icon", href="/assets/icon.svg", type="image/svg+xml"),
+        element("script", type="module", src=f"/assets/{script.name}") if script else None,
+    )
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#main", class_="skip"),
+        _header(visit),
+        element("main", *main, id="main", data_live_source=script.source if script else None),
+        _footer(),
+    )
+    headers = {NAME.decode(): PAGE, "cache-control": "no-store"}
+    return Response(f"<!doctype html>{element('html', head, body, lang='en')}", status, headers, media_type=HTML)
+
+
+def message(visit: Visit, title: str, text: str, status: int) -> Response:
+    """A page that says why there is none."""
+    return page(visit, title, element("h1", title), element("p", text), element("p", element("a", "All tasks", href="/")), status=status)
+
+
+def facts(*pairs: tuple[str, Node | None]) -> Element:
+    """Names and what they stand for; a pair without a value is left out."""
+    groups = [element("div", element("dt", name), element("dd", value)) for name, value in pairs if value is not None]
+    return element("dl", *groups, class_="facts")
+
+
+def _header(visit: Visit) -> Element:
+    links = [
+        element("li", element("a", entry.menu, href=entry.path, aria_current="page" if visit.path == entry.path else None))
+        for entry in PAGES
+        if entry.menu
+    ]
+    if visit.public:
+        who = element("a", "Sign in", href="/sign-in", aria_current="page" if visit.path == "/sign-in" else None)
+    else:
+        who = element("form", element("button", "Sign out", class_="quiet"), method="post", action="/sign-out")
+    home = element("a", element("span", "d", class_="mark", aria_hidden="true"), TITLE, href="/", class_="home")
+    menu = element("nav", element("ul", *links, element("li", who, class_="who")), aria_label="Main")
+    return element("header", element("div", home, menu, class_="wide"))
+
+
+def _footer() -> Element:
+    promise = "Every report was randomized on the device that sent it, before it was sent. This page asks no other server for anything."
+    return element("footer", element("p", promise), element("p", element("a", "The interface for programs", href="/openapi.json")))

@@ -1,0 +1,137 @@
+"""The planner: what a survey would tell before anyone is asked, and what it costs that nobody has to be trusted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from deniable.collect.dashboard.html import Element, Node, element, table
+from deniable.collect.dashboard.pictures import error_chart
+from deniable.collect.dashboard.planning import LARGEST_DOMAIN, MOST_PEOPLE, Planned, PlanQuery, plan_for
+from deniable.collect.dashboard.question_view import chart_figure
+from deniable.collect.dashboard.task_page import Seen
+from deniable.collect.dashboard.words import digits, number, percent
+from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
+
+
+class Field(NamedTuple):
+    """What can be planned: its name, what it is, what can be typed, and from where to where a slider goes."""
+
+    name: str
+    told: str
+    least: float
+    most: float
+    step: str
+    slides: tuple[float, float]
+
+
+FIELDS = (
+    Field("n", "People who report", 1, MOST_PEOPLE, "1", (100, 10_000_000)),
+    Field("epsilon", "Epsilon, the privacy cost", SMALLEST_EPSILON, LARGEST_EPSILON, "any", (0.1, 10)),
+    Field("domain_size", "Values to choose from", 2, LARGEST_DOMAIN, "1", (2, LARGEST_DOMAIN)),
+)
+
+
+def see_plan(query: PlanQuery, raw: str) -> Seen:
+    """What a plan comes down to."""
+    found = plan_for(query)
+    best = found.best
+    width = 4 * best["frequency"]
+    lines = [
+        [
+            row["value"],
+            f"± {_share(row['frequency'])}",
+            number(row["frequency"] / found.central),
+            _share(row["detectable"]),
+            f"{row['bits']:,}",
+            _share(row["liars"]),
+        ]
+        for row in found.rows
+    ]
+    told = (
+        "Expected error of each mechanism: the standard error of a share, averaged over the values. × trusted: as a multiple of a trusted "
+        "collector's. 1 % liars: how far they can raise a share."
+    )
+    result = element(
+        "div",
+        element(
+            "p",
+            element("span", best["value"], class_="value", data_live="value"),
+            element("strong", f"± {_share(best['frequency'])}", class_="share", data_live="share"),
+            element("span", f"95 % interval about {percent(width, digits(width))} wide", class_="interval", data_live="interval"),
+            element("span", "standard error of a share with the best mechanism, in the local model", class_="reach"),
+            class_="headline",
+        ),
+        _price(found),
+        chart_figure("chart-plan", f"/plan/chart.svg{raw}", "Standard error of a share against epsilon, both logarithmic."),
+        _legend(found),
+        table(told, ["mechanism", "error", "× trusted", "smallest share", "bits", "1 % liars"], lines, live="rows"),
+        element("p", _left_out(found), class_="note", data_live="left-out"),
+    )
+    return Seen(result, {"chart-plan": error_chart(found.points, query.epsilon)})
+
+
+def plan_body(seen: Seen, query: PlanQuery) -> list[Node]:
+    """The planner's page."""
+    fields = [_field(field, getattr(query, field.name)) for field in FIELDS]
+    return [
+        element("h1", "Planner"),
+        element("p", "What would a survey tell, before anyone is asked? All figures are closed forms, not simulations.", class_="when"),
+        element(
+            "form",
+            *fields,
+            element("div", element("button", "Compute"), class_="actions"),
+            method="get",
+            action="/plan",
+            class_="choice plan",
+            aria_label="What is planned",
+        ),
+        element("div", seen.result, id="result"),
+    ]
+
+
+def _price(found: Planned) -> Element:
+    times = number(found.best["frequency"] / found.central)
+    told = (
+        f"A trusted collector that sees every answer, and adds the noise itself, would be off by ± {_share(found.central)}. "
+        f"That nobody has to be trusted costs {times} times the error."
+    )
+    return element("p", told, class_="price", data_live="price")
+
+
+def _legend(found: Planned) -> Element:
+    entries = (
+        ("best", f"best: {found.best['value']}", "legend-best"),
+        ("other", "other mechanisms", None),
+        ("central", "trusted collector", None),
+    )
+    items = [
+        element("li", element("span", class_=f"swatch {kind}", aria_hidden="true"), element("span", told, data_live=live))
+        for kind, told, live in entries
+    ]
+    return element("ul", *items, class_="legend")
+
+
+def _left_out(found: Planned) -> str:
+    return f"Left out: {'; '.join(found.left_out)}." if found.left_out else "Every mechanism can count these values."
+
+
+def _field(field: Field, value: float) -> Element:
+    box = element(
+        "input",
+        type="number",
+        id=field.name,
+        name=field.name,
+        value=f"{value:g}" if isinstance(value, float) else value,
+        min=field.least,
+        max=field.most,
+        step=field.step,
+        required=True,
+        data_slide_from=field.slides[0],
+        data_slide_to=field.slides[1],
+    )
+    return element("div", element("label", field.told, for_=field.name), box, class_="field")
+
+
+def _share(share: float) -> str:
+    """A share in two digits, or more where they are before the point."""
+    return f"{100 * share:,.0f} %" if share >= 1 else f"{100 * share:.2g} %" if share >= 1e-6 else f"{100 * share:.1e} %"

@@ -1,0 +1,81 @@
+"""The planner's figures: what every mechanism would tell, and what a collector that people had to trust would."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf, sqrt
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from deniable.collect.shapes import Strict
+from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
+from deniable.local.choose import predicted_error
+from deniable.tasks.plan import Plan, at_epsilon, plan
+
+MOST_PEOPLE = 10**10
+LARGEST_DOMAIN = 1 << 20
+EPSILONS = tuple(0.1 * 10 ** (i / 12) for i in range(25))
+"""Where the chart's lines are computed: from 0.1 to 10."""
+KEPT = 256
+_turn = threading.Lock()
+
+
+class PlanQuery(Strict):
+    """What a visitor plans: how many people, at which epsilon, over how many values."""
+
+    n: Annotated[int, Meta(ge=1, le=MOST_PEOPLE)] = 100_000
+    epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)] = 1.0
+    domain_size: Annotated[int, Meta(ge=2, le=LARGEST_DOMAIN)] = 16
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan: mechanisms with their figures, the smallest error first, and the points of its chart."""
+
+    rows: tuple[dict[str, Any], ...]
+    left_out: tuple[str, ...]
+    central: float
+    points: tuple[dict[str, Any], ...]
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The mechanism with the smallest error."""
+        return self.rows[0]
+
+
+def plan_for(query: PlanQuery) -> Planned:
+    """The figures behind a query; one is computed at a time, and the latest are remembered: this page is open to everyone."""
+    with _turn:
+        return _plan(query.n, query.epsilon, query.domain_size)
+
+
+def central_error(n: int, epsilon: float) -> float:
+    """The standard error of a share if a trusted collector counted everyone and added Laplace noise of scale 1 / epsilon to each count.
+
+    >>> round(central_error(1000, 1.0), 6)
+    0.001414
+    """
+    return sqrt(2) / epsilon / n
+
+
+@lru_cache(KEPT)
+def _plan(n: int, epsilon: float, domain_size: int) -> Planned:
+    found = plan(n=n, epsilon=epsilon, domain_size=domain_size)
+    columns = found.rows()
+    names = ("value", "frequency", "detectable", "bits", "liars")
+    rows = tuple(dict(zip(names, cells, strict=True)) for cells in zip(*(columns[name] for name in names), strict=True))
+    return Planned(rows, found.left_out, central_error(n, epsilon), tuple(_points(found)))
+
+
+def _points(found: Plan) -> list[dict[str, Any]]:
+    points = [{"name": "central", "kind": "central", "epsilon": epsilon, "error": central_error(found.n, epsilon)} for epsilon in EPSILONS]
+    for place, spec in enumerate(found.specs):
+        for epsilon in EPSILONS:
+            other = at_epsilon(spec, epsilon)
+            error = predicted_error(other, found.n) / found.n if other else inf
+            if 0 < error < inf:
+                points.append({"name": spec.mechanism, "kind": "other" if place else "best", "epsilon": epsilon, "error": error})
+    return points

@@ -1,0 +1,90 @@
+"""The answer to one question as people read it: the number and its interval, the chart, the table, and how far to trust them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from deniable.collect.dashboard.figures import SHOWN, headline_of, liars, reach, rows_of, smallest_share
+from deniable.collect.dashboard.html import Element, element, quoted, table
+from deniable.collect.dashboard.layout import facts
+from deniable.collect.dashboard.pictures import Spec, share_chart
+from deniable.collect.dashboard.words import between, digits, epsilon_in_words, number, percent
+from deniable.core.frequency import FrequencyEstimate
+
+
+class Told(NamedTuple):
+    """A question's answer: what is written, and what is drawn."""
+
+    section: Element
+    chart: Spec
+
+
+def tell(name: str, estimate: FrequencyEstimate, place: int, *, picture: str, titled: bool) -> Told:
+    """The answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
+    rows = rows_of(estimate)
+    decimals = digits(max((row.width for row in rows), default=0.0))
+    lines = [[row.label, percent(row.share, decimals), between(row.low, row.high, decimals), number(round(row.count))] for row in rows]
+    more = f" The {SHOWN} largest of {estimate.family_size:,}." if estimate.family_size > len(rows) else ""
+    negative = " A share below zero is noise: one that nobody, or hardly anyone, holds." if any(row.share < 0 for row in rows) else ""
+    section = element(
+        "section",
+        element("h2", quoted(name), id=f"question-{place}") if titled else None,
+        _headline(estimate, place),
+        chart_figure(f"chart-{place}", picture, "Estimated shares. Bars: estimates; lines: intervals."),
+        table(
+            element("span", f"Estimated shares; intervals: {reach(estimate)}.{more}{negative}", data_live=f"caption-{place}"),
+            ["value", "share", "interval", "people"],
+            lines,
+            live=f"rows-{place}",
+        ),
+        _trust(estimate, place),
+        aria_labelledby=f"question-{place}" if titled else None,
+        class_="question",
+    )
+    return Told(section, share_chart(rows))
+
+
+def chart_figure(name: str, picture: str, caption: str) -> Element:
+    """A chart that a script draws, and without script its picture, light or dark."""
+    join = "&" if "?" in picture else "?"
+    alternative = "Chart; the table below says the same."
+    drawn = element(
+        "picture",
+        element("source", srcset=f"{picture}{join}theme=dark", media="(prefers-color-scheme: dark)"),
+        element("img", src=picture, alt=alternative),
+    )
+    return element(
+        "figure",
+        element("div", data_chart=name, class_="chart", role="img", aria_label=alternative),
+        element("noscript", drawn),
+        element("figcaption", caption),
+    )
+
+
+def _headline(estimate: FrequencyEstimate, place: int) -> Element | None:
+    row = headline_of(estimate)
+    if row is None:
+        return element("p", "No value was found.", data_live=f"value-{place}")
+    decimals = digits(row.width)
+    return element(
+        "p",
+        element("span", quoted(row.label), class_="value", data_live=f"value-{place}"),
+        element("strong", percent(row.share, decimals), class_="share", data_live=f"share-{place}"),
+        element("span", between(row.low, row.high, decimals), class_="interval", data_live=f"interval-{place}"),
+        element("span", f"interval: {reach(estimate)}; it covers the randomness of the reports", class_="reach"),
+        class_="headline",
+    )
+
+
+def _trust(estimate: FrequencyEstimate, place: int) -> Element:
+    """What the number rests on."""
+    smallest, moving = smallest_share(estimate), liars(estimate)
+    told = f"{percent(smallest, digits(smallest))}" if smallest is not None else None
+    false = f"{moving:,} of {estimate.n:,}" if moving is not None else None
+    return facts(
+        ("Reports", element("span", f"{estimate.n:,}", data_live=f"n-{place}")),
+        ("Epsilon", epsilon_in_words(estimate.spec.epsilon)),
+        ("Mechanism", estimate.spec.mechanism),
+        ("Smallest share told from zero", element("span", told, data_live=f"smallest-{place}") if told else None),
+        ("Liars who would move the headline by its interval", element("span", false, data_live=f"liars-{place}") if false else None),
+    )

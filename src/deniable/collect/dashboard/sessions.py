@@ -1,0 +1,87 @@
+"""Who has signed in: a random cookie for each, kept as a digest in memory, for half a day at most.
+
+A session stands for the token that opened it: once the token is removed, the session opens nothing. Sessions live in one process; whoever
+is sent to another collector of the same database signs in there again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from deniable.collect.access import Access, digest_of
+from deniable.contract.source import SYSTEM
+
+LIFETIME = 12 * 3600
+MOST = 1000
+"""So many sessions at once; the oldest is given up."""
+
+
+class Sessions:
+    """Gives out cookies for tokens, and says which of them still open anything."""
+
+    def __init__(self, access: Access, *, secure: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._access = access
+        self._secure = secure
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: dict[bytes, tuple[bytes, float]] = {}
+        """By the digest of a cookie: the digest of its token, and when it ends."""
+
+    @property
+    def name(self) -> str:
+        """The cookie's. With the prefix, a browser takes it from this very host and over TLS alone."""
+        return "__Host-deniable" if self._secure else "deniable"
+
+    def begin(self, token: str) -> str:
+        """The Set-Cookie header for a token; Refusal if it opens nothing."""
+        self._access.check([f"Bearer {token}"], "analyst")
+        value = b"".join(SYSTEM.word().to_bytes(8, "little") for _ in range(4)).hex()
+        with self._lock:
+            while len(self._kept) >= MOST:
+                del self._kept[next(iter(self._kept))]
+            self._kept[_digest(value)] = digest_of(token), self._clock() + LIFETIME
+        return self._cookie(value, LIFETIME)
+
+    def holds(self, cookies: str) -> bool:
+        """Whether a request's Cookie header belongs to a session whose token still opens something."""
+        value = self._value(cookies)
+        with self._lock:
+            token, end = self._kept.get(_digest(value), (b"", 0.0))
+            if token and self._clock() >= end:
+                del self._kept[_digest(value)]
+                token = b""
+        return bool(token) and bool(self._access.role_of(token))
+
+    def end(self, cookies: str) -> str:
+        """Forget a session; the Set-Cookie header that makes the browser forget it too."""
+        with self._lock:
+            self._kept.pop(_digest(self._value(cookies)), None)
+        return self._cookie("", 0)
+
+    def _value(self, cookies: str) -> str:
+        try:
+            found = SimpleCookie(cookies).get(self.name)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+    def _cookie(self, value: str, seconds: int) -> str:
+        secure = "; Secure" if self._secure else ""
+        return f"{self.name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+
+
+def is_same_origin(headers: Mapping[str, str]) -> bool:
+    """Whether a request was made by a page of this origin: browsers say so, and pages cannot change what they say."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    return bool(headers.get("host")) and urlsplit(headers.get("origin", "")).netloc == headers["host"]
+
+
+def _digest(value: str) -> bytes:
+    return hashlib.sha256(value.encode("utf-8", "surrogateescape")).digest()

@@ -1,0 +1,136 @@
+"""The dashboard as part of a collector: from a request to the view that answers it, and who may see what.
+
+Views are imported when the first page is asked for: a collector that only collects starts at once.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from anyio import CapacityLimiter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from deniable.collect.access import Access
+from deniable.collect.api import unknown_task
+from deniable.collect.body import BodyReader, Refusal
+from deniable.collect.collector import Collector
+from deniable.collect.dashboard.layout import Visit, message, page
+from deniable.collect.dashboard.pages import PAGES, Page
+from deniable.collect.dashboard.sessions import Sessions, is_same_origin
+from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
+from deniable.collect.dispatch import failure, in_thread, refusal_of
+from deniable.collect.routes import ID_PATTERN
+from deniable.collect.settings import Settings
+
+if TYPE_CHECKING:
+    from deniable.collect.dashboard.views import Views
+
+FORM = "application/x-www-form-urlencoded"
+LARGEST_FORM = 4096
+FORM_SECONDS = 10.0
+THREADS = 8
+"""So many pages are made at once, apart from the threads of the interface for programs: lookers must not keep devices waiting."""
+MOST_WAITING = 64
+
+
+class Dashboard:
+    """Answers every page of the table. Only signing in and out are asked for by POST, and only from pages of this origin."""
+
+    def __init__(self, collector: Collector, settings: Settings) -> None:
+        self._collector = collector
+        self._everyone = settings.public_estimates
+        self._sessions = Sessions(Access(collector.store), secure=settings.secure or settings.behind_proxy)
+        self._bodies = BodyReader(most=LARGEST_FORM, most_together=64 * LARGEST_FORM, seconds=FORM_SECONDS)
+        self._threads = CapacityLimiter(THREADS)
+        self._making = threading.Lock()
+        self._views: Views | None = None
+
+    @property
+    def routes(self) -> list[Route]:
+        """The pages by path."""
+        paths: dict[str, dict[str, Page]] = {}
+        for entry in PAGES:
+            paths.setdefault(entry.path, {})[entry.method] = entry
+        return [Route(path, self._server(methods), methods=list(methods)) for path, methods in paths.items()]
+
+    def _server(self, methods: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
+        async def serve(request: Request) -> Response:
+            entry = methods["GET" if request.method == "HEAD" else request.method]
+            visit = Visit(path=request.url.path)
+            try:
+                if self._threads.statistics().tasks_waiting >= MOST_WAITING:
+                    raise Refusal(503, "busy", "too many are looking at once; try again in a moment", retry=1)
+                visit = await in_thread(self._visit, request, limiter=self._threads)
+                if entry.method == "POST":
+                    visit = visit._replace(body=await self._read_form(request))
+                response: Response = await in_thread(self._answer, entry, visit, limiter=self._threads)
+            except Exception as error:  # logged if it is a bug
+                refusal = refusal_of(error)
+                response = failure(refusal) if entry.data else message(visit, "Not here", refusal.message, refusal.status)
+            response.headers.setdefault("cache-control", "no-store")
+            return response
+
+        return serve
+
+    def _visit(self, request: Request) -> Visit:
+        cookies, task = request.headers.get("cookie", ""), request.path_params.get("id", "")
+        signed_in = self._sessions.holds(cookies)
+        if task and not re.fullmatch(ID_PATTERN, task):
+            raise unknown_task()
+        return Visit(
+            path=request.url.path,
+            task=bytes.fromhex(task),
+            query=request.scope["query_string"],
+            asset=request.path_params.get("asset", ""),
+            tag=request.headers.get("if-none-match", ""),
+            cookies=cookies,
+            public=not signed_in,
+            sees=signed_in or self._everyone,
+        )
+
+    async def _read_form(self, request: Request) -> bytes:
+        if not is_same_origin(request.headers):
+            raise Refusal(403, "other_origin", "this form was not sent from a page of this collector", close=True)
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM or "content-encoding" in request.headers:
+            raise Refusal(415, "wrong_type", f"a form is of type {FORM}", close=True)
+        self._bodies.check_length(request.headers.get("content-length", "0").encode())
+        body = await self._bodies.read(request.receive)
+        if body is None:
+            raise Refusal(400, "malformed", "the form ended early", close=True)
+        return body
+
+    def _answer(self, entry: Page, visit: Visit) -> Response:
+        if entry.method == "POST":
+            return self._enter(visit) if entry.name == "enter" else self._leave(visit)
+        with self._making:
+            if self._views is None:
+                from deniable.collect.dashboard.views import Views
+
+                self._views = Views(self._collector)
+        found: Response = getattr(self._views, entry.name)(visit)
+        return found
+
+    # --- signing in and out ---
+
+    def _enter(self, visit: Visit) -> Response:
+        """Give a cookie for a token, and go where the visitor wanted to."""
+        try:
+            form = dict(parse_qsl(visit.body.decode("ascii"), errors="strict", max_num_fields=10))
+        except ValueError as error:
+            raise Refusal(400, "malformed", "this is not what the form sends") from error
+        try:
+            cookie = self._sessions.begin(form.get("token", "").strip())
+        except Refusal as refusal:
+            body = sign_in_body(where_to(form.get("next", "/")), f"That did not work: {refusal.message}.")
+            return page(visit, "Sign in", *body, status=refusal.status if refusal.status != 401 else 403)
+        return Response(status_code=303, headers={"location": where_to(form.get("next", "/")), "set-cookie": cookie})
+
+    def _leave(self, visit: Visit) -> Response:
+        """Forget a session."""
+        return Response(status_code=303, headers={"location": "/", "set-cookie": self._sessions.end(visit.cookies)})

@@ -1,0 +1,40 @@
+"""Files that pages bring along: styles, modules, an icon, and Vega, which is made when it is first asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+
+from starlette.responses import Response
+
+from deniable.collect.body import Refusal
+from deniable.collect.dashboard.drawing import Drawing
+
+KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+VEGA = "vega.js"
+
+
+def asset(name: str, drawing: Drawing, known: str) -> Response:
+    """A file, or that it is still the one that the browser knows by its tag."""
+    content = drawing.bundle() if name == VEGA else _file(name)
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"etag": tag, "cache-control": "no-cache"}  # asked for again every time, sent again only if it has changed
+    if known == tag:
+        return Response(status_code=304, headers=headers)
+    if name == VEGA:
+        headers["content-encoding"] = "gzip"  # every browser that runs modules takes it
+    return Response(content, headers=headers, media_type=KINDS[name[name.rindex(".") :]])
+
+
+@cache
+def names() -> frozenset[str]:
+    """What there is."""
+    return frozenset(path.name for path in files("deniable.collect.dashboard").joinpath("assets").iterdir() if path.is_file())
+
+
+@cache
+def _file(name: str) -> bytes:
+    if name not in names() or not name.endswith(tuple(KINDS)):
+        raise Refusal(404, "not_found", "there is no such file")
+    return files("deniable.collect.dashboard").joinpath("assets", name).read_bytes()

@@ -1,0 +1,211 @@
+"""What there is to see, by the name that the table of pages gives it: from a visit to an answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import msgspec
+from starlette.responses import Response
+
+from deniable.collect.admission import LiveTask
+from deniable.collect.analysis import Answer, TooFew
+from deniable.collect.api import json_response, unknown_task
+from deniable.collect.body import Refusal
+from deniable.collect.collector import Collector
+from deniable.collect.dashboard.answers import Answers
+from deniable.collect.dashboard.compare_page import compare_body, see_comparison
+from deniable.collect.dashboard.drawing import Drawing
+from deniable.collect.dashboard.html import live_parts
+from deniable.collect.dashboard.layout import Script, Visit, page
+from deniable.collect.dashboard.log_page import SHOWN, log_body
+from deniable.collect.dashboard.pictures import themed
+from deniable.collect.dashboard.plan_page import plan_body, see_plan
+from deniable.collect.dashboard.planning import PlanQuery
+from deniable.collect.dashboard.promise_view import promise, proof
+from deniable.collect.dashboard.selecting import Choice, query_of, read_selection, without_blanks
+from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
+from deniable.collect.dashboard.static import KINDS, asset
+from deniable.collect.dashboard.task_page import Seen, see_task, task_body
+from deniable.collect.dashboard.tasks_page import tasks_body
+from deniable.collect.dispatch import read_query
+from deniable.collect.routes import PARQUET
+from deniable.collect.shapes import CompareQuery, Labels, LogQuery, Periods, Strict
+from deniable.errors import ParameterError
+
+Place = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+Theme = Literal["light", "dark"]
+
+
+class TaskQuery(Strict):
+    """Which periods and strata of a task."""
+
+    period: Periods = "all"
+    stratum: Labels = msgspec.field(default_factory=list)
+
+
+class TaskPicture(TaskQuery):
+    """Which question's chart, light or dark."""
+
+    question: Place = 0
+    theme: Theme = "light"
+
+
+class ComparePicture(CompareQuery):
+    """Which question's chart, light or dark."""
+
+    question: Place = 0
+    theme: Theme = "light"
+
+
+class PlanPicture(PlanQuery):
+    """Light or dark."""
+
+    theme: Theme = "light"
+
+
+class SignInQuery(Strict):
+    """Where to go after signing in."""
+
+    next: str = "/"
+
+
+class Views:
+    """Everything that is asked for by GET."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._answers = Answers(collector)
+        self._drawing = Drawing()
+
+    def tasks(self, visit: Visit) -> Response:
+        """All tasks."""
+        read_query(Strict, visit.query)
+        lives = self._collector.admission.tasks.values()
+        return page(visit, "Tasks", *tasks_body(self._answers, lives, visit, self._collector.clock()))
+
+    # --- one task ---
+
+    def task(self, visit: Visit) -> Response:
+        """A task and what its reports say."""
+        live, seen, query = self._see_task(visit, TaskQuery)
+        stored = next((row for row in self._collector.store.tasks() if row.id == visit.task), None)
+        if stored is None:
+            raise unknown_task()  # deleted in between
+        choice = Choice(query.period, query.stratum)
+        body = task_body(seen, live, visit, self._collector.clock(), choice)
+        about = promise(live.task), proof(live.task, bytes(stored.signature), visit, query_of(choice))
+        return page(visit, live.task.question, *body, *about, script=_script(visit))
+
+    def task_live(self, visit: Visit) -> Response:
+        """What of it changes."""
+        return _live(self._see_task(visit, TaskQuery)[1])
+
+    def task_chart(self, visit: Visit) -> Response:
+        """A chart of it as a picture."""
+        _, seen, query = self._see_task(visit, TaskPicture)
+        return self._picture(seen, f"chart-{query.question}", query.theme)
+
+    def estimate_json(self, visit: Visit) -> Response:
+        """The estimates for programs."""
+        return json_response(self._estimate(visit).to_json())
+
+    def estimate_parquet(self, visit: Visit) -> Response:
+        """The estimates as a table."""
+        return Response(self._estimate(visit).to_parquet(), media_type=PARQUET)
+
+    # --- two selections ---
+
+    def compare(self, visit: Visit) -> Response:
+        """What differs."""
+        live, seen, query = self._see_comparison(visit, CompareQuery)
+        body = compare_body(seen, live.task, query, self._collector.clock())
+        return page(visit, f"Compare: {live.task.question}", *body, script=_script(visit))
+
+    def compare_live(self, visit: Visit) -> Response:
+        """The charts of that."""
+        return _live(self._see_comparison(visit, CompareQuery)[1])
+
+    def compare_chart(self, visit: Visit) -> Response:
+        """One of them as a picture."""
+        _, seen, query = self._see_comparison(visit, ComparePicture)
+        return self._picture(seen, f"chart-{query.question}", query.theme)
+
+    # --- the rest ---
+
+    def plan(self, visit: Visit) -> Response:
+        """The planner."""
+        query = read_query(PlanQuery, without_blanks(visit.query))
+        return page(visit, "Planner", *plan_body(see_plan(query, _raw(visit)), query), script=_script(visit, "plan.js"))
+
+    def plan_live(self, visit: Visit) -> Response:
+        """Its figures."""
+        return _live(see_plan(read_query(PlanQuery, without_blanks(visit.query)), ""))
+
+    def plan_chart(self, visit: Visit) -> Response:
+        """Its chart as a picture."""
+        query = read_query(PlanPicture, without_blanks(visit.query))
+        return self._picture(see_plan(query, ""), "chart-plan", query.theme)
+
+    def log(self, visit: Visit) -> Response:
+        """The public log."""
+        query = read_query(LogQuery, visit.query)
+        after = query.after if isinstance(query.after, int) else -1
+        registry = self._collector.registry
+        return page(
+            visit, "Public log", *log_body(registry.entries(after, SHOWN + 1), registry.key, after, self._collector.admission.tasks)
+        )
+
+    def sign_in(self, visit: Visit) -> Response:
+        """The form for a token."""
+        query = read_query(SignInQuery, without_blanks(visit.query))
+        return page(visit, "Sign in", *sign_in_body(where_to(query.next)))
+
+    def asset(self, visit: Visit) -> Response:
+        """A file that pages bring along."""
+        return asset(visit.asset, self._drawing, visit.tag)
+
+    # --- inside ---
+
+    def _live(self, visit: Visit) -> LiveTask:
+        try:
+            return self._collector.task(visit.task)
+        except ParameterError as error:
+            raise unknown_task() from error
+
+    def _see_task(self, visit: Visit, kind: type[TaskQuery]) -> tuple[LiveTask, Seen, Any]:
+        live, query = self._live(visit), read_query(kind, without_blanks(visit.query))
+        return live, see_task(self._answers, live, visit, Choice(query.period, query.stratum)), query
+
+    def _see_comparison(self, visit: Visit, kind: type[CompareQuery]) -> tuple[LiveTask, Seen, Any]:
+        live, query = self._live(visit), read_query(kind, without_blanks(visit.query))
+        return live, see_comparison(self._answers, live.task, visit, query, _raw(visit)), query
+
+    def _estimate(self, visit: Visit) -> Answer:
+        live, query = self._live(visit), read_query(TaskQuery, without_blanks(visit.query))
+        if not visit.sees:
+            raise Refusal(403, "not_signed_in", "estimates are for analysts who have signed in")
+        selection = read_selection(live.task, Choice(query.period, query.stratum))
+        try:
+            return self._answers.estimate(live.task.id, selection, public=visit.public)
+        except TooFew as error:
+            raise Refusal(409, "too_few", str(error)) from error
+
+    def _picture(self, seen: Seen, name: str, theme: str) -> Response:
+        if name not in seen.charts:
+            raise Refusal(404, "no_chart", "there is no such chart")
+        return Response(self._drawing.svg(themed(seen.charts[name], theme)), media_type=KINDS[".svg"])
+
+
+def _script(visit: Visit, name: str = "live.js") -> Script:
+    return Script(name, f"{visit.path}/live{_raw(visit)}")
+
+
+def _live(seen: Seen) -> Response:
+    return json_response(live_parts(seen.result) | {"charts": seen.charts})
+
+
+def _raw(visit: Visit) -> str:
+    """The query as it can stand in an address."""
+    query = without_blanks(visit.query)
+    return f"?{quote(query, safe='=&%+:.,-_~')}" if query else ""

@@ -1,0 +1,87 @@
+"""Numbers, times and values as people read them."""
+
+from __future__ import annotations
+
+from math import floor, isfinite, log10
+from typing import Any
+
+from deniable.collect.admission import LiveTask
+from deniable.collect.spans import moment_in_words, span_in_words
+from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.task import Task
+
+DAY = 86_400
+
+
+def digits(width: float) -> int:
+    """How many decimals of a percentage an interval of this width is worth.
+
+    >>> [digits(width) for width in (0.3, 0.026, 0.0026, 0.0)]
+    [0, 1, 2, 4]
+    """
+    return 4 if width <= 0 else min(max(1 - floor(log10(100 * width)), 0), 4)
+
+
+def percent(share: float, decimals: int) -> str:
+    """A share.
+
+    >>> percent(0.12345, 1), percent(-0.004, 0), percent(-0.02, 1)
+    ('12.3 %', '0 %', '−2.0 %')
+    """
+    text = f"{100 * share:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")  # no negative nothing
+    return f"{text.replace('-', '−')} %"
+
+
+def between(low: float, high: float, decimals: int) -> str:
+    """An interval of shares."""
+    return f"{percent(low, decimals)} to {percent(high, decimals)}"
+
+
+def number(value: float) -> str:
+    """A number in as many digits as it is worth.
+
+    >>> number(12345.6), number(0.01234), number(19.2)
+    ('12,346', '0.0123', '19.2')
+    """
+    return f"{value:,.0f}".replace("-", "−") if abs(value) >= 1000 or value == int(value) else f"{value:.3g}".replace("-", "−")
+
+
+def epsilon_in_words(epsilon: float) -> str:
+    """The privacy parameter."""
+    return f"{epsilon:.4g}" if isfinite(epsilon) else "infinite: nothing is hidden"
+
+
+def label(value: Any, domain: Domain | None = None) -> str:
+    r"""A value as it can be drawn: no line breaks or control characters.
+
+    >>> label("tea"), label("a\nb"), label(b"\x00"), label(1, IndexRange(2))
+    ('tea', "'a\\nb'", '0x00', '1 (yes)')
+    """
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    if isinstance(domain, IndexRange) and domain.size == 2:
+        return f"{value} ({'yes' if value else 'no'})"  # how a task asks for yes and no
+    return str(value) if str(value).isprintable() else repr(str(value))
+
+
+def period_in_words(task: Task, period: int) -> str:
+    """A period by when it began, as short as its length allows."""
+    start = moment_in_words(task.period_span(period)[0])
+    return start.removesuffix(" 00:00 UTC") if task.period % DAY == 0 and task.start % DAY == 0 else start
+
+
+def state_of(live: LiveTask, now: float) -> str:
+    """Whether a task takes reports."""
+    if live.closed or now >= live.task.end + live.task.late:
+        return "closed"
+    return "open" if now >= live.task.start else "not open yet"
+
+
+def time_in_words(task: Task) -> str:
+    """From when to when a task asks, and how often."""
+    whole = f"{moment_in_words(task.start)} to {moment_in_words(task.end)}"
+    if task.rounds:
+        return f"{whole}, in rounds"
+    return whole if task.period_count == 1 else f"{whole}, in periods of {span_in_words(task.period)}"

@@ -1,0 +1,152 @@
+"""The issuer: codes for people, and blind signatures for the codes (``contract/admission`` has the whole design).
+
+Kept for a code: its SHA-256 and, once it was redeemed, the SHA-256 of the blinded numbers that were signed for it. The same request gets
+the same signatures again, so that a lost answer costs no tokens; any other request with that code is refused. Neither digest has anything
+in common with what comes in with a report: the one is made of what the operator drew, the other of products with random factors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Protocol
+
+import gmpy2  # type: ignore[import-untyped]
+import sqlalchemy as sql
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_der_private_key
+from sqlalchemy import Engine
+
+from deniable.collect import database as db
+from deniable.contract.admission import MODULUS_BYTES, NO_ISSUER, SECRET, SECRET_BYTES, TOKEN
+from deniable.contract.blind_rsa import EXPONENT, draw_bytes
+from deniable.contract.source import SYSTEM
+from deniable.contract.task import Task
+from deniable.errors import ParameterError
+
+CODE_MARK = "dc_"
+CODE_BYTES = 16
+MOST_CODES = 10_000_000
+
+
+class Keeper(Protocol):
+    """Whatever has the database, a store above all."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+
+class CodeError(ParameterError):
+    """A code that gets no tokens: unknown, or redeemed for others."""
+
+
+class Issuer:
+    """Makes a task's key, its codes and its tokens. Any number of collectors may share the database."""
+
+    def __init__(self, store: Keeper) -> None:
+        self._engine = store.engine
+        self._reader = store.engine.execution_options(**{db.READING: True})
+
+    # --- publication ---
+
+    def modulus(self, draft: Task) -> bytes:
+        """The public key for a task that is not published yet; the same draft gets the same key, and no other task does."""
+        name = _key_name(draft)
+        if (found := self._secret(name)) is None:
+            made = rsa.generate_private_key(EXPONENT, 8 * MODULUS_BYTES)
+            found = self._make(name, made.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
+        return _numbers(found)[0].to_bytes(MODULUS_BYTES, "big")
+
+    def prepare(self, task: Task) -> None:
+        """Make what a task needs to be published; ParameterError if its tokens would have to be signed by somebody else."""
+        if task.admission == SECRET:
+            self._make(_secret_name(task), draw_bytes(SYSTEM, SECRET_BYTES))
+        if task.admission == TOKEN:
+            kept = self._secret(_key_name(task))
+            if kept is None or _numbers(kept)[0] != int.from_bytes(task.issuer, "big"):
+                raise ParameterError("issuer", task.issuer, allowed="a key that this collector made", fix="publish it from its TOML file")
+
+    def forget(self, task: Task) -> None:
+        """Delete the secrets of a task that is deleted."""
+        with self._engine.begin() as connection:
+            connection.execute(db.secret.delete().where(db.secret.c.name.in_([_key_name(task), _secret_name(task)])))
+
+    def secret(self, task: Task) -> bytes:
+        """The secret that those who take part in a task share; nothing for a task without one."""
+        return (self._secret(_secret_name(task)) or b"") if task.admission == SECRET else b""
+
+    # --- enrolment ---
+
+    def add_codes(self, task: Task, count: int) -> list[str]:
+        """New codes, each good for one device's tokens; they are kept as digests and cannot be shown again."""
+        if task.admission != TOKEN:
+            raise ParameterError("task", task.name, allowed='a task with admission = "token"', fix="only those need codes")
+        if not 1 <= count <= MOST_CODES:
+            raise ParameterError("count", count, allowed=f"from 1 to {MOST_CODES}", fix="one for each person")
+        codes = [CODE_MARK + draw_bytes(SYSTEM, CODE_BYTES).hex() for _ in range(count)]
+        with self._engine.begin() as connection:
+            connection.execute(db.enrolment.insert(), [{"task": task.id, "code": code_digest(code)} for code in codes])
+        return codes
+
+    def redeem(self, task: Task, code: str, blinded: Sequence[bytes]) -> list[bytes]:
+        """Sign the blinded numbers of a code's holder; CodeError if the code is unknown or was redeemed for others."""
+        n, d = _numbers(self._secret(_key_name(task)) or b"")
+        numbers = [int.from_bytes(part, "big") for part in blinded]
+        if len(blinded) != task.answers or not all(len(part) == MODULUS_BYTES for part in blinded) or not all(0 < x < n for x in numbers):
+            allowed = f"{task.answers} numbers of {MODULUS_BYTES} bytes below the issuer's"
+            raise ParameterError("blinded", f"{len(blinded)} parts", allowed=allowed, fix="blind as many tokens as the task has answers")
+        table, request = db.enrolment, hashlib.sha256(b"".join(blinded)).digest()
+        mine = (table.c.task == task.id, table.c.code == code_digest(code), sql.or_(table.c.request.is_(None), table.c.request == request))
+        with self._engine.begin() as connection:  # one statement decides, whoever else asks at the same time
+            if not connection.execute(table.update().where(*mine).values(request=request)).rowcount:
+                raise CodeError(
+                    "code", "...", allowed="a code of this task that was not redeemed for other tokens", fix="ask for a new one"
+                )
+        return [_sign(x, d, n).to_bytes(MODULUS_BYTES, "big") for x in numbers]
+
+    # --- inside ---
+
+    def _secret(self, name: str) -> bytes | None:
+        with self._reader.connect() as connection:
+            found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == name)).scalar()
+        return None if found is None else bytes(found)
+
+    def _make(self, name: str, value: bytes) -> bytes:
+        """The value kept under a name: this one, or the one that another collector was faster to keep."""
+        with self._engine.begin() as connection:
+            connection.execute(db.insert_once(connection, db.secret, name=name, value=value))
+            return bytes(connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == name)).scalar_one())
+
+
+def code_digest(code: str) -> bytes:
+    """What is kept of a code. It has 16 random bytes, so nothing slower is needed."""
+    return hashlib.sha256(code.encode("utf-8", "surrogateescape")).digest()
+
+
+def _key_name(task: Task) -> str:
+    """The name of the key: that of the draft, since the key itself becomes part of the task."""
+    return f"issuer {replace(task, issuer=NO_ISSUER).id.hex()}" if task.admission == TOKEN else ""
+
+
+def _secret_name(task: Task) -> str:
+    return f"shared {task.id.hex()}"
+
+
+@lru_cache(maxsize=64)
+def _numbers(key: bytes) -> tuple[int, int]:
+    """Modulus and secret exponent of a key."""
+    private = load_der_private_key(key, None)
+    if not isinstance(private, rsa.RSAPrivateKey):
+        raise TypeError(type(private).__name__)
+    numbers = private.private_numbers()
+    return numbers.public_numbers.n, numbers.d
+
+
+def _sign(number: int, d: int, n: int) -> int:
+    """In constant time for keys of one length; checked, since a faulty signature can give the key away."""
+    signed = int(gmpy2.powmod_sec(number, d, n))
+    if pow(signed, EXPONENT, n) != number:
+        raise ArithmeticError("a signature came out wrong: this machine cannot be trusted to sign")
+    return signed

@@ -1,0 +1,239 @@
+"""Whether a batch of reports can be what honest devices send, as far as that shows at all.
+
+Whoever makes reports up has to know how honest ones scatter. Where the law of something is the same whatever people hold, it can be tested
+without knowing anything about them:
+
+========  ===========================================================================================================================
+popcount  how many bits of a report are set: one coin of the true value and many coins of all others, in OUE, SUE, THE, CMS, DBitFlip
+          and, up to hash functions that meet in one bit, BloomRR
+pairs     bits that are set together more often than the two of them explain: ``cooccurrence``
+draws     what a device draws without looking at its value, seeds, functions, cohorts, rows, steps and buckets: each equally often
+========  ===========================================================================================================================
+
+Every p-value is a bound that holds for any number of reports and anything that people hold: no test is asymptotic. Single values (GRR, RR)
+and points show nothing, because an honest person may send any of them. Nor does any test see a person who lies and then randomizes
+honestly, or who draws reports of the honest law and keeps those that help. ``manipulation_budget`` says what a few of those can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from deniable.client.bloom_rr import BloomRR
+from deniable.client.cms import CMS
+from deniable.client.dbitflip import DBitFlip
+from deniable.client.frequency import FrequencySpec
+from deniable.client.unary import UnaryEncoding
+from deniable.contract.spec import Spec
+from deniable.core.cooccurrence import strongest_pair
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import check_level
+from deniable.core.reports import Reports
+from deniable.core.table import Table
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+
+DRAWN = ("seed", "function", "cohort", "row", "step", "buckets")
+"""Columns that do not depend on the value, and are uniform."""
+REACH = 12
+"""Popcounts that are so many standard deviations from their mean are looked at one by one; those beyond, together."""
+
+
+class Finding(NamedTuple):
+    """One test: the most suspicious number of reports that it saw, what it would expect there, and the chance of as clear a thing.
+
+    That chance is about honest people, and about everything that the test has looked at.
+    """
+
+    test: str
+    seen: float
+    expected: float
+    p_value: float
+    what: str
+
+
+class Coins(NamedTuple):
+    """Some coins of one kind and some of another, thrown together with a probability."""
+
+    chance: float
+    own: int
+    p: float
+    others: int
+    q: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IntegrityReport(Table):
+    """What the tests saw. ``suspicious`` names those that honest reports pass with probability 1 - alpha at least, all tests together.
+
+    >>> from deniable.client import OUE
+    >>> from deniable.testing import ReplaySource
+    >>> spec = OUE(domain_size=1024, epsilon=1.0)
+    >>> honest = spec.privatize(np.zeros(9_900, dtype=int), source=ReplaySource.from_key("honest"))
+    >>> check(honest).suspicious
+    []
+    >>> bits = np.zeros((100, 128), dtype=np.uint8)
+    >>> bits[:, 0] = 0b11111  # five values, and nothing else
+    >>> check(Reports(spec, 10_000, {"bits": np.vstack([honest.columns["bits"], bits])})).suspicious
+    ['popcount']
+    """
+
+    spec: Spec
+    n: int
+    alpha: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def suspicious(self) -> list[str]:
+        """The tests that honest reports would not fail."""
+        return [finding.test for finding, p in zip(self.findings, self.p_values, strict=True) if p <= self.alpha]
+
+    @property
+    def p_values(self) -> list[float]:
+        """For each test, the chance that honest reports look so in any of the tests (Bonferroni)."""
+        return [min(1.0, finding.p_value * len(self.findings)) for finding in self.findings]
+
+    def rows(self) -> dict[str, Any]:
+        tests, seen, expected, _, what = zip(*self.findings, strict=True) if self.findings else ((),) * 5
+        return {
+            "value": list(tests),
+            "seen": np.array(seen, dtype=float),
+            "expected": np.array(expected, dtype=float),
+            "p": np.array(self.p_values),
+            "what": list(what),
+        }
+
+    def headline(self) -> str:
+        if not self.findings:
+            return f"{self.n:,} reports, {self.spec.mechanism}: nothing to test, an honest person may send any of them"
+        verdict = "some were made up" if self.suspicious else "nothing that honest reports do not show"
+        return f"{self.n:,} reports, {self.spec.mechanism}: {verdict}; a false alarm has probability {self.alpha:g} at most"
+
+    def order(self) -> Array:
+        return np.argsort(self.p_values, kind="stable")
+
+
+def check(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
+    """Test a batch of reports, each person's once, with at most this chance of suspecting honest people."""
+    check_level("alpha", alpha)
+    if not isinstance(reports, Reports):
+        raise ParameterError("reports", type(reports).__name__, allowed="Reports", fix="write Reports.collect(spec, reports)")
+    findings = [*_popcounts(reports), *_pairs(reports), *_draws(reports)] if reports.n else []
+    return IntegrityReport(reports.spec, reports.n, alpha, tuple(findings))
+
+
+def manipulation_budget(estimate: FrequencyEstimate, level: float = 0.95) -> int:
+    """How many liars move the headline, the largest count, by the width of its interval: from then on they are more than noise.
+
+    >>> from deniable.client import GRR
+    >>> from deniable.core.tally import Tally
+    >>> spec = GRR(domain_size=4, epsilon=1.0)
+    >>> estimate = spec.estimate(Tally(spec, 10_000, np.array([4_000, 2_000, 2_000, 2_000])))
+    >>> round(spec.influence, 2), manipulation_budget(estimate)
+    (2.75, 225)
+    """
+    spec = estimate.spec
+    if not isinstance(spec, FrequencySpec):
+        raise ParameterError("estimate", spec.mechanism, allowed="an estimate of a frequency oracle", fix="estimate counts first")
+    if not len(estimate.values):
+        return 0
+    low, high = estimate.interval(level, simultaneous=estimate.picked)
+    first = int(np.argmax(estimate.counts))
+    return ceil(float(high[first] - low[first]) / spec.influence)
+
+
+# --- the tests ---
+
+
+def _popcounts(reports: Reports) -> Iterator[Finding]:
+    """For every k: too many reports with at most k bits, at least k, exactly k, or too few with exactly k. Each number is binomial."""
+    laws, n = popcount_laws(reports.spec), reports.n
+    if not laws:
+        return
+    seen = np.sort(_popcount(reports))
+    bits = laws[0][0].own + laws[0][0].others
+    counts = np.arange(*_range(laws, bits))
+    below, until = np.searchsorted(seen, counts, "left"), np.searchsorted(seen, counts, "right")
+    at_most, at_least, exactly = (np.array([_chance(law, counts, kind) for law in laws]) for kind in ("cdf", "sf", "pmf"))
+    # Where the law depends on the value a little, every report's chance lies between the smallest and the largest.
+    tests = [
+        ("at most", until, at_most.max(axis=0), stats.binom.sf(until - 1, n, at_most.max(axis=0))),
+        ("at least", n - below, at_least.max(axis=0), stats.binom.sf(n - below - 1, n, at_least.max(axis=0))),
+        ("exactly", until - below, exactly.max(axis=0), stats.binom.sf(until - below - 1, n, exactly.max(axis=0))),
+        ("exactly", until - below, exactly.min(axis=0), stats.binom.cdf(until - below, n, exactly.min(axis=0))),
+    ]
+    words, found, chance, p_values = min(tests, key=lambda test: float(test[3].min()))
+    k = int(p_values.argmin())
+    told = f"{found[k]:,} reports have {words} {counts[k]:,} of {bits:,} bits set"
+    yield Finding("popcount", float(found[k]), float(n * chance[k]), min(1.0, len(tests) * counts.size * float(p_values[k])), told)
+
+
+def _pairs(reports: Reports) -> Iterator[Finding]:
+    pair = strongest_pair(reports)
+    if pair is not None:
+        first, second = (reports.spec.domain.value(key) for key in (pair.first, pair.second))
+        yield Finding("pairs", pair.seen, pair.expected, pair.p_value, f"{pair.seen:,.0f} reports support both {first!r} and {second!r}")
+
+
+def _draws(reports: Reports) -> Iterator[Finding]:
+    """What is drawn most often, and whether anything should be drawn so often."""
+    for column in reports.spec.layout:
+        if column.name not in DRAWN:
+            continue
+        items = np.ascontiguousarray(reports.columns[column.name])
+        each = column.count if column.increasing else 1  # of a set every member was drawn
+        cells = float(column.limit) ** (1 if column.increasing else column.count)
+        drawn = items.ravel() if column.increasing or column.count == 1 else items.view(f"S{column.row_bytes}").ravel()
+        most = int(np.unique(drawn, return_counts=True)[1].max())
+        p_value = cells * float(stats.binom.sf(most - 1, reports.n, each / cells))
+        told = f"one of {cells:.4g} possible draws of the {column.name} came {most:,} times"
+        yield Finding(f"draws of {column.name}", float(most), reports.n * each / cells, min(1.0, p_value), told)
+
+
+# --- the law of the popcount ---
+
+
+def popcount_laws(spec: Spec) -> list[list[Coins]]:
+    """The law of the number of set bits, as a mixture of coins; several where it depends on the value, none where it says nothing."""
+    if isinstance(spec, UnaryEncoding):
+        return [[Coins(1.0, 1, float(spec.p), spec.domain_size - 1, float(spec.q))]]
+    if isinstance(spec, CMS):
+        return [[Coins(1.0, 1, float(spec.p), spec.width - 1, float(spec.apart))]]
+    if isinstance(spec, DBitFlip):
+        drawn, p, q = spec.bits / spec.domain_size, float(spec.p), float(spec.q)
+        return [[Coins(drawn, 1, p, spec.bits - 1, q), Coins(1 - drawn, 0, p, spec.bits, q)]]
+    if isinstance(spec, BloomRR):
+        q, most = float(spec.q), min(spec.hashes, spec.bits)
+        return [[Coins(1.0, marked, 1 - q, spec.bits - marked, q)] for marked in range(1, most + 1)]
+    return []
+
+
+def _popcount(reports: Reports) -> Array:
+    bits = reports.columns["bits"]
+    if bits.ndim == 1:  # one bit a person, eight people to a byte
+        return np.unpackbits(bits, count=reports.n, bitorder="little").astype(np.int64)
+    return np.asarray(np.bitwise_count(bits).sum(axis=1, dtype=np.int64))
+
+
+def _range(laws: list[list[Coins]], bits: int) -> tuple[int, int]:
+    """Which popcounts to look at one by one: it depends on the spec alone, not on what was seen."""
+    coins = [part for law in laws for part in law]
+    means = [part.own * part.p + part.others * part.q for part in coins]
+    reach = REACH * max(part.own * part.p * (1 - part.p) + part.others * part.q * (1 - part.q) for part in coins) ** 0.5
+    return max(0, int(min(means) - reach)), min(bits, int(max(means) + reach)) + 1
+
+
+def _chance(law: list[Coins], counts: Array, kind: str) -> Array:
+    """The probability of at most (``cdf``), at least (``sf``) or exactly (``pmf``) so many bits."""
+    total = np.zeros(counts.size)
+    for part in law:
+        for own in range(part.own + 1):
+            left = counts - own - (kind == "sf")
+            total += part.chance * stats.binom.pmf(own, part.own, part.p) * getattr(stats.binom, kind)(left, part.others, part.q)
+    return np.clip(total, 0.0, 1.0)

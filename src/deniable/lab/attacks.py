@@ -1,0 +1,176 @@
+"""Liars in a crowd: a share of the reports is made up to lift a few values, and the experiment measures by how much.
+
+========  ===========================================================================================================================
+crafted   the maximal gain attack (Cao, Jia, Gong 2021): every made-up report supports as many targets as it can
+hidden    the same for unary encoding, with the number of set bits that an honest report would have had
+lying     liars claim to hold a target, and randomize that honestly: no test of reports can see it
+========  ===========================================================================================================================
+
+With a share b of liars, r targets that honest people hold with frequency f, and reports that support k of the targets, the estimated
+frequencies of the targets rise together by b ((k - r q) / (p - q) - f). For GRR k = 1, for the others k = r::
+
+    GRR        b (1 - f) + b (d - r) / (e^epsilon - 1)
+    OUE        b (2 r - f) + 2 b r / (e^epsilon - 1)
+    OLH        b (r (e^epsilon + g - 1) / (e^epsilon - 1) - f)          OUE's for g = e^epsilon + 1, which is rounded
+    lying      b (1 - f)
+
+OLH's is reached: a device chooses its own hash function, and some put all targets on one symbol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.client.grr import GRR
+from deniable.client.olh import OLH
+from deniable.client.unary import UnaryEncoding
+from deniable.contract.source import Source
+from deniable.core.reports import Reports
+from deniable.core.values import keys_of
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.lab.methods import Method, Oracle
+from deniable.lab.outcome import Outcome
+from deniable.lab.populations.base import Population
+from deniable.tasks.plan import most_gain
+
+KINDS = ("crafted", "hidden", "lying")
+TRIES = 4096
+"""How many hash functions a liar looks at."""
+TOGETHER = 1 << 12
+"""Reports made up at a time."""
+
+
+@dataclass(frozen=True)
+class Attack(Method):
+    """A frequency oracle under attack: a share of all people are liars, who lift the last values of the domain.
+
+    >>> from deniable.lab.populations import Zipf
+    >>> from deniable.testing import ReplaySource
+    >>> attack, crowd = Attack("OUE", "crafted", liars=0.05, targets=10), Zipf(1.5, 102)
+    >>> spec, source = attack.setup(crowd, 1.0, 20_000), ReplaySource.from_key("docs")
+    >>> outcome = attack.run(spec, crowd.draw(20_000, source), source)
+    >>> round(outcome.gain, 2), round(outcome.predicted["gain"], 2)  # of frequencies that add up to 0.004
+    (1.58, 1.58)
+    """
+
+    mechanism: str
+    kind: str = "crafted"
+    liars: float = 0.05
+    targets: int = 10
+    postprocess: str | None = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ParameterError("kind", self.kind, allowed=f"one of {KINDS}", fix="crafted is the strongest")
+        if not 0 < self.liars < 1:
+            raise ParameterError("liars", self.liars, allowed="a share between 0 and 1", fix="0.05 is one in twenty")
+        if not self.label:
+            told = f"{self.mechanism}, {self.kind}" + (f", {self.postprocess}" if self.postprocess else "")
+            object.__setattr__(self, "label", told)
+
+    @property
+    def oracle(self) -> Oracle:
+        """The mechanism without its liars."""
+        return Oracle(self.mechanism, postprocess=self.postprocess)
+
+    def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> FrequencySpec:
+        spec = self.oracle.setup(population, epsilon, n, repetition)
+        if type(self.targets) is not int or not 1 <= self.targets < spec.domain_size:
+            allowed = f"an integer from 1 to {spec.domain_size - 1}"
+            raise ParameterError("targets", self.targets, allowed=allowed, fix="say how many values are lifted")
+        return spec
+
+    def run(self, setup: FrequencySpec, values: Any, source: Source) -> Outcome:
+        keys = keys_of(setup.domain, values).astype(np.int64)
+        n, count = keys.size, round(self.liars * keys.size)
+        truth = np.bincount(keys, minlength=setup.domain_size)
+        targets = np.arange(setup.domain_size - self.targets, setup.domain_size)
+        lies = np.diff(np.arange(n + 1) * count // n) == 1  # evenly among the crowd, whatever its order
+        made_up = craft(setup, self.kind, targets, count, source)
+        honest = setup.privatize(np.asarray(values)[~lies], source=source)
+        estimate = setup.estimate(setup.tally(honest) + setup.tally(made_up))
+        counts = estimate.counts if self.postprocess is None else estimate.postprocess(self.postprocess).counts
+        held = float(truth[targets].sum() / n)
+        gain = count / n * (1 - held) if self.kind == "lying" else most_gain(setup, targets=self.targets, liars=count / n, held=held)
+        return Outcome(estimate.values, truth, counts, predicted={} if self.postprocess else {"gain": gain}, targets=targets)
+
+    @property
+    def gives(self) -> set[str]:
+        return {"counts", "targets"}
+
+    def identity(self) -> str:
+        return repr((self.label, self.mechanism, self.kind, self.liars, self.targets, self.postprocess))
+
+
+def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: Source) -> Reports:
+    """So many made-up reports that lift the values with these keys."""
+    if kind == "lying":
+        claimed = [spec.domain.value(int(key)) for key in targets]
+        return spec.privatize([claimed[i % len(claimed)] for i in range(count)], source=source)
+    if isinstance(spec, UnaryEncoding):
+        made_up = Reports.empty(spec, count)
+        for start in range(0, count, TOGETHER):
+            part = made_up.columns["bits"][start : start + TOGETHER]
+            bits = _with_room(spec, targets, len(part), source) if kind == "hidden" else np.zeros((len(part), spec.domain_size), bool)
+            bits[:, targets] = True
+            part[:] = np.packbits(bits, axis=1, bitorder="little")
+        return made_up
+    if kind == "crafted" and isinstance(spec, GRR):
+        made_up = Reports.empty(spec, count)
+        made_up.columns["symbol"][:] = np.resize(targets, count)
+        return made_up
+    if kind == "crafted" and isinstance(spec, OLH):
+        return _on_one_symbol(spec, targets, count, source)
+    raise ParameterError("kind", kind, allowed=f"an attack on {spec.mechanism}", fix="crafted works on GRR, OLH and unary encoding")
+
+
+def _with_room(spec: UnaryEncoding, targets: Array, count: int, source: Source) -> Array:
+    """Honest reports' bits, in which as many others are cleared at random as targets will be set: the popcount stays what it was."""
+    honest = spec.privatize([spec.domain.value(int(targets[0]))] * count, source=source)
+    bits = np.unpackbits(honest.columns["bits"], axis=1, count=spec.domain_size, bitorder="little").astype(bool)
+    lacking = targets.size - bits[:, targets].sum(axis=1)
+    order = _words(bits.size, source).reshape(bits.shape) >> np.uint64(1)
+    order[~bits] = order[:, targets] = np.uint64(1 << 63)  # neither what is not set nor a target is cleared
+    first = np.argpartition(order, targets.size - 1, axis=1)[:, : targets.size]
+    first = np.take_along_axis(first, np.argsort(np.take_along_axis(order, first, axis=1), axis=1), axis=1)
+    kept = np.take_along_axis(bits, first, axis=1) & (np.arange(targets.size) >= lacking[:, None])
+    np.put_along_axis(bits, first, kept, axis=1)
+    return bits
+
+
+def _on_one_symbol(spec: OLH, targets: Array, count: int, source: Source) -> Reports:
+    """Reports under a hash function that puts all targets, and as few other values as possible, on one symbol.
+
+    Multipliers of every size are tried: small ones keep neighbors together. The low halves of both words have no influence on the
+    symbols then, and make every seed another one.
+    """
+    if spec.seed_words != 2:
+        raise ParameterError("spec", repr(spec), allowed="keys of up to 32 bits", fix="attack a smaller domain")
+    high = np.uint64(0xFFFFFFFF00000000)
+    steps = _words(TRIES, source) >> (np.arange(TRIES) % 32).astype(np.uint64) & high
+    starts = _words(TRIES, source) & high
+    keys = np.arange(spec.domain_size, dtype=np.uint64)
+    best, fewest, symbol = 0, spec.domain_size + 1, 0
+    for i in range(TRIES):
+        symbols = ((steps[i] * keys + starts[i]) >> np.uint64(32)) * np.uint64(spec.hash_range) >> np.uint64(32)
+        hit = symbols == symbols[targets[0]]
+        if hit[targets].all() and hit.sum() < fewest:
+            best, fewest, symbol = i, int(hit.sum()), int(symbols[targets[0]])
+    made_up = Reports.empty(spec, count)
+    made_up.columns["seed"][:, 0] = steps[best] if fewest <= spec.domain_size else 0  # zero puts everything on one symbol
+    made_up.columns["seed"][:, 1] = starts[best] | _words(count, source) & ~high
+    made_up.columns["symbol"][:] = symbol if fewest <= spec.domain_size else int(starts[best] >> np.uint64(32)) * spec.hash_range >> 32
+    return made_up
+
+
+def _words(count: int, source: Source) -> Array:
+    words = np.empty(count, dtype=np.uint64)
+    if source.fill(words.data) < count:
+        raise ParameterError("source", "too few words", allowed=f"{count} words", fix="use a stream from a key")
+    return words

@@ -1,0 +1,437 @@
+"""Open publication: anyone can count again without the collector, nothing tells whose a report is, and a changed byte is named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import deniable as dn
+from deniable.collect import database as db
+from deniable.collect.analysis import Selection, TooFew, estimate
+from deniable.collect.collector import Collector
+from deniable.collect.publication import read_publication, verify_publication
+from deniable.collect.publish import publish_reports
+from deniable.collect.published import CONTEXT
+from deniable.collect.signing import public_key, sign
+from deniable.collect.store import Store
+from deniable.contract.canonical import canonical_json, parse_canonical
+from deniable.contract.envelope import Envelope
+from deniable.contract.spec import MECHANISMS
+from deniable.core.tally import Tally
+from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.testing import ReplaySource
+from deniable.testing.identity import Identity
+from tests.cli.test_operation import run
+from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
+
+SEED = bytes(range(32))
+STRATA = (("platform", ("phone", "web")),)
+SPECS = (dn.GRR(domain_size=300, epsilon=1.0), dn.OUE(domain_size=20, epsilon=1.0), dn.RR(epsilon=1.0))
+SERVER = ("sqlalchemy", "starlette", "uvicorn", "msgspec", "prometheus_client", "psycopg")
+
+
+def opened(folder, *, minimum_batch=40):
+    """A collector whose key is known, and a task of three questions and two strata."""
+    store = Store.open(folder)
+    with store.writing() as connection:
+        connection.execute(db.secret.insert().values(name="signing", value=SEED))
+    collector = Collector(store, clock=lambda: NOON + HOUR + 300)  # the first period takes late reports, the second has begun
+    task = survey_task(collector.registry.key, *SPECS, strata=STRATA, minimum_batch=minimum_batch)
+    collector.publish(task)
+    return collector, task
+
+
+def crowd(task, *, ids="ids"):
+    """Reports of two periods, three questions and two strata, 60 each, and 5 of one more batch: the same whatever the ids."""
+    source, names = ReplaySource.from_key("crowd"), ReplaySource.from_key(ids)
+    sent = []
+    for period in (0, 1):
+        for place, spec in enumerate(SPECS):
+            for stratum in (0, 1):
+                many = 5 if (period, place, stratum) == (1, 2, 1) else 60
+                for row in spec.privatize([i % 2 for i in range(many)], source=source).rows():
+                    report = b"".join(word.to_bytes(8, "big") for word in names.words(2))
+                    sent.append(Envelope(task.id, period, place, stratum, report, row.tobytes()))
+    return sent
+
+
+def sealed(collector, task):
+    for period in (0, 1):
+        collector.seal(task.id, period)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A folder as published, the reports that were sent, and what the collector itself says about the batches that are shown."""
+    folder = tmp_path_factory.mktemp("published")
+    collector, task = opened(folder / "store")
+    sent = crowd(task)
+    assert send(collector, *sent) == {}
+    sealed(collector, task)
+    publish_reports(collector, task.id, folder / "open")
+    tallies = collector.tallies(task.id)
+    collector.store.close()
+    return folder / "open", task, sent, tallies
+
+
+@pytest.fixture
+def copy(published, tmp_path):
+    shutil.copytree(published[0], tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def files_of(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_tallies_counted_again_are_the_collectors(published):
+    folder, task, sent, tallies = published
+    found = verify_publication(folder, task=task.id)
+    assert found.tallies == {address: tally for address, tally in tallies.items() if tally.n >= task.minimum_batch}
+    assert len(found.batches) == 11
+    assert found.withheld == 1
+    assert found.reports == len(sent) - 5
+    assert all(isinstance(tally, Tally) for tally in read_publication(folder).tallies.values())
+
+
+def test_estimates_are_the_collectors_own(tmp_path):
+    collector, task = opened(tmp_path / "store", minimum_batch=1)
+    assert send(collector, *crowd(task)) == {}
+    sealed(collector, task)
+    publish_reports(collector, task.id, tmp_path / "open")
+    told = json.loads((tmp_path / "open" / "estimates.json").read_text())
+    assert told == json.loads(json.dumps(estimate(collector, task.id, Selection((0, 1))).to_json()))
+    publish_reports(collector, task.id, tmp_path / "first", [0])
+    assert json.loads((tmp_path / "first" / "estimates.json").read_text())["answers"][0]["n"] == 120
+    assert {batch.period for batch in verify_publication(tmp_path / "first").batches} == {0}
+    collector.store.close()
+
+
+def test_a_copy_verifies_where_there_is_no_server(copy, published):
+    """In another process, with every package of the server taken away."""
+    code = f"import sys; sys.modules.update(dict.fromkeys({SERVER!r})); from deniable.cli import main; main()"
+
+    def verified(*arguments):
+        return subprocess.run([sys.executable, "-c", code, "verify", *map(str, arguments)], capture_output=True, text=True, check=False)
+
+    task = published[1]
+    done = verified(copy, "--task", task.id.hex(), "--json")
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert (content["task"], content["key"], content["reports"]) == (task.id.hex(), public_key(SEED).hex(), 660)
+    file = copy / "reports" / "1-1-0.parquet"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 4
+    file.write_bytes(data)
+    done = verified(copy)
+    assert done.returncode == 1
+    assert "reports/1-1-0.parquet" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_byte_of_the_manifest_counts(copy):
+    file = copy / "manifest.json"
+    data = file.read_bytes()
+    for place in range(len(data)):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+        with pytest.raises(WireError, match=r"^manifest\.json"):
+            read_publication(copy)
+    file.write_bytes(data)
+    verify_publication(copy)
+
+
+def test_a_changed_byte_of_any_file_is_named(copy):
+    for name, data in files_of(copy).items():
+        for place in {*range(0, len(data), max(1, len(data) // 12)), len(data) - 1}:
+            (copy / name).write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+            with pytest.raises(WireError) as caught:
+                verify_publication(copy)
+            assert caught.value.parameter == name
+        for changed in (data[:-1], data + b"\0", b""):
+            (copy / name).write_bytes(changed)
+            with pytest.raises(WireError) as caught:
+                verify_publication(copy)
+            assert caught.value.parameter == name
+        (copy / name).unlink()
+        with pytest.raises(WireError) as caught:
+            verify_publication(copy)
+        assert caught.value.parameter == name
+        (copy / name).write_bytes(data)
+    (copy / "reports" / "more.parquet").write_bytes(b"")
+    with pytest.raises(WireError, match=r"^reports/more\.parquet.*manifest"):
+        verify_publication(copy)
+
+
+def test_nothing_tells_whose_a_report_is(published):
+    """No id in any file, in bytes, hex or text; no time; the columns are the report's and nothing else."""
+    folder, _, sent, _ = published
+    whole = b"".join(files_of(folder).values())
+    tables = {name: pq.read_table(folder / name) for name in files_of(folder) if name.endswith(".parquet")}
+    for table in tables.values():
+        whole += b"".join(
+            buffer.to_pybytes() for column in table.columns for chunk in column.chunks for buffer in chunk.buffers() if buffer
+        )
+    for each in sent:
+        assert each.id not in whole
+        assert each.id.hex().encode() not in whole
+    for name, table in tables.items():
+        spec = SPECS[int(name.split("-")[1])]
+        assert table.schema.names == [column.name for column in spec.layout]
+        assert set(table.schema.metadata) == {b"deniable"}
+    assert [name for name in files_of(folder) if name.startswith("reports/")] == [*tables]
+
+
+def test_the_order_of_arrival_is_gone(tmp_path):
+    """The same reports in another order, under other ids: the same folder, byte for byte."""
+    folders = []
+    for i, ids in enumerate(("some", "others")):
+        collector, task = opened(tmp_path / f"store {i}")
+        sent = crowd(task, ids=ids)
+        order = np.argsort(ReplaySource.from_key("order").words(len(sent))) if i else np.arange(len(sent))
+        for start in range(0, len(sent), 100):
+            assert send(collector, *(sent[place] for place in order[start : start + 100])) == {}
+        sealed(collector, task)
+        publish_reports(collector, task.id, tmp_path / f"open {i}")
+        collector.store.close()
+        folders.append(files_of(tmp_path / f"open {i}"))
+    assert folders[0] == folders[1]
+
+
+def test_rows_that_begin_or_end_with_zeros_are_sorted_too(tmp_path):
+    """Two-byte symbols, among them 0, 1 and 256: as bytes they differ by zeros at either end."""
+    collector, task = opened(tmp_path / "store")
+    for value in [0, 256, 1, 0, 255, 256, 0] * 9:
+        sent = envelope(task, value)
+        assert send(collector, sent._replace(payload=value.to_bytes(2, "little"))) == {}
+    sealed(collector, task)
+    publish_reports(collector, task.id, tmp_path / "open")
+    symbols = pq.read_table(tmp_path / "open" / "reports" / "0-0-0.parquet")["symbol"].to_pylist()
+    assert symbols == sorted(symbols, key=lambda symbol: symbol.to_bytes(2, "little"))
+    assert sorted(symbols) == sorted([0, 256, 1, 0, 255, 256, 0] * 9)
+    collector.store.close()
+
+
+# --- a collector that lies has the key ---
+
+
+def resign(folder, **changes):
+    """Sign a manifest anew, as only the collector can, with the hashes of the files as they are now."""
+    content = parse_canonical((folder / "manifest.json").read_bytes())
+    content.pop("signature")
+    content["files"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in content["files"]}
+    content |= changes
+    signature = sign(SEED, CONTEXT, canonical_json(content)).hex()
+    (folder / "manifest.json").write_bytes(canonical_json(content | {"signature": signature}))
+
+
+def test_signed_estimates_that_do_not_follow_are_named(copy):
+    told = json.loads((copy / "estimates.json").read_text())
+    told["answers"][1]["rows"][3]["count"] += 0.5
+    (copy / "estimates.json").write_text(json.dumps(told))
+    resign(copy)
+    read_publication(copy)
+    with pytest.raises(WireError, match=r"^estimates\.json, answers, 1, rows, 3, count"):
+        verify_publication(copy)
+    told["answers"][1]["rows"][3]["count"] -= 0.5
+    told["version"] = "another"
+    (copy / "estimates.json").write_text(json.dumps(told))
+    resign(copy)
+    verify_publication(copy)
+
+
+def test_reports_that_were_left_out_are_missed(copy):
+    """A batch with one report less: its number and tally are signed, and the estimates are of all."""
+    file = copy / "reports" / "0-0-0.parquet"
+    pq.write_table(pq.read_table(file).slice(0, 59), file)
+    resign(copy)
+    with pytest.raises(WireError, match=r"^reports/0-0-0\.parquet.*60 reports"):
+        read_publication(copy)
+
+
+def test_rows_out_of_order_are_refused(copy):
+    file = copy / "reports" / "0-1-0.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table.take(list(range(len(table)))[::-1]), file)
+    resign(copy)
+    with pytest.raises(WireError, match=r"^reports/0-1-0\.parquet.*sorted"):
+        read_publication(copy)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"task": "00" * 32}, "version 1, task"),
+        ({"version": 2}, "version 1"),
+        ({"batches": []}, "each file once"),
+        ({"withheld": "1"}, "withheld"),
+        ({"files": {"task.json": "", "log.json": "", "estimates.json": "", "../store/collector.sqlite": ""}}, "files of a publication"),
+    ],
+)
+def test_manifests_that_make_no_sense_are_refused(copy, changes, words):
+    resign(copy, **changes)
+    with pytest.raises(WireError, match=rf"^manifest\.json.*{words}"):
+        read_publication(copy)
+
+
+def test_batches_below_the_minimum_are_refused(copy):
+    manifest = parse_canonical((copy / "manifest.json").read_bytes())
+    manifest["batches"][0]["reports"] = 39
+    resign(copy, batches=manifest["batches"])
+    with pytest.raises(WireError, match=r"^manifest\.json.*40 or more"):
+        read_publication(copy)
+
+
+def test_another_task_or_a_log_without_it_is_refused(copy, published):
+    with pytest.raises(WireError, match=r"^task\.json.*another publication"):
+        verify_publication(copy, task=bytes(32))
+    (copy / "log.json").write_bytes(canonical_json([]))
+    resign(copy)
+    with pytest.raises(WireError, match=r"^log\.json.*entry"):
+        read_publication(copy)
+
+
+# --- what is not published ---
+
+
+def test_open_periods_wait_and_few_reports_are_not_shown(tmp_path):
+    collector, task = opened(tmp_path / "store", minimum_batch=61)
+    assert send(collector, *crowd(task)) == {}
+    with pytest.raises(TooFew):
+        publish_reports(collector, task.id, tmp_path / "open")
+    with pytest.raises(ParameterError, match="0, which is open"):
+        publish_reports(collector, task.id, tmp_path / "open", [0])
+    with pytest.raises(ParameterError, match="7, which is without reports"):
+        publish_reports(collector, task.id, tmp_path / "open", [7])
+    sealed(collector, task)
+    with pytest.raises(TooFew):
+        publish_reports(collector, task.id, tmp_path / "open")
+    assert not (tmp_path / "open").exists()
+    collector.store.close()
+
+
+def test_what_was_dropped_and_what_is_there_is_told(tmp_path):
+    collector, task = opened(tmp_path / "store")
+    assert send(collector, *crowd(task)) == {}
+    sealed(collector, task)
+    collector.store.drop_reports(collector.store.buckets(task.id)[0].bucket)
+    with pytest.raises(ParameterError, match="0, which is dropped"):
+        publish_reports(collector, task.id, tmp_path / "open", [0, 1])
+    publish_reports(collector, task.id, tmp_path / "open")
+    assert {batch.period for batch in verify_publication(tmp_path / "open").batches} == {1}
+    with pytest.raises(ParameterError, match="ever overwritten"):
+        publish_reports(collector, task.id, tmp_path / "open")
+    collector.store.close()
+
+
+def test_reports_that_hide_nothing_are_never_published(tmp_path, monkeypatch):
+    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    store = Store.open(tmp_path / "store")
+    collector = Collector(store, clock=lambda: NOON)
+    task = survey_task(collector.registry.key)
+    collector.publish(task)
+    assert send(collector, *(envelope(task, value) for value in range(5))) == {}
+    collector.seal(task.id, 0)
+    with pytest.raises(ParameterError, match="privatized on the device"):
+        publish_reports(collector, task.id, tmp_path / "open")
+    store.close()
+
+
+# --- searches ---
+
+
+def searched(folder, *, rounds, advance=True):
+    """A collector with a search of two rounds, of which some were closed."""
+    store = Store.open(folder)
+    collector = Collector(store, clock=lambda: NOON)
+    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1, minimum_batch=50)
+    collector.publish(task)
+    values = np.repeat([200, 201, 7, 90], [160, 120, 80, 40])
+    for number in range(rounds):
+        (question,) = collector.registry.state(task.id, number).open().questions
+        source = ReplaySource.from_key(f"round {number}")
+        reports = question.spec.privatize(question.encoder.encode_many(values[number::2], source), source=source)
+        sent = (
+            Envelope(task.id, number, 0, 0, bytes([number]) + i.to_bytes(15, "big"), row.tobytes()) for i, row in enumerate(reports.rows())
+        )
+        assert send(collector, *sent) == {}
+        if advance:
+            collector.advance(task.id)
+    return collector, task
+
+
+def test_a_search_is_done_again_round_by_round(tmp_path):
+    collector, task = searched(tmp_path / "store", rounds=2)
+    publish_reports(collector, task.id, tmp_path / "open")
+    told = json.loads((tmp_path / "open" / "estimates.json").read_text())
+    assert told == json.loads(json.dumps(estimate(collector, task.id).to_json()))
+    found = verify_publication(tmp_path / "open", task=task.id)
+    assert len(found.states) == 2
+    rounds = parse_canonical((tmp_path / "open" / "rounds.json").read_bytes())
+    swapped = replace(found, states=(found.states[0], found.states[0]))
+    with pytest.raises(ProtocolError, match="round 1"):
+        swapped.answer()
+    rounds[1]["state"] = rounds[0]["state"]
+    (tmp_path / "open" / "rounds.json").write_bytes(canonical_json(rounds))
+    manifest = parse_canonical((tmp_path / "open" / "manifest.json").read_bytes())
+    manifest.pop("signature")
+    manifest["files"]["rounds.json"] = hashlib.sha256(canonical_json(rounds)).hexdigest()
+    signature = sign(collector.store.signing_key(), CONTEXT, canonical_json(manifest)).hex()
+    (tmp_path / "open" / "manifest.json").write_bytes(canonical_json(manifest | {"signature": signature}))
+    with pytest.raises(WireError, match=r"^rounds\.json.*round of its state"):
+        read_publication(tmp_path / "open")
+    collector.store.close()
+
+
+def test_a_search_that_is_not_over_is_not_published(tmp_path):
+    collector, task = searched(tmp_path / "store", rounds=1)
+    with pytest.raises(ParameterError, match="1, which is"):
+        publish_reports(collector, task.id, tmp_path / "open")
+    with pytest.raises(ParameterError, match="one result"):
+        publish_reports(collector, task.id, tmp_path / "open", [0])
+    collector.seal(task.id, 1)  # with nobody in it
+    with pytest.raises(TooFew):
+        publish_reports(collector, task.id, tmp_path / "open")
+    collector.store.close()
+
+
+def test_a_search_that_was_given_up_is_not_published(tmp_path):
+    collector, task = searched(tmp_path / "store", rounds=1, advance=False)
+    collector.close_task(task.id)
+    with pytest.raises(ProtocolError, match=r"round 1.*all rounds"):
+        publish_reports(collector, task.id, tmp_path / "open")
+    assert not (tmp_path / "open").exists()
+    collector.store.close()
+
+
+# --- the command line ---
+
+
+def test_export_and_verify_on_the_command_line(tmp_path, published):
+    collector, task = opened(tmp_path / "store")
+    assert send(collector, *crowd(task)) == {}
+    sealed(collector, task)
+    collector.store.close()
+    store, folder = tmp_path / "store", tmp_path / "open"
+    refused = run("export", task.name, "--store", store, "--out", folder, status=2)
+    assert "--open" in refused.stderr
+    assert "--store" in run("export", task.name, "--open", "--store", tmp_path / "none", "--out", folder, status=2).stderr
+    told = run("export", task.id.hex()[:8], "--open", "--store", store, "--out", folder).stdout
+    assert "660 reports in 11 files" in told
+    assert "1 batches" in told
+    assert files_of(folder) == files_of(published[0])
+    shutil.rmtree(store)
+    told = run("verify", folder).stdout
+    assert task.id.hex() in told
+    assert "--task" in told
+    assert "another publication" in run("verify", folder, "--task", "00" * 32, status=1).stderr
+    assert "folder" in run("verify", tmp_path / "none", status=2).stderr
