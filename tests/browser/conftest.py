@@ -67,9 +67,9 @@ def needed(found: bool, reason: str) -> None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for all tests of this process."""
+    """A browser for the tests of one file. Not for longer: while it is there, no other test could run an event loop in this thread."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     needed(path is not None, "Chromium is not installed (Debian and Ubuntu: apt-get install chromium)")
     expect.set_options(timeout=PATIENCE)

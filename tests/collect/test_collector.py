@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.collect.block import Bucket
+from deniable.collect.block import Block, Bucket
 from deniable.collect.collector import Collector
 from deniable.collect.store import Store
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
@@ -92,6 +92,36 @@ def test_another_meaning_needs_another_name_or_a_word(collector, task):
     assert {stored.id for stored in collector.store.tasks()} == {task.id, other.id}
 
 
+def test_a_meaning_that_was_changed_on_purpose_is_the_meaning_from_then_on(collector, task):
+    other = replace(task, question="Which number is not yours?")
+    collector.publish(other, new_meaning=True)
+    collector.publish(replace(other, end=other.end + HOUR))  # later than the last, though not what the first one meant
+    with pytest.raises(ParameterError, match="question"):
+        collector.publish(replace(task, end=task.end + HOUR))
+
+
+def test_originals_that_could_not_be_deleted_are_deleted_later(collector, task, clock):
+    from deniable.collect.log import StorageError
+
+    send(collector, envelope(task, 4))
+    clock.now = NOON + 2 * HOUR
+
+    def fail(bucket):
+        raise StorageError("log", "a broken disk", allowed="a disk", fix="repair it")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collector.store.log, "drop_open", fail)
+        with pytest.raises(StorageError):
+            collector.tend()
+    assert collector.store.buckets()[0].state == "sealed"
+    dropped = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collector.store.log, "drop_open", dropped.append)
+        collector.tend()
+        collector.tend()
+    assert dropped == [Bucket(task.id, 0)]
+
+
 def test_the_codes_of_refusal(collector, task, clock):
     good = envelope(task, 7)
     cases = {
@@ -165,6 +195,13 @@ def test_a_tally_that_was_tampered_with_is_found_and_repaired(collector, task):
     ((_, verdict),) = collector.store.rebuild(collector.questions, repair=True)
     assert verdict.startswith("repaired")
     assert collector.store.tallies(task.id)[0, 0, 0] == good
+    with collector.store.writing() as connection:
+        blocks = collector.store.log.read_sealed(connection, Bucket(task.id, 0))
+        collector.store.log.drop_sealed(connection, Bucket(task.id, 0))
+        collector.store.log.write_sealed(connection, Bucket(task.id, 0), [Block(0, 0, blocks[0].rows[:3])])
+    for repair in (False, True):  # well-formed, but not what was sealed: no reason to believe it
+        ((_, verdict),) = collector.store.rebuild(collector.questions, repair=repair)
+        assert verdict.startswith("damaged")
 
 
 def test_time_seals_and_retention_deletes(collector, task, clock):

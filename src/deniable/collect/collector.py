@@ -208,7 +208,8 @@ class Collector:
         """Seal what is over, open the rounds that are due, delete what was kept long enough; says in words what was done."""
         self.refresh()
         now, lives = self.clock(), self.admission.tasks
-        steps = [partial(self._tend_rounds, live, now) for live in lives.values() if live.task.rounds and not live.closed]
+        steps: list[Callable[[], str | None]] = [self.store.sweep]
+        steps += [partial(self._tend_rounds, live, now) for live in lives.values() if live.task.rounds and not live.closed]
         buckets = [stored for stored in self.store.buckets() if stored.bucket.task in lives]
         uncounted = {stored.bucket.task for stored in buckets if stored.state == "open"}
         steps += [partial(self._tend_bucket, stored, now, stored.bucket.task in uncounted) for stored in buckets]

@@ -131,6 +131,7 @@ def connect(address: str | Path) -> Engine:
         engine = sql.create_engine(url, pool_pre_ping=True, hide_parameters=True)
         sql.event.listen(engine, "connect", _prepare_postgres)
     else:
+        _keep_private(Path(address))
         url = sql.URL.create("sqlite", database=str(address))
         engine = sql.create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         sql.event.listen(engine, "connect", _prepare_sqlite)
@@ -190,6 +191,16 @@ def _prepare_postgres(connection: Any, _: Any) -> None:
     # A server may be told to answer before it has written; an acknowledgement of ours means more. Stronger settings stay.
     connection.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
     connection.commit()
+
+
+def _keep_private(file: Path) -> None:
+    """Nobody else reads it: the signing key is in it. SQLite's other files take after it."""
+    try:
+        file.touch(mode=0o600)
+        file.chmod(0o600)
+    except OSError as error:
+        fix = f"{error.strerror}: check the folder and who owns it"
+        raise StorageError("database", str(file), allowed="a file that can be written", fix=fix) from error
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:

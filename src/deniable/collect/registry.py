@@ -46,10 +46,11 @@ class Registry:
                 "key", task.key.hex(), allowed=f"this collector's key {self.key.hex()}", fix="publish it from its TOML file"
             )
         with self._store.writing() as connection:
-            query = sql.select(db.task.c.id, db.task.c.canonical).where(db.task.c.name == task.name)
-            for row in connection.execute(query).all():
-                if row.id == task.id:
-                    return
+            if connection.execute(sql.select(db.task.c.id).where(db.task.c.id == task.id)).first() is not None:
+                return
+            query = sql.select(db.task.c.id, db.task.c.canonical).join_from(db.task, db.log, db.task.c.id == db.log.c.task)
+            row = connection.execute(query.where(db.task.c.name == task.name).order_by(db.log.c.sequence.desc()).limit(1)).first()
+            if row is not None:  # the last of this name: a meaning that was changed on purpose is the meaning from then on
                 changes = changes_of_meaning(Task.from_json(row.canonical), task)
                 if changes and not new_meaning:
                     allowed = f"what the task {row.id.hex()[:12]} of this name means"

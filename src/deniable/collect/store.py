@@ -38,10 +38,10 @@ class Store:
     def __init__(self, engine: Engine, log: ReportLog) -> None:
         self.engine = engine
         self.log = log
+        self._left: set[Bucket] = set()
         self._reader = engine.execution_options(**{db.READING: True})
-        for stored in self.buckets():
-            if stored.state != "open":
-                log.drop_open(stored.bucket)  # a crash after the seal left them
+        self._left |= {stored.bucket for stored in self.buckets() if stored.state != "open"}
+        self.sweep()  # what a crash after a seal has left
 
     @classmethod
     def open(cls, address: str | Path) -> Store:
@@ -136,15 +136,20 @@ class Store:
         With ``once``, an id counts in one period of the task only: the one that is sealed first.
         """
         with self.log.closing(bucket):
+            with self.reading() as connection:
+                arrived = self.log.read_open(connection, bucket)
+            blocks = sort_once(arrived)
+            fault_point("reports read")
+            tallies = tally_blocks(questions, blocks)  # before the transaction, which others wait for: this may take its time
             with self.engine.begin() as connection:
                 number, state = self._lock(connection, bucket)
                 if state == "open":
-                    arrived = self.log.read_open(connection, bucket)
-                    blocks = self._once(connection, bucket, sort_once(arrived)) if once else sort_once(arrived)
-                    fault_point("reports read")
+                    if once:
+                        blocks = self._once(connection, bucket, blocks)
+                        tallies = tally_blocks(questions, blocks)
                     self.log.write_sealed(connection, bucket, blocks)
                     fault_point("sealed reports written")
-                    self._write_tallies(connection, number, tally_blocks(questions, blocks))
+                    self._write_tallies(connection, number, tallies)
                     reports = sum(len(block.rows) for block in blocks)
                     repeated = sum(len(block.rows) for block in arrived) - reports
                     values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
@@ -152,8 +157,15 @@ class Store:
                     connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(**values))
                     fault_point("seal complete")
             fault_point("seal committed")
-        self.log.drop_open(bucket)  # closed by now: if this fails, nothing is taken for a bucket that is counted already
+        self._left.add(bucket)
+        self.sweep()  # the bucket is closed by now: if this fails, nothing is taken for one that is counted already
         fault_point("open reports dropped")
+
+    def sweep(self) -> None:
+        """Delete what sealed buckets have left behind, and with it the order of arrival; what cannot be deleted now is tried again."""
+        for bucket in sorted(self._left):
+            self.log.drop_open(bucket)
+            self._left.discard(bucket)
 
     def snapshot(self, bucket: Bucket, questions: Sequence[Question], *, once: bool = False) -> dict[tuple[int, int], Tally]:
         """The tallies that an open bucket would be sealed with now."""
@@ -206,6 +218,10 @@ class Store:
                     blocks = self.log.read_sealed(connection, bucket)
                 except StorageError as error:
                     yield bucket, f"damaged: {error}"
+                    continue
+                sealed_with = connection.execute(sql.select(db.bucket.c.digest).where(db.bucket.c.id == number)).scalar_one()
+                if digest(blocks) != bytes(sealed_with):
+                    yield bucket, "damaged: the reports are not those that were sealed; restore them from a copy"
                     continue
                 rebuilt = {address: tally.to_bytes() for address, tally in tally_blocks(questions(bucket), blocks).items()}
                 kept = self._images(connection, number)

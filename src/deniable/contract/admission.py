@@ -43,7 +43,7 @@ SIZES = {OPEN: 0, SECRET: 32, TOKEN: TOKEN_BYTES}
 MOST_TOKENS = 366
 """As many as a device can get for one code: an answer on each day of a year."""
 NO_ISSUER = b"\xff" * MODULUS_BYTES
-"""Stands for the issuer's key while a task is drafted. No prime divides it that anybody has to find, so it must not be published."""
+"""Stands for the issuer's key while a task is drafted. Anybody can factor it, so no collector publishes a task with it."""
 _SIGNED = b"deniable token 1\n"
 _SPENT = b"deniable spend 1\n"
 _DAY = 86_400
