@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from deniable.client import GRR
 from deniable.client.transport import Response
-from deniable.contract.domain import Categories
+from deniable.contract.canonical import canonical_json
+from deniable.contract.domain import Categories, Domain
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.contract.question import Question, Round
@@ -42,8 +43,10 @@ def drink_task(**changes) -> Task:
     return Task(**parts | changes)
 
 
-def rounds_task(**changes) -> Task:
-    return drink_task(rounds=True, period=0, answers=1, name="words", **changes)
+def rounds_task(domain: Domain = DRINKS, **changes) -> Task:
+    """A task of rounds. Of its protocol devices read the domain alone."""
+    protocol = canonical_json({"protocol": "PEM", "domain": domain.to_json()})
+    return drink_task(**{"rounds": True, "period": 0, "answers": 1, "name": "words", "protocol": protocol} | changes)
 
 
 def opened(task: Task, number: int, *, first: str = "0", share: str = "1/2", epsilon: float = 1.0, scale: int = 2) -> OpenedRound:

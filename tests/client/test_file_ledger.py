@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import signal
 import sqlite3
@@ -175,6 +176,27 @@ def test_a_ledger_that_vanished_is_not_started_afresh(ledger, path):
     with pytest.raises(LedgerError):
         ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
     assert not path.exists()
+
+
+@pytest.mark.parametrize("place", ["no such folder/ledger", "a file/ledger", "a folder"])
+def test_a_place_where_no_file_can_be_names_itself_and_the_fix(tmp_path, place):
+    (tmp_path / "a file").touch()
+    (tmp_path / "a folder").mkdir(mode=0o755)
+    with pytest.raises(LedgerError, match="make the folder first, or name a file") as caught:
+        FileLedger(tmp_path / place, lifetime_epsilon=8.0)
+    assert str(tmp_path / place) in str(caught.value)
+    assert stat.S_IMODE((tmp_path / "a folder").stat().st_mode) == 0o755
+
+
+def test_a_folder_that_may_not_be_written(tmp_path, monkeypatch):
+    """Root may write everywhere, so the system's answer is put in its place."""
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("deniable.client.file_ledger.os.open", refuse)
+    with pytest.raises(LedgerError, match="Permission denied; make the folder first"):
+        FileLedger(tmp_path / "ledger", lifetime_epsilon=8.0)
 
 
 def test_a_damaged_ledger_stops_all_spending(ledger, path):

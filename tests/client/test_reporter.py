@@ -375,6 +375,17 @@ def test_other_refusals_are_final_too(collector, status):
     assert device.slept == []
 
 
+@pytest.mark.parametrize("status", [301, 400, 403, 404, 413])
+@pytest.mark.parametrize("body", [b"<html>404 Not Found</html>", b"", b'{"error": "gone"}', b'{"error": {"code": "Log in first"}}', b"[]"])
+def test_a_refusal_by_somebody_else_is_none(collector, status, body):
+    """A proxy without its collector, a hotel's login page: the report waits, and is not lost."""
+    collector.faults.append(Response(status, {}, body))
+    device = Device(collector)
+    assert device.report("tea").state == "pending"
+    assert [receipt.state for receipt in device.reporter.flush()] == ["sent"]
+    assert len(collector.bodies) == 1
+
+
 def test_a_rejection_of_other_reports_is_none_of_this_one(collector):
     body = json.dumps({"rejected": [{"id": "00" * 16, "code": "too_late"}]}).encode()
     collector.faults.append(Response(200, {}, body))

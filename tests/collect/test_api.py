@@ -8,6 +8,7 @@ import json
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import anyio.to_thread
 import httpx
 import jsonschema
 import pyarrow.parquet as pq
@@ -15,9 +16,13 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from deniable.collect.access import OPEN, add_token
+from deniable.collect.api import Api
 from deniable.collect.body import Refusal
-from deniable.collect.dispatch import read_query
+from deniable.collect.collector import Collector
+from deniable.collect.dispatch import application, read_query
 from deniable.collect.log import StorageError
+from deniable.collect.metrics import Metrics
+from deniable.collect.news import News
 from deniable.collect.routes import ENDPOINTS, PARQUET, REPORTS, TOML
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings
@@ -319,7 +324,43 @@ def test_a_store_that_fails_is_no_bug_and_a_bug_says_nothing(site, monkeypatch, 
     assert facts["trace"][-1].startswith("failing (test_api.py:")
 
 
+# --- several collectors ---
+
+
+def test_a_task_of_another_collector_is_found_and_unknown_ones_share_their_looks(site, monkeypatch):
+    looks = []
+    collector = Collector(site.service.store)
+    monkeypatch.setattr(collector, "refresh", lambda: looks.append(0) or Collector.refresh(collector))
+    app = application(Api(collector, Metrics()), news=News(collector.refresh))
+    later = survey_task(collector.registry.key, name="later")
+    site.collector.publish(later)
+
+    async def scenario():
+        async with asyncio.timeout(60), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://collector") as client:
+            assert (await client.get(f"/v1/tasks/{later.id.hex()}")).status_code == 200
+            assert (await client.get(f"/v1/tasks/{later.id.hex()}")).status_code == 200
+            assert len(looks) == 1
+            paths = [f"/v1/tasks/{number:064x}{tail}" for number in range(16) for tail in ("", "/round")]
+            answers = await asyncio.gather(*(client.get(path) for path in paths), client.post(f"/v1/tasks/{NOBODY}/tokens"))
+            return {answer.status_code for answer in answers}
+
+    assert asyncio.run(scenario()) == {404, 415}
+    assert len(looks) == 2
+
+
 # --- operators ---
+
+
+def test_health_needs_no_thread(site):
+    async def scenario():
+        limiter = anyio.to_thread.current_default_thread_limiter()
+        for _ in range(int(limiter.total_tokens)):
+            limiter.acquire_on_behalf_of_nowait(object())
+        transport = httpx.ASGITransport(site.service)
+        async with asyncio.timeout(60), httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
+            return (await client.get("/healthz")).status_code
+
+    assert asyncio.run(scenario()) == 200
 
 
 def test_ready_until_the_store_is_in_trouble(site, monkeypatch):

@@ -147,6 +147,20 @@ def test_the_codes_of_refusal(collector, task, clock):
     assert list(send(collector, envelope(task, 9, period=2)).values()) == ["closed"]
 
 
+def test_only_the_same_report_is_a_resend_of_what_is_sealed(collector, task):
+    sent = envelope(task, 7, stratum=1)
+    send(collector, sent, envelope(task, 8))
+    collector.seal(task.id, 0)
+    assert send(collector, sent) == {}
+    assert send(collector, sent._replace(stratum=0)) == send(collector, sent._replace(stratum=9)) == {sent.id: "sealed"}
+
+
+def test_asking_for_an_unknown_task_costs_no_look_into_the_database(collector, monkeypatch):
+    monkeypatch.setattr(collector.store, "tasks", interrupted)
+    with pytest.raises(ParameterError, match="task"):
+        collector.task(bytes(32))
+
+
 def test_bad_reports_in_a_large_batch_do_not_touch_the_others(collector, task):
     sent = [envelope(task, value) for value in range(100)]
     sent[13] = sent[13]._replace(payload=b"\0")

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from deniable.collect.block import Bucket
+from deniable.collect.ingest import LOOKUPS_AT_ONCE
 from deniable.errors import ParameterError
 from tests.collect.asgi import Site, as_json, pieces, play, silence, unread
 from tests.collect.crowd import envelope
@@ -218,6 +219,50 @@ def test_the_rate_of_reports_is_that_of_all_senders_together():
         assert [(await site.hand_in(envelope(site.task, i))).status for i in range(12)] == [201] * 10 + [429] * 2
 
     play(scenario, reports_per_second=10, clock=lambda: now)
+
+
+@pytest.mark.parametrize(("stop", "expected"), [(False, (429, "queue_full", "1")), (True, (503, "stopping", "5"))])
+def test_the_room_that_is_gone_when_a_request_comes_back(stop, expected):
+    """Tokens are checked in a thread; meanwhile others take the room, or the collector is stopped."""
+
+    async def scenario(site):
+        site.collector.gate.clear()
+        checked = threading.Event()
+        admit = site.collector.admit
+        site.collector.admit = lambda sent: (checked.wait(60) if any(one.token for one in sent) else True) and admit(sent)
+        sent = envelope(site.task, 1)
+        request = asyncio.ensure_future(site.hand_in(sent, envelope(site.task, 2)._replace(token=b"t")))
+        others = [asyncio.ensure_future(site.hand_in(envelope(site.task, i))) for i in range(20)]
+        await site.collector.appending()
+        assert site.committer.full
+        stopping = asyncio.ensure_future(site.ingest.stop()) if stop else asyncio.ensure_future(asyncio.sleep(0))
+        await asyncio.sleep(0)
+        checked.set()
+        answer = await request
+        assert (answer.status, answer.code, answer.headers["retry-after"]) == expected
+        site.collector.gate.set()
+        await asyncio.gather(stopping, *others)
+        assert sent.id not in site.collector.ids
+
+    play(scenario, most_waiting=1000)
+
+
+def test_only_some_look_for_what_is_sealed_at_one_time():
+    async def scenario(site):
+        sent = [envelope(site.task, i) for i in range(LOOKUPS_AT_ONCE + 1)]
+        assert (await site.hand_in(*sent)).status == 201
+        site.collector.seal(0)
+        free, known = threading.Event(), site.collector.known
+        site.collector.known = lambda again: free.wait(60) and known(again)
+        lookups = [asyncio.ensure_future(site.hand_in(one)) for one in sent[:-1]]
+        await asyncio.sleep(0)
+        answer = await site.hand_in(sent[-1])
+        assert (answer.status, answer.code, answer.headers["retry-after"]) == (503, "busy", "1")
+        free.set()
+        assert {answer.status for answer in await asyncio.gather(*lookups)} == {201}
+        assert (await site.hand_in(sent[-1])).status == 201
+
+    play(scenario)
 
 
 def test_stopping_answers_what_was_taken_and_refuses_the_rest():

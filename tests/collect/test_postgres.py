@@ -263,6 +263,9 @@ def test_sealed_reports_are_those_that_came_sorted_whatever_the_parts(collector,
         assert log.sealed_ids(connection, bucket, wanted) == {report(i)[:16] for i in range(0, 60, 3)}
         assert log.sealed_ids(connection, bucket, [report(i)[:16] for i in range(60)]) == {report(i)[:16] for i in range(60)}
         assert log.sealed_ids(connection, Bucket(TASK, 4), wanted) == log.sealed_ids(connection, bucket, []) == frozenset()
+        everywhere = [report(i)[:16] for i in (5, 6, 41, 42, 99)]
+        assert log.sealed_ids(connection, bucket, everywhere, [(0, 0), (1, 9), (1, 9), (0, 0), (0, 0)]) == {everywhere[0], everywhere[2]}
+        assert log.sealed_ids(connection, bucket, everywhere, [(0, 9)] * 5) == log.sealed_ids(connection, bucket, [], []) == frozenset()
         log.drop_sealed(connection, bucket)
         log.drop_sealed(connection, bucket)
     assert parts == 11 + 2

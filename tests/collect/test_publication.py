@@ -17,6 +17,7 @@ import deniable as dn
 from deniable.collect import database as db
 from deniable.collect.analysis import Selection, TooFew, estimate
 from deniable.collect.collector import Collector
+from deniable.collect.log import StorageError
 from deniable.collect.publication import read_publication, verify_publication
 from deniable.collect.publish import publish_reports
 from deniable.collect.published import CONTEXT
@@ -222,13 +223,13 @@ def test_rows_that_begin_or_end_with_zeros_are_sorted_too(tmp_path):
 # --- a collector that lies has the key ---
 
 
-def resign(folder, **changes):
+def resign(folder, seed=SEED, **changes):
     """Sign a manifest anew, as only the collector can, with the hashes of the files as they are now."""
     content = parse_canonical((folder / "manifest.json").read_bytes())
     content.pop("signature")
     content["files"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in content["files"]}
     content |= changes
-    signature = sign(SEED, CONTEXT, canonical_json(content)).hex()
+    signature = sign(seed, CONTEXT, canonical_json(content)).hex()
     (folder / "manifest.json").write_bytes(canonical_json(content | {"signature": signature}))
 
 
@@ -298,6 +299,23 @@ def test_another_task_or_a_log_without_it_is_refused(copy, published):
         read_publication(copy)
 
 
+def test_a_log_that_was_changed_is_refused_although_the_manifest_is_signed(copy):
+    entries = parse_canonical((copy / "log.json").read_bytes())
+    entries[0]["signature"] = entries[0]["signature"][::-1]
+    (copy / "log.json").write_bytes(canonical_json(entries))
+    resign(copy)
+    with pytest.raises(WireError, match=r"^log\.json.*signature"):
+        read_publication(copy)
+
+
+def test_a_tally_that_the_reports_do_not_give_is_refused(copy):
+    manifest = parse_canonical((copy / "manifest.json").read_bytes())
+    manifest["batches"][3]["tally"] = manifest["batches"][2]["tally"]
+    resign(copy, batches=manifest["batches"])
+    with pytest.raises(WireError, match=r"^reports/0-1-1\.parquet.*another count"):
+        read_publication(copy)
+
+
 # --- what is not published ---
 
 
@@ -327,6 +345,18 @@ def test_what_was_dropped_and_what_is_there_is_told(tmp_path):
     publish_reports(collector, task.id, tmp_path / "open")
     assert {batch.period for batch in verify_publication(tmp_path / "open").batches} == {1}
     with pytest.raises(ParameterError, match="ever overwritten"):
+        publish_reports(collector, task.id, tmp_path / "open")
+    collector.store.close()
+
+
+def test_reports_that_give_another_count_than_was_sealed_are_not_published(tmp_path):
+    collector, task = opened(tmp_path / "store")
+    assert send(collector, *crowd(task)) == {}
+    sealed(collector, task)
+    with collector.store.writing() as connection:
+        first, second = connection.execute(db.tally.select().where(db.tally.c.question == 1).limit(2)).all()
+        connection.execute(db.tally.update().where(db.tally.c.id == first.id).values(image=second.image))
+    with pytest.raises(StorageError, match="rebuild"):
         publish_reports(collector, task.id, tmp_path / "open")
     collector.store.close()
 
@@ -380,15 +410,11 @@ def test_a_search_is_done_again_round_by_round(tmp_path):
     swapped = replace(found, states=(found.states[0], found.states[0]))
     with pytest.raises(ProtocolError, match="round 1"):
         swapped.answer()
-    rounds[1]["state"] = rounds[0]["state"]
-    (tmp_path / "open" / "rounds.json").write_bytes(canonical_json(rounds))
-    manifest = parse_canonical((tmp_path / "open" / "manifest.json").read_bytes())
-    manifest.pop("signature")
-    manifest["files"]["rounds.json"] = hashlib.sha256(canonical_json(rounds)).hexdigest()
-    signature = sign(collector.store.signing_key(), CONTEXT, canonical_json(manifest)).hex()
-    (tmp_path / "open" / "manifest.json").write_bytes(canonical_json(manifest | {"signature": signature}))
-    with pytest.raises(WireError, match=r"^rounds\.json.*round of its state"):
-        read_publication(tmp_path / "open")
+    for change, words in (({"signature": rounds[0]["signature"]}, "signature"), ({"state": rounds[0]["state"]}, "round of its state")):
+        (tmp_path / "open" / "rounds.json").write_bytes(canonical_json([rounds[0], rounds[1] | change]))
+        resign(tmp_path / "open", collector.store.signing_key())
+        with pytest.raises(WireError, match=rf"^rounds\.json.*{words}"):
+            read_publication(tmp_path / "open")
     collector.store.close()
 
 

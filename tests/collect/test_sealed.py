@@ -67,6 +67,20 @@ def test_a_lookup_reads_the_directory_and_one_page():
     assert sum(read) < 70_000 < len(disk.files()[SEALED].seen) / 10
 
 
+def test_an_id_is_looked_for_under_its_own_address_alone():
+    """Whoever asks for what is not there causes one page to be read, however many blocks there are."""
+    disk = sealed_disk([block(*range(10 * stratum, 10 * stratum + 10), stratum=stratum) for stratum in range(100)])
+    log = EmbeddedLog(LOG, files=disk)
+    ids = [id_of(number) for number in (35, 36, 36, 45, 999_999, 7)]
+    read = []
+    original = disk.read
+    disk.read = lambda handle, size, offset: read.append(offset) or original(handle, size, offset)
+    assert log.sealed_ids(None, A, ids, [(0, 3)] * 6) == {id_of(35), id_of(36)}
+    assert len(read) == 3 + 1, "the header, the directory in two parts, one page"
+    assert log.sealed_ids(None, A, ids, [(0, 3), (0, 4), (0, 3), (0, 4), (0, 3), (9, 9)]) == {id_of(35), id_of(36), id_of(45)}
+    assert log.sealed_ids(None, A, ids[:1], [(1, 3)]) == log.sealed_ids(None, A, [], []) == frozenset()
+
+
 def test_every_bit_of_a_sealed_file_matters():
     disk = sealed_disk()
     content = bytes(disk.files()[SEALED].seen)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.core.cooccurrence import pair_laws
+from deniable.core.cooccurrence import _moment, pair_laws
 from deniable.core.integrity import DRAWN, _chance, popcount_laws
 
 SPECS = [
@@ -88,13 +88,16 @@ def test_pairs_of_bits_have_the_laws_that_are_assumed_and_a_mean_of_at_most_zero
     neither, first = pair_laws(spec)
     for a, b, both in (neither, first):
         assert both - q * (a + b) + q * q <= 1e-15
+    largest = 0.0
     for value, law in laws(spec):
         for i in range(spec.domain_size):
             for j in range(spec.domain_size):
                 if j in (i, value):
                     continue
+                largest = max(largest, sum(float(weight) * (((bits >> i & 1) - q) * ((bits >> j & 1) - q)) ** 2 for bits, weight in law))
                 chances = [float(sum(weight for bits, weight in law if bits & mask == mask)) for mask in (1 << i, 1 << j, 1 << i | 1 << j)]
                 assert chances == pytest.approx(first if i == value else neither, rel=1e-12)
+    assert _moment(spec) == pytest.approx(largest, rel=1e-12)
 
 
 def test_mechanisms_whose_reports_say_nothing_alone_are_not_tested():

@@ -72,6 +72,18 @@ def test_honest_crowds_are_left_alone(spec):
     assert alarms <= stats.binom.isf(1e-6, 200, 0.2)
 
 
+def test_filters_whose_hash_functions_meet_are_left_alone():
+    """A value may have one, two or three bits in a cohort: whichever it is, honest reports of nothing else are not suspected."""
+    spec = dn.BloomRR(domain_size=200, epsilon=6.0, bits=6, hashes=3, cohorts=1)
+    marked = {spec.filter(0, value).bit_count(): value for value in range(200)}
+    assert set(marked) == {1, 2, 3}
+    for bits, value in marked.items():
+        reports = spec.privatize(np.full(20_000, value), source=ReplaySource.from_key(f"filters {bits}"))
+        assert check(reports).suspicious == []
+    empty = Reports(spec, 20_000, {"cohort": reports.columns["cohort"], "bits": np.zeros_like(reports.columns["bits"])})
+    assert check(empty).suspicious == ["popcount"]
+
+
 @pytest.mark.parametrize("name", ["OUE", "SUE", "THE", "CMS", "BloomRR", "DBitFlip"])
 def test_another_epsilon_shows_in_the_bits(name):
     """The evil twin of an honest crowd: the same people with devices that use less noise than the task says."""

@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -94,6 +95,58 @@ def test_whoever_does_not_finish_a_head_is_sent_away(beginning, tmp_path):
         connection.sendall(beginning)
         assert connection.recv(1) == b""  # the other side has closed it; a time-out would raise
         assert server.get("/healthz").status == 200
+
+
+LONG = b"Host: x\r\nContent-Length: 1000000\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "drop"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n" + LONG, b"x"),
+        (b"POST /v1/tasks HTTP/1.1\r\n" + LONG, b"x"),
+        (b"GET /healthz HTTP/1.1\r\n\r\n", b"\r\n"),
+    ],
+)
+def test_whoever_drips_what_nobody_reads_is_sent_away(request_, drop, tmp_path):
+    server = Server(tmp_path / "collector")
+    server.environment["DENIABLE_LIMITS_BODY_SECONDS"] = "0.2"
+    with server, socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port), timeout=30) as connection:
+        connection.sendall(request_)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 ")
+        connection.settimeout(0.02)
+        assert any(closed(connection, drop) for _ in range(500))
+
+
+def closed(connection: socket.socket, drop: bytes) -> bool:
+    """Send a little, and see whether the other side is still there."""
+    try:
+        connection.sendall(drop)
+        return connection.recv(1 << 16) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_more_connections_than_are_kept(tmp_path):
+    server = Server(tmp_path / "collector")
+    server.environment["DENIABLE_LIMITS_CONNECTIONS"] = "3"
+    with server, ExitStack() as stack:
+        address = urlsplit(server.url).hostname, urlsplit(server.url).port
+        kept = [stack.enter_context(socket.create_connection(address, timeout=30)) for _ in range(3)]
+        for connection in kept:  # answered, so it is there
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        with socket.create_connection(address, timeout=30) as another, another.makefile("rb") as answer:
+            told = answer.read()
+            assert told.startswith(b"HTTP/1.1 503 ")
+            assert json.loads(told.partition(b"\r\n\r\n")[2])["error"]["code"] == "busy"
+        for connection in kept:
+            connection.close()
+        with socket.create_connection(address, timeout=30) as another:
+            another.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert another.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_head_without_end_is_not_listened_to(server):

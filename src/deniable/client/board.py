@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from deniable.client.answerable import check_answerable
 from deniable.client.transport import Response, Transport, persist
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.question import Question, Round
@@ -99,7 +100,7 @@ class Board:
 
     def _fetch_round(self, task: Task) -> OpenedRound | None:
         answer = self._get(f"/v1/tasks/{task.id.hex()}/round")
-        if answer.status == 404 and _code(answer) == "no_round":
+        if answer.status == 404 and error_code(answer) == "no_round":
             return None
         if answer.status != 200:
             raise _no_answer("round", answer, fix="try again later")
@@ -110,6 +111,7 @@ class Board:
         if opened.task != task.id:
             raise WireError("round", opened.task.hex(), allowed=f"a round of task {task.id.hex()}", fix="do not trust this collector")
         _check_questions(task, opened.round)
+        check_answerable(task, opened.round)
         return opened
 
 
@@ -133,8 +135,8 @@ def _read_signed(name: str, body: bytes) -> tuple[bytes, bytes]:
         raise WireError(name, body, allowed=f"{name} and signature in JSON", fix="check the collector's address") from error
 
 
-def _code(answer: Response) -> object:
-    """The code of an answer that says what is wrong; None if it says nothing."""
+def error_code(answer: Response) -> object:
+    """The code of a collector's answer that says what is wrong; None if it says nothing, as somebody else's."""
     try:
         return json.loads(answer.body)["error"]["code"]
     except (ValueError, TypeError, KeyError, RecursionError):  # by somebody else than a collector

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from errno import EISDIR
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -45,14 +46,24 @@ class FileLedger(Ledger):
         super().__init__(lifetime_epsilon=lifetime_epsilon)
         self.path = Path(path).absolute()
         self._timeout = timeout
-        with _opening, suppress(FileExistsError):
-            # Only its creator opens the file other than through SQLite: closing a file gives up the locks that its process has on it.
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        self.path.chmod(0o600)
+        self._create()
         with self._step() as database:
             self._prepare(database)
 
     # --- the file ---
+
+    def _create(self) -> None:
+        """The file, new and empty if there was none, and its owner's alone."""
+        try:
+            with _opening, suppress(FileExistsError):
+                # Only its creator opens the file other than through SQLite: closing a file gives up the locks that its process has on it.
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            if self.path.is_dir():
+                raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+            self.path.chmod(0o600)
+        except OSError as error:
+            fix = f"{self.path}: {error.strerror}; make the folder first, or name a file that this app may write"
+            raise LedgerError("ledger", self.path.name, allowed="a file in a folder that exists", fix=fix) from error
 
     @contextmanager
     def _step(self) -> Iterator[sqlite3.Connection]:

@@ -11,7 +11,8 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
-from deniable.client.board import Asked, Board
+from deniable.client.answerable import task_domain
+from deniable.client.board import Asked, Board, error_code
 from deniable.client.budget import no_consent, read_id
 from deniable.client.enrolment import enrol, stamp_for
 from deniable.client.ledger import PENDING, REFUSED, SENT, Entry, Ledger
@@ -20,7 +21,7 @@ from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.task import Task
-from deniable.errors import WireError
+from deniable.errors import DomainError, ProtocolError, WireError
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -102,6 +103,8 @@ class Reporter:
             raise no_consent(self.task_id.hex())
         task, now = self.task, self._clock()
         answer = task.default if value is None else value
+        if task.rounds and answer is not None:
+            task_domain(task).key(answer)  # the app's error, and the same one whatever the round asks
         asked = None if answer is None else self._board.asked(task, now)
         question = None if asked is None else self._question(asked)
         if asked is None or question is None:
@@ -141,7 +144,14 @@ class Reporter:
         return asked.question(self.ledger.ticket(self.task_id, lambda: self._source.below(scale)) if scale > 1 else 0)
 
     def _envelope(self, task: Task, asked: Asked, question: Question, stratum: int, answer: Any) -> Envelope:
-        payload = question.spec.encode(question.answer(answer, self._source))
+        try:
+            payload = question.spec.encode(question.answer(answer, self._source))
+        except DomainError as error:
+            if not task.rounds:
+                raise
+            # The board lets no such round pass, and the value is one of the task's: whatever went wrong is not the app's doing.
+            allowed = "a round that every value of the task can answer"
+            raise ProtocolError(f"question {question.name!r}", "no answer", allowed=allowed, fix="do not trust this collector") from error
         first, second = self._source.words(2)
         return Envelope(
             task=task.id,
@@ -175,7 +185,8 @@ def _outcome(answer: Response, report: bytes) -> tuple[str, str]:
     if is_temporary(answer.status):
         return PENDING, ""
     if answer.status != 200:
-        return REFUSED, f"http_{answer.status}"
+        code = error_code(answer)  # a proxy's 404 and a hotel's 403 say nothing about the report
+        return (REFUSED, f"http_{answer.status}") if isinstance(code, str) and _CODE.fullmatch(code) else (PENDING, "")
     try:
         rejected = {item["id"]: item["code"] for item in json.loads(answer.body)["rejected"]}
         if report.hex() not in rejected:

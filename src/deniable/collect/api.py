@@ -35,7 +35,7 @@ class Call(NamedTuple):
 
 
 class Api:
-    """Answers every endpoint of the table but the reports', each by the method of its name. They run in threads."""
+    """Answers every endpoint of the table but the reports', each by the method of its name. Most run in threads."""
 
     def __init__(self, collector: Collector, metrics: Metrics) -> None:
         self.collector = collector

@@ -77,8 +77,6 @@ class Collector:
     def task(self, task: bytes) -> LiveTask:
         """A published task; ParameterError if there is none."""
         if task not in self.admission.tasks:
-            self.refresh()
-        if task not in self.admission.tasks:
             raise ParameterError("task", task.hex(), allowed="the id of a published task", fix="see the list of tasks")
         return self.admission.tasks[task]
 
@@ -128,13 +126,17 @@ class Collector:
 
     def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
         """The ids among these that a sealed bucket holds: sending those again is a success."""
-        ids: dict[Bucket, list[bytes]] = {}
+        sent: dict[Bucket, list[Envelope]] = {}
         for envelope in envelopes:
             live = self.admission.tasks.get(envelope.task)
-            if live is not None and envelope.period in live.sealed - live.dropped:
-                ids.setdefault(Bucket(envelope.task, envelope.period), []).append(envelope.id)
+            if live is not None and envelope.period in live.sealed and envelope.period not in live.dropped:
+                sent.setdefault(Bucket(envelope.task, envelope.period), []).append(envelope)
+        known: set[bytes] = set()
         with database_errors(), self.store.reading() as connection:
-            return frozenset().union(*(self.store.log.sealed_ids(connection, bucket, wanted) for bucket, wanted in ids.items()))
+            for bucket, again in sent.items():  # a device sends the same bytes again: anyone may ask, so only one block is searched
+                addresses = [(envelope.question, envelope.stratum) for envelope in again]
+                known |= self.store.log.sealed_ids(connection, bucket, [envelope.id for envelope in again], addresses)
+        return frozenset(known)
 
     def ready(self) -> str | None:
         """Why no report can be stored now; None if it can."""

@@ -1,6 +1,7 @@
-"""A connection that does not wait for ever, and does not listen to everything.
+"""A connection that does not wait for ever, and does not listen to everything; and not more of them than were allowed.
 
-uvicorn's own timer runs between requests only: a peer that never sends one, or sends its head byte by byte, would be kept for good.
+uvicorn's own timer runs between requests only, and any byte stops it: a peer that never sends a request, or sends its head byte by byte,
+or the rest of a body that nobody reads, would be kept for good.
 """
 
 from __future__ import annotations
@@ -10,12 +11,19 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LARGEST_HEAD = 1 << 16
+_BUSY = b'{"error":{"code":"busy","message":"too many connections at once"}}'
+FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s" % (len(_BUSY), _BUSY)
+"""What a connection too many is told, whatever it was to be for."""
 
 
 class Connection(HttpToolsProtocol):
-    """HTTP/1.1 whose requests must begin within ``seconds``, and whose heads must be complete within ``seconds`` and so many bytes."""
+    """HTTP/1.1 whose peers owe nothing for more than ``seconds``: the first request, the rest of a head, or that of a body already answered.
+
+    A head has at most so many bytes, and beyond ``most`` connections others are sent away.
+    """
 
     seconds = 10.0
+    most = 8_192
     _timer: asyncio.TimerHandle | None = None
     _in_head = False
     _head_size = 0
@@ -23,6 +31,10 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        if len(self.connections) > self.most:
+            transport.write(FULL)
+            transport.close()
+            return
         self._timer = self.loop.call_later(self.seconds, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -31,16 +43,17 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came. Only a head that came in pieces needs a timer: most come whole, and must not pay for it."""
+        """Take what came. Only what came in pieces needs a timer: most requests come whole, and must not pay for it."""
         super().data_received(data)
-        if not self._in_head:
-            if self._timer is not None:
-                self._stop_waiting()
+        if self._in_head:
+            self._head_size += len(data)
+            if self._head_size > LARGEST_HEAD:
+                self.transport.close()
+                return
+        elif self.cycle is not None and not self.cycle.response_complete:  # it is the answer's turn, and the reader's of the body
+            self._stop_waiting()
             return
-        self._head_size += len(data)
-        if self._head_size > LARGEST_HEAD:
-            self.transport.close()
-        elif self._timer is None:
+        if self._timer is None:
             self._timer = self.loop.call_later(self.seconds, self.transport.close)
 
     def on_message_begin(self) -> None:
@@ -60,6 +73,6 @@ class Connection(HttpToolsProtocol):
             self._timer = None
 
 
-def connection_class(seconds: float) -> type[Connection]:
-    """The class of connections that wait for so long."""
-    return type("PatientConnection", (Connection,), {"seconds": seconds})
+def connection_class(seconds: float, most: int) -> type[Connection]:
+    """The class of connections that wait for so long, and of which there are so many."""
+    return type("PatientConnection", (Connection,), {"seconds": seconds, "most": most})

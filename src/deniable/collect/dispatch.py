@@ -23,6 +23,7 @@ from deniable.collect.body import BodyReader, Refusal
 from deniable.collect.ingest import PREFLIGHT
 from deniable.collect.journal import note_error
 from deniable.collect.log import StorageError
+from deniable.collect.news import News
 from deniable.collect.routes import ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
 from deniable.collect.shapes import Failure, Problem
 from deniable.errors import DeniableError, ProtocolError
@@ -32,13 +33,16 @@ MOST_PARAMETERS = 1000
 BODY_SECONDS = 10.0
 
 
-def application(api: Api, pages: Sequence[Route] = ()) -> Starlette:
-    """The ASGI application behind the table of endpoints, but for the reports', and behind the pages for people."""
+def application(api: Api, pages: Sequence[Route] = (), *, news: News | None = None) -> Starlette:
+    """The ASGI application behind the table of endpoints, but for the reports', and behind the pages for people.
+
+    ``news`` is for a collector that shares its database with others.
+    """
     paths: dict[str, dict[str, Endpoint]] = {}
     for endpoint in ENDPOINTS:
         if endpoint.path != REPORTS:
             paths.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    dispatch = Dispatch(api)
+    dispatch = Dispatch(api, news)
     routes = []
     for path, methods in paths.items():
         asked = ["OPTIONS"] if any(endpoint.any_origin and endpoint.bodies for endpoint in methods.values()) else []
@@ -51,8 +55,9 @@ def application(api: Api, pages: Sequence[Route] = ()) -> Starlette:
 class Dispatch:
     """Checks requests, and has them answered in a thread: whatever waits for a disk must not hold up reports."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, news: News | None) -> None:
         self._api = api
+        self._news = news
         self._access = Access(api.collector.store)
         self._bodies = BodyReader(most=LARGEST_TASK, most_together=16 * LARGEST_TASK, seconds=BODY_SECONDS)
 
@@ -82,8 +87,13 @@ class Dispatch:
         task = request.path_params.get("id", "")
         if task and not re.fullmatch(ID_PATTERN, task):
             raise unknown_task()
-        body = await self._read_body(request, endpoint.bodies) if endpoint.bodies else b""
-        response: Response | None = await in_thread(getattr(self._api, endpoint.name), Call(bytes.fromhex(task), query, body))
+        call = Call(bytes.fromhex(task), query, b"")
+        if task and self._news is not None and call.task not in self._api.collector.admission.tasks:
+            await self._news.look()  # anyone may ask for what is not there: many of them share one look
+        if endpoint.bodies:
+            call = call._replace(body=await self._read_body(request, endpoint.bodies))
+        answer: Callable[[Call], Response | None] = getattr(self._api, endpoint.name)
+        response = answer(call) if endpoint.at_once else await in_thread(answer, call)
         response = Response(status_code=204) if response is None else response
         response.status_code = endpoint.status
         return response

@@ -112,10 +112,12 @@ class EmbeddedLog(ReportLog):
             self._damaged.pop(bucket, None)
             return blocks
 
-    def sealed_ids(self, connection: Connection, bucket: Bucket, ids: Sequence[bytes]) -> frozenset[bytes]:
+    def sealed_ids(
+        self, connection: Connection, bucket: Bucket, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
+    ) -> frozenset[bytes]:
         path = self._sealed_path(bucket)
         with self._reading(bucket, path):
-            return sealed.find_ids(self._files, path, bucket, ids)
+            return sealed.find_ids(self._files, path, bucket, ids, addresses)
 
     def drop_open(self, bucket: Bucket) -> None:
         folder = self._task_folder("open", bucket)

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from deniable.collect.admission import Rows
 from deniable.collect.block import Bucket
 from deniable.collect.body import JSON, BodyReader, Refusal, open_json
-from deniable.collect.committer import MOST_WAITING, Committer
+from deniable.collect.committer import MOST_WAITING, Committer, QueueFullError
 from deniable.collect.log import StorageError
 from deniable.collect.metrics import Metrics
 from deniable.collect.news import UNHEARD, News
@@ -29,6 +29,8 @@ from deniable.errors import ParameterError, WireError
 
 _BINARY = MEDIA_TYPE.encode()
 _OPENERS = {_BINARY: open_batch, JSON.encode(): open_json}
+LOOKUPS_AT_ONCE = 4
+"""How many requests may look at one time for what sealed periods hold: anyone can ask for that, and it takes a thread."""
 _ORIGIN = (b"access-control-allow-origin", b"*")
 _CREATED = ((b"content-length", b"0"), _ORIGIN, DATA)
 PREFLIGHT = (
@@ -48,6 +50,7 @@ class Limits:
     max_reports: int = 10_000
     most_waiting: int = MOST_WAITING
     requests_at_once: int = 4_096
+    connections: int = 8_192
     body_seconds: float = 10.0
     reports_per_second: int = 0
 
@@ -93,6 +96,7 @@ class Ingest:
         self._bodies = BodyReader(most=limits.max_body, most_together=limits.most_waiting, seconds=limits.body_seconds)
         self._rate = Rate(limits.reports_per_second, clock) if limits.reports_per_second else None
         self._at_once = 0
+        self._lookups = 0
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -134,7 +138,7 @@ class Ingest:
         if body is None:
             return None
         if self._committer.full:
-            raise _stopping() if self._stopping else Refusal(429, "queue_full", "too much waits to be stored", retry=1)
+            raise self._no_room()
         try:
             envelopes = opener(body)
         except WireError as error:
@@ -151,7 +155,10 @@ class Ingest:
             rows, rejected = await self._admit(envelopes)
         count = len(envelopes)
         del envelopes  # they need several times the memory of body and rows, and a request may wait
-        sealed = await self._committer.commit(rows, len(body)) if rows else frozenset[Bucket]()
+        try:
+            sealed = await self._committer.commit(rows, len(body)) if rows else frozenset[Bucket]()
+        except QueueFullError as error:  # it had room before this request waited for something else
+            raise self._no_room() from error
         if rejected or sealed:
             return await self._sort_out(opener(body), dict(rejected), sealed)
         self.metrics.reports["accepted"].inc(count)
@@ -168,7 +175,7 @@ class Ingest:
             if position not in codes and (envelope.task, envelope.period) in sealed:
                 codes[position] = "sealed"
         late = [envelopes[position] for position, code in codes.items() if code == "sealed"]
-        known = await asyncio.to_thread(self._collector.known, late) if late else frozenset[bytes]()
+        known = await self._look_up(late) if late else frozenset[bytes]()
         rejected = [
             (envelopes[position].id, codes[position])
             for position in sorted(codes)
@@ -180,6 +187,19 @@ class Ingest:
         for _, code in rejected:
             reports[code].inc()
         return rejected
+
+    async def _look_up(self, late: list[Envelope]) -> Set[bytes]:
+        """The ids among these that sealed buckets hold; Refusal if too many ask. What was stored by then may safely come again."""
+        if self._lookups >= LOOKUPS_AT_ONCE:
+            raise Refusal(503, "busy", "too many requests for what is sealed", retry=1)
+        self._lookups += 1
+        try:
+            return await asyncio.to_thread(self._collector.known, late)
+        finally:
+            self._lookups -= 1
+
+    def _no_room(self) -> Refusal:
+        return _stopping() if self._stopping else Refusal(429, "queue_full", "too much waits to be stored", retry=1)
 
     def _check_headers(self, headers: Sequence[tuple[bytes, bytes]]) -> Callable[[bytes], list[Envelope]]:
         """What opens a body of this type; Refusal if it must not even be read."""

@@ -48,8 +48,10 @@ class ReportLog(ABC):
         """A sealed bucket's reports; StorageError naming what is damaged."""
 
     @abstractmethod
-    def sealed_ids(self, connection: Connection, bucket: Bucket, ids: Sequence[bytes]) -> frozenset[bytes]:
-        """Which of these ids a sealed bucket holds: a resend of those is a success."""
+    def sealed_ids(
+        self, connection: Connection, bucket: Bucket, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
+    ) -> frozenset[bytes]:
+        """Which of these ids a sealed bucket holds: each under the question and stratum of its own, or without ``addresses`` under any."""
 
     @abstractmethod
     def drop_open(self, bucket: Bucket) -> None:

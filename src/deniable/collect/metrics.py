@@ -23,7 +23,6 @@ CODES = (
 """Why a report was not counted."""
 STATUSES = (200, 201, 204, 400, 405, 408, 413, 415, 429, 503, 507)
 """What a request for reports is answered."""
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
 

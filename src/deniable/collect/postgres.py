@@ -123,8 +123,10 @@ class PostgresLog(ReportLog):
     def read_sealed(self, connection: Connection, bucket: Bucket) -> list[Block]:
         return postgres_sealed.read(connection, _number(connection, bucket), bucket)
 
-    def sealed_ids(self, connection: Connection, bucket: Bucket, ids: Sequence[bytes]) -> frozenset[bytes]:
-        return postgres_sealed.search(connection, _number(connection, bucket), ids)
+    def sealed_ids(
+        self, connection: Connection, bucket: Bucket, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
+    ) -> frozenset[bytes]:
+        return postgres_sealed.search(connection, _number(connection, bucket), ids, addresses)
 
     def drop_open(self, bucket: Bucket) -> None:
         """Sealing has emptied the partition already; here it goes, and whatever else was left behind by a collector that died."""

@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 24
 _SEARCH = """
 WITH RECURSIVE search (id, question, stratum, part, low, high) AS (
   SELECT wanted.id, question, stratum, part, 0, octet_length(rows) / width
-  FROM unnest(%(ids)b::bytea[]) AS wanted (id), sealed_report
+  FROM {wanted}
   WHERE bucket = %(number)s AND wanted.id BETWEEN substr(rows, 1, 16) AND substr(rows, octet_length(rows) - width + 1, 16)
 UNION ALL
   SELECT id, question, stratum, part, CASE WHEN less THEN middle + 1 ELSE low END, CASE WHEN less THEN high ELSE middle END
@@ -31,6 +31,11 @@ UNION ALL
   WHERE bucket = %(number)s AND low < high)
 SELECT id FROM search JOIN sealed_report USING (question, stratum, part)
 WHERE bucket = %(number)s AND low = high AND substr(rows, 1 + width * low, 16) = id"""
+_ANYWHERE = _SEARCH.format(wanted="unnest(%(ids)b::bytea[]) AS wanted (id), sealed_report")
+_AT_ADDRESSES = _SEARCH.format(
+    wanted="unnest(%(ids)b::bytea[], %(questions)b::int[], %(strata)b::int[]) AS wanted (id, question, stratum)"
+    " JOIN sealed_report USING (question, stratum)"
+)
 
 
 def write(connection: Connection, number: int, blocks: Sequence[Block]) -> None:
@@ -60,9 +65,15 @@ def read(connection: Connection, number: int, bucket: Bucket) -> list[Block]:
     return [Block.of(question, stratum, width - ID_BYTES, b"".join(rows)) for (question, stratum, width), rows in parts.items()]
 
 
-def search(connection: Connection, number: int, ids: Sequence[bytes]) -> frozenset[bytes]:
-    """Which of these ids a bucket's blocks hold."""
-    return frozenset(connection.exec_driver_sql(_SEARCH, {"ids": list(ids), "number": number}).scalars())
+def search(
+    connection: Connection, number: int, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
+) -> frozenset[bytes]:
+    """Which of these ids a bucket's blocks hold: each the block at its address, or without addresses any block."""
+    values: dict[str, object] = {"ids": list(ids), "number": number}
+    if addresses is None:
+        return frozenset(connection.exec_driver_sql(_ANYWHERE, values).scalars())
+    values |= {"questions": [question for question, _ in addresses], "strata": [stratum for _, stratum in addresses]}
+    return frozenset(connection.exec_driver_sql(_AT_ADDRESSES, values).scalars())
 
 
 def _digest(key: Sequence[int], rows: bytes) -> bytes:

@@ -51,12 +51,14 @@ class Endpoint:
     errors: tuple[int, ...] = ()
     any_origin: bool = False
     """True if pages of any origin may read the answer: browsers are devices too."""
+    at_once: bool = False
+    """True if it is answered in the event loop: it waits for nothing, and must not wait for a thread either."""
 
     @property
     def statuses(self) -> tuple[int, ...]:
         """Every status that an answer may have, apart from the success."""
         keyed = () if self.role == OPEN else (401, 403, 429)
-        named = (404,) if "{id}" in self.path else ()
+        named = (404, 503) if "{id}" in self.path else ()
         return tuple(sorted({*self.errors, *keyed, *named, *((507,) if self.path.startswith("/v1") else ()), *self._reading}))
 
     @property
@@ -175,7 +177,7 @@ ENDPOINTS = (
         role="admin",
         status=204,
     ),
-    Endpoint(method="GET", path="/healthz", name="healthz", summary="Is the process there?", answers={JSON: State}),
+    Endpoint(method="GET", path="/healthz", name="healthz", summary="Is the process there?", answers={JSON: State}, at_once=True),
     Endpoint(method="GET", path="/readyz", name="readyz", summary="Can it store reports?", answers={JSON: State}, errors=(503,)),
     Endpoint(method="GET", path="/metrics", name="metrics", summary="Figures for Prometheus.", answers={TEXT: {"type": "string"}}),
     Endpoint(method="GET", path="/openapi.json", name="openapi", summary="This document.", answers=_ANY),

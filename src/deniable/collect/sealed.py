@@ -10,16 +10,15 @@ The header is that of ``segment``, with the length of the whole file. What follo
     ...       ...    the rows of each block, n (16 + W) bytes, by ascending id
 
 Blocks ascend by question and stratum. A page is as many rows as fit into 64 KiB, one at least. The directory says all about what lies
-where, so that whatever is read can be verified: a lookup reads the directory and one page for each block. The same reports give the same
-bytes, so that a seal can be done again.
+where, so that whatever is read can be verified: a lookup of an id reads the directory and one page of its block. The same reports give
+the same bytes, so that a seal can be done again.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -31,6 +30,7 @@ from deniable.collect.block import ID_BYTES, Block, Bucket
 from deniable.collect.files import Files, opened, read_at, write_whole
 from deniable.collect.segment import HEADER_BYTES, SEALED, Header, damage, read_header
 from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
 
 PAGE_BYTES = 1 << 16
 WRITE_BYTES = 1 << 26
@@ -40,6 +40,9 @@ PARTIAL = ".part"
 _START = struct.Struct("<II")
 _ENTRY = struct.Struct("<HHIQ")
 _PAGE = struct.Struct("<16sI")
+_ID = f"S{ID_BYTES}"
+"""Compared as bytes are; that numpy strips zeros at the end does not matter, since all ids have one length."""
+_PAGE_TYPE = np.dtype([("id", _ID), ("check", "<u4")])
 
 
 class _Part(NamedTuple):
@@ -65,8 +68,9 @@ class _Part(NamedTuple):
         first = page * self.page_rows
         return self.start + first * self.row_bytes, min(self.page_rows, self.rows - first) * self.row_bytes
 
-    def first_id(self, page: int) -> bytes:
-        return self.pages[page * _PAGE.size : page * _PAGE.size + ID_BYTES]
+    @property
+    def first_ids(self) -> Array:
+        return np.frombuffer(self.pages, _PAGE_TYPE)["id"]
 
     def verify(self, path: Path, page: int, rows: bytes | memoryview) -> None:
         _, check = _PAGE.unpack_from(self.pages, page * _PAGE.size)
@@ -168,27 +172,33 @@ def read_file(files: Files, path: Path, bucket: Bucket) -> list[Block]:
     ]
 
 
-def find_ids(files: Files, path: Path, bucket: Bucket, ids: Sequence[bytes]) -> frozenset[bytes]:
-    """Which of these ids a sealed file has."""
+def find_ids(
+    files: Files, path: Path, bucket: Bucket, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
+) -> frozenset[bytes]:
+    """Which of these ids a sealed file has: each in the block at its address, or without addresses in any block."""
+    at: dict[tuple[int, int], set[bytes]] = {}
+    for address, wanted in zip(addresses or (), ids, strict=addresses is not None):
+        at.setdefault(address, set()).add(wanted)
+    anywhere = sorted(set(ids)) if addresses is None else []
     found: set[bytes] = set()
     with opened(files, path) as handle:
         for part in _read_directory(files, path, handle, bucket):
-            at_page: dict[int, set[bytes]] = {}
-            for wanted in ids:
-                page = bisect_right(range(part.page_count), wanted, key=part.first_id) - 1
-                if page >= 0:
-                    at_page.setdefault(page, set()).add(wanted)
-            for page, there in at_page.items():
-                start, length = part.page_span(page)
-                rows = read_at(files, handle, length, start)
-                part.verify(path, page, rows)
-                found |= {wanted for wanted in there if _holds(rows, part.row_bytes, wanted)}
+            ordered = anywhere or sorted(at.get((part.question, part.stratum), ()))
+            if ordered:
+                found.update(_find_in(part, files, path, handle, ordered))
     return frozenset(found)
 
 
-def _holds(rows: bytes, row_bytes: int, wanted: bytes) -> bool:
-    def id_at(row: int) -> bytes:
-        return rows[row * row_bytes : row * row_bytes + ID_BYTES]
-
-    row = bisect_left(range(len(rows) // row_bytes), wanted, key=id_at)
-    return id_at(row) == wanted
+def _find_in(part: _Part, files: Files, path: Path, handle: int, ordered: Sequence[bytes]) -> Iterator[bytes]:
+    """Those of ascending ids that a block holds. Each page that could hold some is read once."""
+    wanted = np.frombuffer(b"".join(ordered), _ID)
+    pages, firsts = np.unique(np.searchsorted(part.first_ids, wanted, side="right") - 1, return_index=True)
+    for page, first, end in zip(pages.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(ordered)], strict=True):
+        if page < 0:  # below the first id of the block
+            continue
+        start, length = part.page_span(page)
+        rows = read_at(files, handle, length, start)
+        part.verify(path, page, rows)
+        there = np.frombuffer(rows, np.uint8).reshape(-1, part.row_bytes)[:, :ID_BYTES].copy().view(_ID)[:, 0]
+        places = np.searchsorted(there, wanted[first:end], side="right") - 1  # at least 0: the page begins at or below each of them
+        yield from (ordered[first + hit] for hit in np.flatnonzero(there[places] == wanted[first:end]))

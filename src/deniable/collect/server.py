@@ -56,7 +56,7 @@ class Service:
         self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
         news = News(self.collector.refresh) if self.store.shared else None
         self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics, news=news)
-        self._api = application(Api(self.collector, self.metrics), Dashboard(self.collector, settings).routes)
+        self._api = application(Api(self.collector, self.metrics), Dashboard(self.collector, settings).routes, news=news)
         self._stop = threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
         self._trouble = ""
@@ -145,12 +145,12 @@ def serve(settings: Settings, *, clock: Callable[[], float] = time.time) -> None
 
 
 def server_config(service: ASGIApp, settings: Settings) -> uvicorn.Config:
-    tls: dict[str, Any] = {"ssl_certfile": settings.certificate, "ssl_keyfile": settings.key_file} if settings.secure else {}
     """What uvicorn is told."""
+    tls: dict[str, Any] = {"ssl_certfile": settings.certificate, "ssl_keyfile": settings.key_file} if settings.secure else {}
     return uvicorn.Config(
         service,
         loop="uvloop",
-        http=connection_class(settings.limits.body_seconds),
+        http=connection_class(settings.limits.body_seconds, settings.limits.connections),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -160,13 +160,16 @@ def _popcounts(reports: Reports) -> Iterator[Finding]:
     bits = laws[0][0].own + laws[0][0].others
     counts = np.arange(*_range(laws, bits))
     below, until = np.searchsorted(seen, counts, "left"), np.searchsorted(seen, counts, "right")
-    at_most, at_least, exactly = (np.array([_chance(law, counts, kind) for law in laws]) for kind in ("cdf", "sf", "pmf"))
     # Where the law depends on the value a little, every report's chance lies between the smallest and the largest.
+    at_most, at_least, most, least = (
+        bound([_chance(law, counts, kind) for law in laws], axis=0)
+        for kind, bound in (("cdf", np.max), ("sf", np.max), ("pmf", np.max), ("pmf", np.min))
+    )
     tests = [
-        ("at most", until, at_most.max(axis=0), stats.binom.sf(until - 1, n, at_most.max(axis=0))),
-        ("at least", n - below, at_least.max(axis=0), stats.binom.sf(n - below - 1, n, at_least.max(axis=0))),
-        ("exactly", until - below, exactly.max(axis=0), stats.binom.sf(until - below - 1, n, exactly.max(axis=0))),
-        ("exactly", until - below, exactly.min(axis=0), stats.binom.cdf(until - below, n, exactly.min(axis=0))),
+        ("at most", until, at_most, stats.binom.sf(until - 1, n, at_most)),
+        ("at least", n - below, at_least, stats.binom.sf(n - below - 1, n, at_least)),
+        ("exactly", until - below, most, stats.binom.sf(until - below - 1, n, most)),
+        ("exactly", until - below, least, stats.binom.cdf(until - below, n, least)),
     ]
     words, found, chance, p_values = min(tests, key=lambda test: float(test[3].min()))
     k = int(p_values.argmin())
