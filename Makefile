@@ -20,7 +20,7 @@ test: $(STAMP)            ## run all tests
 	@echo "running the tests (about eight minutes on two cores) ..."
 	@$(BIN)/python -m pytest -n auto
 
-soak: $(STAMP)            ## check the reference tables of PEM, 1,000 runs for each cell (ten minutes on two cores)
+soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, servers killed 200 times (twenty minutes on two cores)
 	@$(BIN)/python -m pytest soak -n auto
 
 lint: $(STAMP)            ## formatting, lint, types, import order

@@ -18,7 +18,7 @@ from deniable.contract.protocol import PROTOCOLS, protocol_from_json
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, ParameterError
 from deniable.testing.identity import Identity
 
 KEY = bytes(range(32))
@@ -388,3 +388,21 @@ def test_the_template_is_a_task_and_its_comments_are_too():
     assert parse_canonical(read(head.replace('period = "1 day"', "") + search).protocol)["protocol"] == "PEM"
     questions = "\n" + "\n".join(line.removeprefix("# ") for line in rest[rest.index("# [[questions]]") :].splitlines())
     assert isinstance(read(head.replace('default = "water"', "") + questions).survey, Survey)
+
+
+def test_strata_that_would_need_more_memory_than_there_is_are_refused():
+    toml = b"""
+name = "wide"
+question = "Which?"
+owner = "tests"
+epsilon = 1.0
+lasts = "1 day"
+[domain]
+range = %d
+[strata]
+group = [%s]
+"""
+    labels = ", ".join(f'"{i}"' for i in range(200)).encode()
+    assert read_task(toml % (100_000, labels), key=bytes(32), now=0).stratum_count == 200
+    with pytest.raises(ParameterError, match="200,000,000 counters"):
+        read_task(toml % (1_000_000, labels), key=bytes(32), now=0)

@@ -19,7 +19,7 @@ from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, Crowd, audit, unique
 from tests.system.test_kill import DEVICES, SEARCH
 
-TASK = UNIQUE.replace("1_000_000", "200_000")
+TASK = UNIQUE.replace("1_000_000", "500_000")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def kill_one_of_two(pair: tuple[Server, Server], kills: int) -> None:
     """Under load, by turns; after each, both are asked to seal the same period at once."""
     first, second = pair
     admin = first.token("admin")
-    with Crowd(first.task(TASK, admin), first.url, second.url, devices=8, batch=10) as crowd:
+    with Crowd(first.task(TASK, admin), first.url, second.url, devices=4, batch=5) as crowd:
         for period in range(kills):
             dies, lives = pair if period % 2 == 0 else pair[::-1]
             crowd.wait(300)
@@ -89,9 +89,9 @@ def test_a_database_that_goes_away_and_comes_back(pair, postgres: Cluster):
         crowd.wait(300)
         postgres.kill()
         crowd.wait_until(lambda: crowd.statuses[507] >= 4)
-        refused = first.send(unique(crowd.task, 199_999))
+        refused = first.send(unique(crowd.task, 499_999))
         assert (refused.status, refused.headers["retry-after"]) == (507, "5")
-        assert second.send(unique(crowd.task, 199_998)._replace(task=bytes(32))).status == 507  # perhaps the other one knows it
+        assert second.send(unique(crowd.task, 499_998)._replace(task=bytes(32))).status == 507  # perhaps the other one knows it
         assert (first.get("/readyz").status, second.get("/readyz").status) == (503, 503)
         assert first.get("/healthz").status == 200
         postgres.start()

@@ -17,7 +17,7 @@ FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close
 
 
 class Connection(HttpToolsProtocol):
-    """HTTP/1.1 whose peers owe nothing for more than ``seconds``: the first request, the rest of a head, or that of a body already answered.
+    """HTTP/1.1 whose peers owe nothing for more than ``seconds``: a first request, the rest of a head, or of a body that was answered.
 
     A head has at most so many bytes, and beyond ``most`` connections others are sent away.
     """

@@ -46,6 +46,7 @@ from deniable.collect.statement import privacy_statement
 from deniable.contract.admission import NO_ISSUER, TOKEN
 from deniable.contract.domain import Domain
 from deniable.contract.probability import check_epsilon
+from deniable.contract.question import Question
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.core.declared import check_names, read_toml
@@ -58,6 +59,8 @@ ASKED = ("domain", "mechanism", "questions", "search")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", *ASKED)
 Issuer = Callable[[Task], bytes]
 """Makes or finds the key for the tokens of a draft."""
+MOST_COUNTERS = 1 << 26
+"""How many counters a sealed period may need, over all questions and strata."""
 PEOPLE, MOST_PEOPLE = 100_000, 10**15
 """How many are expected where the file does not say, and at most."""
 
@@ -112,6 +115,7 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
         **{name: content[name] for name in PLAIN if name in content},
     )
     _check_answers(task, asking)
+    _check_size(task, asking)
     questions = len(asking.protocol.open().questions)
     return TaskFile(replace(task, statement=privacy_statement(task, guarantee, note=note, questions=questions)), people, asking)
 
@@ -159,6 +163,23 @@ def _default(content: Mapping[str, Any], asking: Asking) -> Any:
     first: Any = asking.protocol
     domain: Domain = first.questions[0].spec.domain if isinstance(first, Survey) else first.domain
     return read_value("default", domain, content["default"])
+
+
+def _check_size(task: Task, asking: Asking) -> None:
+    """Whoever sends one report for each combination of labels makes the collector keep a tally for each."""
+    counters = sum(_counters(question) for question in asking.protocol.open().questions) * task.stratum_count
+    if counters > MOST_COUNTERS:
+        allowed = f"at most {MOST_COUNTERS:,}, 8 bytes each"
+        raise ParameterError("strata", f"{counters:,} counters in a period", allowed=allowed, fix="take fewer strata or a smaller domain")
+
+
+def _counters(question: Question) -> int:
+    spec: Any = question.spec
+    if spec.candidates_at_tally and question.candidates is not None:
+        return len(question.candidates)
+    if hasattr(spec, "cells"):
+        return int(spec.hashes * spec.cells)
+    return int(spec.domain.size) if spec.domain.listed else 0
 
 
 def _check_answers(task: Task, asking: Asking) -> None:
