@@ -130,10 +130,10 @@ def test_a_protocol_that_does_not_say_what_is_asked_has_no_rounds(protocol):
 
 COMMON = {"k": 2, "epsilon": 4.0, "people": 400}
 SEARCHES = {
-    "PEM, hashed": dn.PEM(domain=WORDS, oracle="OLH", groups=4, **COMMON),
-    "PEM, listed": dn.PEM(domain=WORDS, oracle="GRR", groups=4, **COMMON),
-    "PEM of long words": dn.PEM(domain=Text(12), oracle="OLH", groups=4, **COMMON),
-    "PEM of bytes": dn.PEM(domain=Bytes(9), groups=4, **COMMON),
+    "PEM, hashed": dn.PEM(domain=WORDS, oracle="OLH", groups=12, **COMMON),
+    "PEM, listed": dn.PEM(domain=WORDS, oracle="GRR", groups=12, **COMMON),
+    "PEM of long words": dn.PEM(domain=Text(9), oracle="OLH", groups=18, **COMMON),
+    "PEM of bytes": dn.PEM(domain=Bytes(8), groups=18, **COMMON),
     "PEM of numbers": dn.PEM(domain=Integers(-3, 40), groups=2, **COMMON),
     "TreeHist": TreeHist(domain=WORDS, **COMMON),
     "TreeHist of long words": TreeHist(domain=Text(10), **COMMON),

@@ -131,15 +131,14 @@ def test_known_answers_are_counted_exactly(collector):
 def test_a_period_that_is_sealed_while_an_analyst_reads_is_not_lost(collector, monkeypatch):
     task = publish(collector, Identity(domain=dn.IndexRange(4)))
     report(collector, task, [0, 1, 1, 3])
-    read = collector.store.tallies
+    read = collector.store.snapshot
 
-    def sealed_in_between(task_id):
-        found = read(task_id)
-        monkeypatch.setattr(collector.store, "tallies", read)
-        collector.seal(task_id, 0)
-        return found
+    def sealed_in_between(bucket, *arguments, **options):
+        monkeypatch.setattr(collector.store, "snapshot", read)
+        collector.seal(*bucket)
+        return read(bucket, *arguments, **options)
 
-    monkeypatch.setattr(collector.store, "tallies", sealed_in_between)
+    monkeypatch.setattr(collector.store, "snapshot", sealed_in_between)
     answer = estimate(collector, task.id)
     assert answer.estimates["q0"].counts.tolist() == [1, 2, 0, 1]
     assert not answer.provisional

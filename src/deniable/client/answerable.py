@@ -60,8 +60,8 @@ def takes_all(question: Question, domain: Domain) -> bool:
     inputs = 1 << encoder.length if isinstance(encoder, Prefix) else encoder.size
     if encoder.candidates is not None:
         return _counts_to(asked, min(len(encoder.candidates) + 1, inputs))  # one more for the others, where there are any
-    if isinstance(encoder, Prefix) and isinstance(encoder.shown(0), bytes):
-        return type(asked) is Bytes and asked.max_length >= len(encoder.shown(0))  # not Text, which is Bytes of another kind
+    if isinstance(encoder, Prefix) and isinstance(shown := encoder.shown(0), bytes):
+        return type(asked) is Bytes and len(shown) <= asked.max_length  # Text, though a kind of Bytes, takes no bytes
     return _counts_to(asked, inputs)
 
 

@@ -171,8 +171,7 @@ class Collector:
                 once = self.task(task).task.admission == TOKEN
                 tallies = self.store.snapshot(stored.bucket, self.questions(stored.bucket), once=once)
                 found |= {(period, *address): tally for address, tally in tallies.items()}
-        sealed = self.store.tallies(task)  # read last: a period that is sealed meanwhile is here, whole
-        return found | {address: tally for address, tally in sealed.items() if periods is None or address[0] in periods}
+        return found | self.store.tallies(task, periods)  # read last: a period that is sealed meanwhile is here, whole
 
     # --- rounds ---
 
@@ -201,7 +200,7 @@ class Collector:
         """What a sealed round led to: the next state, or the result."""
         state = self.registry.state(task, number)
         asked = state.open().questions
-        tallies = {address: tally for address, tally in self.store.tallies(task).items() if address[0] == number}
+        tallies = self.store.tallies(task, [number])
         return state.close({question.name: total(question, i, tallies) for i, question in enumerate(asked)})
 
     # --- time ---

@@ -98,7 +98,7 @@ def _batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[Batch, Tall
     questions = collector.questions(bucket)
     with collector.store.reading() as connection:
         blocks = collector.store.log.read_sealed(connection, bucket)
-    sealed = collector.store.tallies(bucket.task)
+    sealed = collector.store.tallies(bucket.task, [bucket.period])
     for block in blocks:
         tally = tally_blocks(questions, [block])[block.address]
         if sealed.get((bucket.period, *block.address)) != tally:

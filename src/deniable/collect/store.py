@@ -7,7 +7,7 @@ new state: either all of it is there or nothing, and doing it again gives the sa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from deniable.collect.embedded import EmbeddedLog
 from deniable.collect.log import ReportLog, StorageError
 from deniable.collect.postgres import PostgresLog
 from deniable.collect.records import StoredBucket, StoredRound, StoredTask
+from deniable.collect.signing import new_seed
 from deniable.contract.question import Question
-from deniable.contract.source import SYSTEM
 from deniable.core.tally import Tally
 from deniable.errors import WireError
 from deniable.testing.faults import fault_point
@@ -83,7 +83,7 @@ class Store:
         with self.writing() as connection:
             found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == "signing")).scalar()
             if found is None:
-                found = b"".join(SYSTEM.word().to_bytes(8, "little") for _ in range(4))
+                found = new_seed()
                 connection.execute(db.secret.insert().values(name="signing", value=found))
             return bytes(found)
 
@@ -173,13 +173,15 @@ class Store:
             blocks = sort_once(self.log.read_open(connection, bucket))
             return tally_blocks(questions, self._once(connection, bucket, blocks, locked=False) if once else blocks)
 
-    def tallies(self, task: bytes) -> Tallies:
-        """The tallies of a task's sealed periods."""
+    def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
+        """The tallies of a task's sealed periods, of some or of all."""
         query = (
             sql.select(db.bucket.c.period, db.tally.c.question, db.tally.c.stratum, db.tally.c.image)
             .join_from(db.tally, db.bucket)
             .where(db.bucket.c.task == task)
         )
+        if periods is not None:
+            query = query.where(db.bucket.c.period.in_(periods))
         with self.reading() as connection:
             rows = connection.execute(query).all()
         try:
