@@ -24,6 +24,7 @@ from deniable.collect.log import StorageError
 from deniable.collect.metrics import Metrics
 from deniable.collect.news import UNHEARD, News
 from deniable.collect.policy import DATA
+from deniable.collect.rate import Rate
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.errors import ParameterError, WireError
 
@@ -245,23 +246,3 @@ class Ingest:
 
 def _stopping() -> Refusal:
     return Refusal(503, "stopping", "the collector is being stopped", retry=5, close=True)
-
-
-class Rate:
-    """So many in a second, all together. A batch is taken whole as long as anything is left, and the next one waits for longer."""
-
-    def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
-        self._per_second = per_second
-        self._clock = clock
-        self._level = per_second
-        self._time = clock()
-
-    def take(self, count: int) -> float:
-        """Take so many and return 0; or take nothing, and return the seconds after which there is something again."""
-        now = self._clock()
-        self._level = min(self._per_second, self._level + (now - self._time) * self._per_second)
-        self._time = now
-        if self._level < 1:
-            return (1 - self._level) / self._per_second
-        self._level -= count
-        return 0.0
