@@ -92,7 +92,7 @@ def list_tasks(url: Url = "", json_output: Json = False) -> None:
             return
         table = Table()
         for name in ("id", "name", "question", "from", "to", "state"):
-            table.add_column(name)
+            table.add_column(name, no_wrap=name in ("id", "state"))
         now = time.time()
         for entry in tasks:
             state = "closed" if entry["closed"] else "to come" if now < entry["start"] else "open" if now < entry["end"] else "over"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
@@ -104,3 +105,12 @@ def total(question: Question, place: int, tallies: Mapping[tuple[int, int, int],
     candidates = question.candidates if question.spec.candidates_at_tally else None
     nothing: Tally = question.spec.tally(Reports.empty(question.spec, 0), candidates=candidates)
     return sum(parts, nothing)
+
+
+def digest(blocks: Sequence[Block]) -> bytes:
+    """What a seal remembers of the reports that it covers: the SHA-256 of all rows with their addresses."""
+    total = hashlib.sha256()
+    for block in blocks:
+        total.update(b"%d %d %d\n" % (block.question, block.stratum, len(block.rows)))
+        total.update(block.rows.tobytes())
+    return total.digest()

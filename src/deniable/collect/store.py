@@ -6,7 +6,6 @@ new state: either all of it is there or nothing, and doing it again gives the sa
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
 from deniable.collect import database as db
-from deniable.collect.block import ID_BYTES, Block, Bucket, sort_once, tally_blocks, without
+from deniable.collect.block import ID_BYTES, Block, Bucket, digest, sort_once, tally_blocks, without
 from deniable.collect.embedded import EmbeddedLog
 from deniable.collect.log import ReportLog, StorageError
 from deniable.collect.postgres import PostgresLog
@@ -149,7 +148,7 @@ class Store:
                         tallies = tally_blocks(questions, blocks)
                     self.log.write_sealed(connection, bucket, blocks)
                     fault_point("sealed reports written")
-                    self._write_tallies(connection, number, tallies)
+                    self._insert(connection, number, {address: tally.to_bytes() for address, tally in tallies.items()})
                     reports = sum(len(block.rows) for block in blocks)
                     repeated = sum(len(block.rows) for block in arrived) - reports
                     values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
@@ -187,9 +186,8 @@ class Store:
         try:
             return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in rows}
         except WireError as error:
-            raise StorageError(
-                f"tallies of {task.hex()[:12]}", str(error), allowed="those that were sealed", fix="deniable rebuild --repair"
-            ) from error
+            place, fix = f"tallies of {task.hex()[:12]}", "deniable rebuild --repair"
+            raise StorageError(place, str(error), allowed="those that were sealed", fix=fix) from error
 
     def drop_reports(self, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; its tallies stay.
@@ -262,9 +260,6 @@ class Store:
             number, state = self._find(connection, bucket)
         return number, state
 
-    def _write_tallies(self, connection: Connection, number: int, tallies: Mapping[tuple[int, int], Tally]) -> None:
-        self._insert(connection, number, {address: tally.to_bytes() for address, tally in tallies.items()})
-
     def _insert(self, connection: Connection, number: int, images: Mapping[tuple[int, int], bytes]) -> None:
         rows = [{"bucket": number, "question": q, "stratum": s, "image": image} for (q, s), image in sorted(images.items())]
         if rows:
@@ -273,12 +268,3 @@ class Store:
     def _images(self, connection: Connection, number: int) -> dict[tuple[int, int], bytes]:
         query = sql.select(db.tally.c.question, db.tally.c.stratum, db.tally.c.image).where(db.tally.c.bucket == number)
         return {(row[0], row[1]): bytes(row[2]) for row in connection.execute(query)}
-
-
-def digest(blocks: Sequence[Block]) -> bytes:
-    """What a seal remembers of the reports that it covers: the SHA-256 of all rows with their addresses."""
-    total = hashlib.sha256()
-    for block in blocks:
-        total.update(b"%d %d %d\n" % (block.question, block.stratum, len(block.rows)))
-        total.update(block.rows.tobytes())
-    return total.digest()
