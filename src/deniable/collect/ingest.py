@@ -30,7 +30,7 @@ from deniable.errors import ParameterError, WireError
 
 _BINARY = MEDIA_TYPE.encode()
 _OPENERS = {_BINARY: open_batch, JSON.encode(): open_json}
-LOOKUPS_AT_ONCE = 4
+LOOKUPS_AT_ONCE = 8
 """How many requests may look at one time for what sealed periods hold: anyone can ask for that, and it takes a thread."""
 _ORIGIN = (b"access-control-allow-origin", b"*")
 _CREATED = ((b"content-length", b"0"), _ORIGIN, DATA)
