@@ -48,6 +48,9 @@ fi
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
     need "nodejs npm" "of the client in JavaScript"
 fi
+if ! command -v systemd-analyze >/dev/null; then
+    need systemd "of the unit file"
+fi
 if ! command -v chromium >/dev/null; then
     need chromium "in a browser"
 fi

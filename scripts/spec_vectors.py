@@ -181,7 +181,7 @@ def _thresholds(spec: Spec, change: dict[str, Any]) -> Any:
     """The thresholds that fit the changed parameters, where they can be computed: then nothing but the parameter itself is wrong."""
     change = {name: float(value) if isinstance(value, str) and "." in value else value for name, value in change.items()}
     other: Spec = object.__new__(type(spec))  # past all checks
-    other.__dict__.update({field.name: getattr(spec, field.name) for field in fields(spec)} | change)  # type: ignore[arg-type]
+    other.__dict__.update({field.name: getattr(spec, field.name) for field in fields(spec)} | change)  # type: ignore[arg-type]  # a dataclass
     try:
         return {name: number(value) for name, value in other.thresholds.items()}
     except (TypeError, ValueError, ArithmeticError, DeniableError):

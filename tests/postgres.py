@@ -13,6 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.services import needed
+
 PORT = 5432  # only part of the socket's name: the server does not listen on the network
 USER = "postgres"
 
@@ -76,11 +78,7 @@ class Cluster:
 def postgres() -> Iterator[Cluster]:
     """A running PostgreSQL server, shared by the tests of one process."""
     programs = find_programs()
-    if programs is None:
-        reason = "PostgreSQL's server programs are not installed (Debian and Ubuntu: apt-get install postgresql)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+    needed(programs, "PostgreSQL's server programs are not installed (Debian and Ubuntu: apt-get install postgresql)")
     cluster = Cluster(programs)
     yield cluster
     cluster.remove()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from deniable.contract.task import Task
 from tests.collect.crowd import envelope
 from tests.conftest import ROOT
+from tests.services import needed
 from tests.system.conftest import Server
 
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
@@ -59,12 +59,6 @@ name = "GRR"
 [strata]
 {QUOTED} = [{QUOTED}, "web"]
 """
-
-
-def needed(found: bool, reason: str) -> None:
-    """Skip with the reason what cannot be tried here; where everything must be there, fail."""
-    if not found:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="module")

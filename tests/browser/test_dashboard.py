@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import AXE, HOSTILE
+from tests.services import needed
 
 COMPARE = "compare?stratum_first=platform:phone&stratum_second=platform:web"
 SIZES = {"desktop": {"width": 1100, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -217,8 +218,7 @@ def test_every_page_fits_and_can_be_read(site, theme, size, tmp_path):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(site, theme):
-    if not AXE.exists():  # also where everything must be there: it is no package of any system
-        pytest.skip("axe-core is not installed (npm install --prefix .bench axe-core)")
+    needed(AXE.exists(), "axe-core is not installed (npm install --prefix .bench axe-core)")
     page, _ = site.open(color_scheme=theme, bypass_csp=True)  # or else the policy would refuse axe itself
     site.sign_in(page)
     for name, path in (pages_of(site) | {"evil": site.path("evil")}).items():

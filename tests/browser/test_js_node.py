@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,17 +12,16 @@ import pytest
 import deniable
 from deniable.contract.spec import MECHANISMS
 from tests.conftest import ROOT
+from tests.services import needed
 
 CLIENT = ROOT / "clients" / "js"
 OLDEST_NODE = 20
 
 
 def program(name):
-    """The path of a program; the test is skipped where it is missing, and fails under CI=true."""
+    """The path of a program that is needed."""
     found = shutil.which(name)
-    if found is None:
-        reason = f"{name} is not installed (on Debian: apt-get install nodejs npm)"
-        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    needed(found, f"{name} is not installed (on Debian: apt-get install nodejs npm)")
     return found
 
 
@@ -35,9 +33,7 @@ def run(*command):
 def node():
     path = program("node")
     version = int(re.match(r"v(\d+)", run(path, "--version").stdout)[1])
-    if version < OLDEST_NODE:
-        reason = f"node is of version {version}, and {OLDEST_NODE} is needed"
-        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    needed(version >= OLDEST_NODE, f"node is of version {version}, and {OLDEST_NODE} is needed")
     return path
 
 

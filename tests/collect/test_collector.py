@@ -13,44 +13,11 @@ from deniable.collect.collector import Collector
 from deniable.collect.store import Store
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.public_log import verify_chain
-from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import OpenedRound
 from deniable.core.run import ask
 from deniable.errors import ParameterError, ProtocolError
 from deniable.testing import ReplaySource
-from deniable.testing.identity import Identity
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
-
-
-class Clock:
-    """A clock that stands still until it is moved."""
-
-    now = float(NOON)
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture(autouse=True)
-def identity(monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
-
-
-@pytest.fixture(params=["embedded", "postgres"])
-def address(request, tmp_path):
-    return tmp_path / "store" if request.param == "embedded" else request.getfixturevalue("postgres_address")
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def collector(address, clock):
-    store = Store.open(address)
-    yield Collector(store, clock=clock)
-    store.close()
 
 
 @pytest.fixture
@@ -250,9 +217,8 @@ def test_a_deleted_task_leaves_its_entry_in_the_log_and_nothing_else(collector, 
         assert [path for path in address.rglob("*") if task.id.hex() in str(path) and path.is_file()] == []
 
 
+@pytest.mark.parametrize("address", ["postgres"], indirect=True)  # an embedded store has one collector
 def test_another_collector_on_the_same_database_learns_what_happens(collector, task, address, clock):
-    if not isinstance(address, str):
-        pytest.skip("an embedded store has one collector")
     store = Store.open(address)
     other = Collector(store, clock=clock)
     assert other.registry.key == collector.registry.key

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import ROOT
+from tests.services import needed
 
 COMMAND = Path(sys.executable).parent / "deniable"
 UNIT = ROOT / "packaging" / "deniable.service"
@@ -105,8 +104,8 @@ def test_what_the_container_copies_is_there():
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 def test_systemd_takes_the_unit_and_finds_it_closed(tmp_path):
+    needed(shutil.which("systemd-analyze"), "systemd is not installed (Debian and Ubuntu: apt-get install systemd)")
     unit = tmp_path / UNIT.name
     unit.write_text(UNIT.read_text().replace("/opt/deniable/bin/deniable", str(COMMAND)))  # it must be there for the check
     done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)

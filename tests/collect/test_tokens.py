@@ -29,37 +29,12 @@ from deniable.contract.admission import NO_ISSUER, SECRET_MARK, prove, spend_id,
 from deniable.contract.blind_rsa import blind, finalize
 from deniable.contract.envelope import open_batch
 from deniable.contract.source import SYSTEM
-from deniable.contract.spec import MECHANISMS
 from deniable.errors import BudgetExceeded, ParameterError, ProtocolError, WireError
-from deniable.testing.identity import Identity
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 from tests.collect.test_api import running
-from tests.collect.test_collector import Clock
 from tests.conftest import ROOT
 
 DAY = 24 * HOUR
-
-
-@pytest.fixture(autouse=True)
-def identity(monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
-
-
-@pytest.fixture(params=["embedded", "postgres"])
-def address(request, tmp_path):
-    return tmp_path / "store" if request.param == "embedded" else request.getfixturevalue("postgres_address")
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def collector(address, clock):
-    store = Store.open(address)
-    yield Collector(store, clock=clock)
-    store.close()
 
 
 @pytest.fixture
@@ -507,7 +482,7 @@ def test_nothing_stored_connects_a_report_with_a_code(collector, address, sealed
         assert not any(sent.id in value or value[:16] == sent.id for sent in tokens)
 
 
-def test_codes_lie_in_the_order_of_their_digests(tmp_path, clock):
+def test_codes_lie_in_the_order_of_their_digests(identity, tmp_path, clock):
     """Not in that of their use, which could be laid beside the order in which reports come."""
     collector = Collector(Store.open(tmp_path / "store"), clock=clock)
     task = publish(collector, answers=1)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
 
-import gmpy2  # type: ignore[import-untyped]
+import gmpy2  # type: ignore[import-untyped]  # it has no types
 import sqlalchemy as sql
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_der_private_key

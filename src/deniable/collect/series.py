@@ -74,7 +74,7 @@ class Series:
 
     def sync(self) -> None:
         """Make what was staged durable; OSError if that failed."""
-        assert self._handle is not None  # noqa: S101
+        assert self._handle is not None  # noqa: S101  # between stage and settle there is one
         try:
             self._files.sync(self._handle)
         except OSError:
@@ -83,7 +83,7 @@ class Series:
 
     def settle(self) -> None:
         """Count what was staged and synced, and mark it."""
-        assert self._handle is not None  # noqa: S101
+        assert self._handle is not None  # noqa: S101  # between stage and settle there is one
         last = self._segments[-1]
         last.good, last.marked = self._staged, False
         mark = pack_mark(last.good, last.salt)

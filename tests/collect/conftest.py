@@ -1,0 +1,43 @@
+"""A collector on each kind of store, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable.collect.collector import Collector
+from deniable.collect.store import Store
+from deniable.contract.spec import MECHANISMS
+from deniable.testing.identity import Identity
+from tests.collect.crowd import NOON
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    now = float(NOON)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def identity(monkeypatch):
+    """The process knows the mechanism that hides nothing."""
+    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture(params=["embedded", "postgres"])
+def address(request, tmp_path):
+    return tmp_path / "store" if request.param == "embedded" else request.getfixturevalue("postgres_address")
+
+
+@pytest.fixture
+def collector(identity, address, clock):
+    store = Store.open(address)
+    yield Collector(store, clock=clock)
+    store.close()
