@@ -111,7 +111,7 @@ def _publish(folder):
     """Make a store with one task; an envelope for it. GRR on 1,024 values has 2 bytes of payload."""
     from deniable.client import GRR
     from deniable.collect.collector import Collector
-    from deniable.collect.store import Store
+    from deniable.collect.storage.store import Store
     from deniable.contract.envelope import Envelope
     from deniable.contract.survey import Survey
     from deniable.contract.task import Task

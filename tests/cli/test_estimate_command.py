@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 import deniable as dn
 from deniable.cli.app import app
-from deniable.collect.access import add_token
-from deniable.collect.analysis import Selection, compare, estimate
-from deniable.collect.api import Api
+from deniable.collect.analysis.analyst import Selection, compare, estimate
 from deniable.collect.collector import Collector
-from deniable.collect.dispatch import application
-from deniable.collect.metrics import Metrics
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
+from deniable.collect.web.access import add_token
+from deniable.collect.web.api import Api
+from deniable.collect.web.dispatch import application
+from deniable.collect.web.metrics import Metrics
 from deniable.testing import ReplaySource
 from tests.collect.crowd import NOON, envelope, send, survey_task
 

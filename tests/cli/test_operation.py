@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
 from deniable.testing.identity import Identity
 from tests.cli.test_commands import COMMAND

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from deniable.cli.app import app
 from deniable.cli.task_template import template
-from deniable.collect.signing import public_key, sign
-from deniable.collect.task_file import read_task
+from deniable.collect.tasks.signing import public_key, sign
+from deniable.collect.tasks.task_file import read_task
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
 
 SEED = bytes(range(32))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
 from deniable.testing.identity import Identity
 from tests.collect.crowd import NOON

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from deniable.collect.block import Block, Bucket, sort_once
-from deniable.collect.files import Files
+from deniable.collect.storage.block import Block, Bucket, sort_once
+from deniable.collect.storage.files import Files
 
 ROOT = Path("/disk")
 LOG = ROOT / "log"

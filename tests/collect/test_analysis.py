@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
-from deniable.collect.analysis import Selection, TooFew, compare, estimate, task_status
+from deniable.collect.analysis.analyst import Selection, TooFew, compare, estimate, task_status
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
 from deniable.contract.canonical import from_plain
 from deniable.contract.envelope import Envelope
 from deniable.contract.spec import MECHANISMS

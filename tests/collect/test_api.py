@@ -15,18 +15,18 @@ import pyarrow.parquet as pq
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from deniable.collect.access import OPEN, add_token
-from deniable.collect.api import Api
-from deniable.collect.body import Refusal
 from deniable.collect.collector import Collector
-from deniable.collect.dispatch import application, read_query
-from deniable.collect.log import StorageError
-from deniable.collect.metrics import Metrics
-from deniable.collect.news import News
-from deniable.collect.routes import ENDPOINTS, PARQUET, REPORTS, TOML
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings
-from deniable.collect.shapes import EstimateQuery, SealQuery
+from deniable.collect.storage.log import StorageError
+from deniable.collect.web.access import OPEN, add_token
+from deniable.collect.web.api import Api
+from deniable.collect.web.body import Refusal
+from deniable.collect.web.dispatch import application, read_query
+from deniable.collect.web.metrics import Metrics
+from deniable.collect.web.news import News
+from deniable.collect.web.routes import ENDPOINTS, PARQUET, REPORTS, TOML
+from deniable.collect.web.shapes import EstimateQuery, SealQuery
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.envelope import MEDIA_TYPE
 from deniable.contract.public_log import LogEntry, verify_chain

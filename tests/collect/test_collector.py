@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.collect.block import Block, Bucket
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.block import Block, Bucket
+from deniable.collect.storage.store import Store
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.public_log import verify_chain
 from deniable.contract.task import OpenedRound
@@ -68,7 +68,7 @@ def test_a_meaning_that_was_changed_on_purpose_is_the_meaning_from_then_on(colle
 
 
 def test_originals_that_could_not_be_deleted_are_deleted_later(collector, task, clock):
-    from deniable.collect.log import StorageError
+    from deniable.collect.storage.log import StorageError
 
     send(collector, envelope(task, 4))
     clock.now = NOON + 2 * HOUR
@@ -163,7 +163,7 @@ def test_sealing_twice_changes_nothing_and_rebuilding_agrees_to_the_byte(collect
 
 
 def test_a_tally_that_was_tampered_with_is_found_and_repaired(collector, task):
-    from deniable.collect import database as db
+    from deniable.collect.storage import database as db
 
     send(collector, *(envelope(task, value) for value in range(9)))
     collector.seal(task.id, 0)

@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from deniable.collect import compatibility
-from deniable.collect.compatibility import changes_of_meaning
-from deniable.collect.task_file import read_task
+from deniable.collect.tasks import compatibility
+from deniable.collect.tasks.compatibility import changes_of_meaning
+from deniable.collect.tasks.task_file import read_task
 from deniable.contract.task import Task
 
 KEY = bytes(32)

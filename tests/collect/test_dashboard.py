@@ -12,16 +12,16 @@ import altair as alt
 import pytest
 
 from deniable.client import GRR, RR
-from deniable.collect.access import add_token, remove_token
 from deniable.collect.dashboard import drawing, sessions
 from deniable.collect.dashboard import site as site_module
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.html import element, live_parts
 from deniable.collect.dashboard.pages import PAGES, TASK
-from deniable.collect.policy import PAGE
-from deniable.collect.routes import PARQUET
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings
+from deniable.collect.web.access import add_token, remove_token
+from deniable.collect.web.policy import PAGE
+from deniable.collect.web.routes import PARQUET
 from deniable.contract.domain import Categories
 from deniable.errors import ParameterError
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import sqlalchemy as sql
 
-from deniable.collect import database
-from deniable.collect.log import StorageError
+from deniable.collect.storage import database
+from deniable.collect.storage.log import StorageError
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

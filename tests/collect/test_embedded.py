@@ -13,11 +13,11 @@ from contextlib import suppress
 
 import pytest
 
-from deniable.collect.block import Block, Bucket, sort_once
-from deniable.collect.embedded import EmbeddedLog
-from deniable.collect.files import Files
-from deniable.collect.log import StorageError
-from deniable.collect.segment import HEADER_BYTES, MARK_BYTES, scan
+from deniable.collect.storage.block import Block, Bucket, sort_once
+from deniable.collect.storage.embedded import EmbeddedLog
+from deniable.collect.storage.files import Files
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.segment import HEADER_BYTES, MARK_BYTES, scan
 from deniable.errors import ParameterError
 from tests.collect.disk import LOG, A, B, Disk, block, reports, row
 
@@ -290,7 +290,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 HOLD = """
 import sys, pathlib
-from deniable.collect.embedded import EmbeddedLog
+from deniable.collect.storage.embedded import EmbeddedLog
 log = EmbeddedLog(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deniable.collect.block import sort_once
-from deniable.collect.embedded import EmbeddedLog
-from deniable.collect.log import StorageError
-from deniable.collect.segment import HEADER_BYTES, MARK_BYTES
+from deniable.collect.storage.block import sort_once
+from deniable.collect.storage.embedded import EmbeddedLog
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.segment import HEADER_BYTES, MARK_BYTES
 from tests.collect.disk import LOG, A, B, CrashError, Disk, block, reports
 
 LOSSES = [(False, "none"), (False, "last"), (True, "none"), (True, "first"), (True, "last")]

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from deniable.collect.block import Bucket
-from deniable.collect.ingest import LOOKUPS_AT_ONCE
+from deniable.collect.storage.block import Bucket
+from deniable.collect.web.ingest import LOOKUPS_AT_ONCE
 from deniable.errors import ParameterError
 from tests.collect.asgi import Site, as_json, pieces, play, silence, unread
 from tests.collect.crowd import envelope

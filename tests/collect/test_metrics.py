@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from deniable.collect.metrics import Metrics
+from deniable.collect.web.metrics import Metrics
 
 TASK, OTHER = bytes(32), bytes([1]) * 32
 

@@ -13,10 +13,10 @@ import psycopg
 import pytest
 import sqlalchemy as sql
 
-from deniable.collect import database, postgres_sealed
-from deniable.collect.block import Block, Bucket, sort_once
-from deniable.collect.log import StorageError
-from deniable.collect.postgres import PostgresLog
+from deniable.collect.storage import database, postgres_sealed
+from deniable.collect.storage.block import Block, Bucket, sort_once
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.postgres import PostgresLog
 
 TASK = bytes(range(32))
 

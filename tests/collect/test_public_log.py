@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from deniable.collect.signing import new_seed, public_key, sign
+from deniable.collect.tasks.signing import new_seed, public_key, sign
 from deniable.contract.canonical import canonical_json
 from deniable.contract.ed25519 import TASK_CONTEXT
 from deniable.contract.public_log import LOG_CONTEXT, Head, LogEntry, head_of, log_record, verify_chain

@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
-from deniable.collect import database as db
-from deniable.collect.analysis import Selection, TooFew, estimate
+from deniable.collect.analysis.analyst import Selection, TooFew, estimate
 from deniable.collect.collector import Collector
-from deniable.collect.log import StorageError
-from deniable.collect.publication import read_publication, verify_publication
-from deniable.collect.publish import publish_reports
-from deniable.collect.published import CONTEXT
-from deniable.collect.signing import public_key, sign
-from deniable.collect.store import Store
+from deniable.collect.publication.publish import publish_reports
+from deniable.collect.publication.published import CONTEXT
+from deniable.collect.publication.verification import read_publication, verify_publication
+from deniable.collect.storage import database as db
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.store import Store
+from deniable.collect.tasks.signing import public_key, sign
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.envelope import Envelope
 from deniable.contract.spec import MECHANISMS

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 import deniable as dn
-from deniable.collect.body import Refusal
 from deniable.collect.collector import Collector
-from deniable.collect.log import StorageError
-from deniable.collect.news import MOST_WAITING, News
-from deniable.collect.store import Store
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.store import Store
+from deniable.collect.web.body import Refusal
+from deniable.collect.web.news import MOST_WAITING, News
 from deniable.contract.spec import MECHANISMS
 from deniable.testing.identity import Identity
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task

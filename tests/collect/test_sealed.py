@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from deniable.collect.block import Block, sort_once
-from deniable.collect.embedded import EmbeddedLog
-from deniable.collect.log import StorageError
+from deniable.collect.storage.block import Block, sort_once
+from deniable.collect.storage.embedded import EmbeddedLog
+from deniable.collect.storage.log import StorageError
 from deniable.errors import ParameterError
 from tests.collect.disk import LOG, ROOT, A, B, CrashError, Disk, block, concatenated, reports, row, seal
 

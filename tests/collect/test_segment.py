@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable.collect import segment, series
-from deniable.collect.block import Block, sort_once
-from deniable.collect.embedded import EmbeddedLog
-from deniable.collect.log import StorageError
-from deniable.collect.segment import HEADER_BYTES, MARK_BYTES, OPEN, Header, is_damage, pack_frames, pack_mark, read_header, scan
+from deniable.collect.storage import segment, series
+from deniable.collect.storage.block import Block, sort_once
+from deniable.collect.storage.embedded import EmbeddedLog
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.segment import HEADER_BYTES, MARK_BYTES, OPEN, Header, is_damage, pack_frames, pack_mark, read_header, scan
 from deniable.testing import ReplaySource
 from tests.collect.disk import A, block, reports, row, seal
 from tests.conftest import ROOT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable.collect.selection import Selection, read_periods, read_strata
+from deniable.collect.analysis.selection import Selection, read_periods, read_strata
 from deniable.errors import ParameterError
 from tests.collect.crowd import HOUR, survey_task
 

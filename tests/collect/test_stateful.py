@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 )
 
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
 from deniable.contract.domain import IndexRange
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
@@ -153,7 +153,7 @@ def test_no_life_of_a_collector_loses_or_doubles_a_report(monkeypatch):
 def test_the_model_notices_a_collector_that_counts_twice(monkeypatch):
     """The evil twin: a seal that keeps repetitions."""
     monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
-    monkeypatch.setattr("deniable.collect.store.sort_once", list)
+    monkeypatch.setattr("deniable.collect.storage.store.sort_once", list)
     once = {"phases": [Phase.generate], "database": None}  # to be found is enough, it need not be made small
     with pytest.raises((AssertionError, ParameterError)):  # by the model, or already by the log, which refuses to seal repetitions
         run_state_machine_as_test(Life, settings=settings(max_examples=25, stateful_step_count=30, **USUAL | once))

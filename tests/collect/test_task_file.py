@@ -9,8 +9,8 @@ import pytest
 
 import deniable as dn
 from deniable.cli.task_template import template
-from deniable.collect.compatibility import changes_of_meaning
-from deniable.collect.task_file import read_task, read_task_file
+from deniable.collect.tasks.compatibility import changes_of_meaning
+from deniable.collect.tasks.task_file import read_task, read_task_file
 from deniable.contract.canonical import parse_canonical
 from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute

@@ -18,13 +18,13 @@ import deniable as dn
 from deniable.client import FileLedger, MemoryLedger, Reporter
 from deniable.client.enrolment import DRAWN, TOKENS, enrol, stamp_for
 from deniable.client.transport import Response
-from deniable.collect.api import Api
-from deniable.collect.block import Bucket
 from deniable.collect.collector import Collector
-from deniable.collect.dispatch import application
 from deniable.collect.issuing import CodeError
-from deniable.collect.metrics import Metrics
-from deniable.collect.store import Store
+from deniable.collect.storage.block import Bucket
+from deniable.collect.storage.store import Store
+from deniable.collect.web.api import Api
+from deniable.collect.web.dispatch import application
+from deniable.collect.web.metrics import Metrics
 from deniable.contract.admission import NO_ISSUER, SECRET_MARK, prove, spend_id, token_message
 from deniable.contract.blind_rsa import blind, finalize
 from deniable.contract.envelope import open_batch
@@ -390,7 +390,7 @@ categories = ["tea", "coffee"]
 
 
 def test_a_file_published_twice_is_one_task_and_every_task_has_its_own_key(collector):
-    from deniable.collect.task_file import read_task
+    from deniable.collect.tasks.task_file import read_task
 
     def published(text):
         task = read_task(text.encode(), key=collector.registry.key, now=NOON, issuer=collector.issuer.modulus)
@@ -412,7 +412,7 @@ def test_a_file_published_twice_is_one_task_and_every_task_has_its_own_key(colle
 
 
 def test_what_cannot_be_kept_is_refused():
-    from deniable.collect.task_file import read_task
+    from deniable.collect.tasks.task_file import read_task
 
     for old, new, named in [
         ('"token"', '"friends"', "admission"),

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from deniable.cli.token import Database
-from deniable.collect.access import add_token, list_tokens
-from deniable.collect.database import connect
+from deniable.collect.storage.database import connect
+from deniable.collect.web.access import add_token, list_tokens
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.task import Task
 from tests.system.conftest import Server

@@ -6,7 +6,7 @@ from typing import Any
 
 import schemathesis
 
-from deniable.collect.routes import TOML
+from deniable.collect.web.routes import TOML
 from deniable.contract.envelope import MEDIA_TYPE
 
 

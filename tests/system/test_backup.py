@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
 from deniable.contract.task import Task
 from tests.conftest import ROOT
 from tests.system.conftest import Server

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deniable.collect.collector import Collector
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
 from deniable.testing.identity import Identity

@@ -20,7 +20,7 @@ from deniable.client.file_ledger import FileLedger
 from deniable.client.ledger import Ledger, MemoryLedger
 from deniable.client.reporter import Receipt, Reporter
 from deniable.client.transport import HTTPTransport
-from deniable.collect.routes import ENDPOINTS
+from deniable.collect.web.routes import ENDPOINTS
 from deniable.contract.envelope import MEDIA_TYPE
 from deniable.errors import BudgetExceeded
 from tests.system.conftest import Server

@@ -17,7 +17,7 @@ from deniable.cli.demo_collector import Running, running_collector
 from deniable.cli.demo_devices import DURABLE, crowd
 from deniable.cli.demo_questions import Asked, questions
 from deniable.cli.demo_survey import Found, Survey, publish
-from deniable.collect.task_file import read_task_file
+from deniable.collect.tasks.task_file import read_task_file
 from deniable.core.chart import bar_chart, stacked
 
 LEAST = 100

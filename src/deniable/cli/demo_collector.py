@@ -53,8 +53,8 @@ def _make_token(store: Path, role: str, file: Path) -> Path:
     from deniable.cli.token import Database
 
     with server_extra("deniable demo"):
-        from deniable.collect.access import add_token
-        from deniable.collect.database import connect
+        from deniable.collect.storage.database import connect
+        from deniable.collect.web.access import add_token
     store.mkdir(mode=0o700, exist_ok=True)
     engine = connect(store / "collector.sqlite")
     try:

@@ -13,7 +13,7 @@ from deniable.cli.demo_collector import Running
 from deniable.cli.demo_devices import Devices
 from deniable.cli.demo_questions import Asked
 from deniable.cli.remote import collector_at
-from deniable.collect.answer import picked_rows
+from deniable.collect.analysis.answer import picked_rows
 from deniable.contract.task import Task
 
 MOST_ROWS = 20

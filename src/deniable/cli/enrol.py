@@ -38,7 +38,7 @@ def find_task(database: Database, which: str) -> Task:
     """The one task of a store that an id, the beginning of one, or a name stands for; of one name, the one that is not closed."""
     import sqlalchemy as sql
 
-    from deniable.collect import database as db
+    from deniable.collect.storage import database as db
 
     with database.engine.begin() as connection:
         rows = connection.execute(sql.select(db.task.c.id, db.task.c.name, db.task.c.canonical, db.task.c.closed)).all()

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from deniable.cli.console import err, out, print_json
 from deniable.cli.remote import RefusedError, TokenFile, Url, collector_at
-from deniable.collect.answer import charts_of, headline, parquet_of, picked_rows
+from deniable.collect.analysis.answer import charts_of, headline, parquet_of, picked_rows
 from deniable.contract.canonical import from_plain
 from deniable.core.chart import check_ending, stacked
 from deniable.errors import DeniableError, ParameterError

@@ -32,11 +32,11 @@ def export(
     """
     with plain_errors():
         with server_extra("deniable export"):
+            from deniable.collect.analysis.selection import read_periods
             from deniable.collect.clock import clock_of
             from deniable.collect.collector import Collector
-            from deniable.collect.publish import publish_reports
-            from deniable.collect.selection import read_periods
-            from deniable.collect.store import Store
+            from deniable.collect.publication.publish import publish_reports
+            from deniable.collect.storage.store import Store
         if not public:
             allowed = "--open: reports that were published cannot be called back"
             raise ParameterError("--open", "nothing", allowed=allowed, fix="say it, if it is meant; for estimates see: deniable estimate")
@@ -69,7 +69,7 @@ def verify(
             raise ParameterError("--task", task, allowed="an id of 64 digits", fix="see: deniable task list")
         if not folder.is_dir():
             raise ParameterError("folder", str(folder), allowed="a folder that is there", fix="check its path")
-        from deniable.collect.publication import verify_publication
+        from deniable.collect.publication.verification import verify_publication
 
         try:
             published = verify_publication(folder, task=None if task is None else bytes.fromhex(task))

@@ -29,7 +29,7 @@ def rebuild(
         with server_extra("deniable rebuild"):
             from deniable.collect.clock import clock_of
             from deniable.collect.collector import Collector
-            from deniable.collect.store import Store
+            from deniable.collect.storage.store import Store
         if not store.startswith("postgresql:") and not (Path(store) / "collector.sqlite").exists():
             raise ParameterError("--store", store, allowed="the folder of a collector's store", fix="check its path")
         clock = clock_of(os.environ)

@@ -15,9 +15,9 @@ from deniable.cli.console import err, out, plain_errors, print_json
 from deniable.cli.remote import TokenFile, Url, collector_at
 from deniable.cli.task_described import described, print_described
 from deniable.cli.task_template import template
-from deniable.collect.compatibility import changes_of_meaning
-from deniable.collect.spans import moment_in_words
-from deniable.collect.task_file import read_task_file
+from deniable.collect.tasks.compatibility import changes_of_meaning
+from deniable.collect.tasks.spans import moment_in_words
+from deniable.collect.tasks.task_file import read_task_file
 from deniable.contract.ed25519 import TASK_CONTEXT, verify
 from deniable.contract.task import Task
 from deniable.errors import ParameterError, WireError

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from deniable.cli.console import out
 from deniable.client.frequency import FrequencySpec
-from deniable.collect.spans import moment_in_words, span_in_words
-from deniable.collect.task_file import TaskFile
+from deniable.collect.tasks.spans import moment_in_words, span_in_words
+from deniable.collect.tasks.task_file import TaskFile
 from deniable.contract.admission import SIZES
 from deniable.contract.envelope import HEADER
 from deniable.contract.question import Question

@@ -41,7 +41,7 @@ class Database(NamedTuple):
 def add(label: Label, role: Annotated[Role, typer.Option(help="admin also publishes and deletes.")], store: Address) -> None:
     """Make a token, and print it: it is kept as a digest only, and cannot be shown again."""
     with plain_errors(), open_database(store) as database:
-        from deniable.collect.access import add_token
+        from deniable.collect.web.access import add_token
 
         typer.echo(add_token(database, str(role), label))
         err.print("Keep it now: it is not shown again. For the other commands, put it in DENIABLE_TOKEN or a --token-file.")
@@ -51,7 +51,7 @@ def add(label: Label, role: Annotated[Role, typer.Option(help="admin also publis
 def list_all(store: Address, json_output: Json = False) -> None:
     """List tokens by label and role."""
     with plain_errors(), open_database(store) as database:
-        from deniable.collect.access import list_tokens
+        from deniable.collect.web.access import list_tokens
 
         tokens = list_tokens(database)
     if json_output:
@@ -67,7 +67,7 @@ def list_all(store: Address, json_output: Json = False) -> None:
 def remove(label: Label, store: Address) -> None:
     """Remove a token: from now on it opens nothing."""
     with plain_errors(), open_database(store) as database:
-        from deniable.collect.access import remove_token
+        from deniable.collect.web.access import remove_token
 
         remove_token(database, label)
     out.print(f"removed {label}")
@@ -77,7 +77,7 @@ def remove(label: Label, store: Address) -> None:
 def open_database(address: str) -> Iterator[Database]:
     """The database of a store; the folder of an embedded one is made if it is not there, so that tokens can come first."""
     with server_extra("deniable token"):
-        from deniable.collect.database import connect
+        from deniable.collect.storage.database import connect
     if not address:
         raise ParameterError("--store", address, allowed="a folder or a postgresql:// address", fix="as the collector was given it")
     if not address.startswith("postgresql:"):

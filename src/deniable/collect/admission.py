@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from deniable.collect.block import Bucket
 from deniable.collect.spending import holds
+from deniable.collect.storage.block import Bucket
 from deniable.contract.admission import OPEN
 from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question

@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
-from deniable.collect.block import ID_BYTES, Block, Bucket, total
-from deniable.collect.database import database_errors
 from deniable.collect.issuing import Issuer
-from deniable.collect.log import StorageError
-from deniable.collect.records import StoredBucket
 from deniable.collect.registry import Registry
-from deniable.collect.store import Store, Tallies
+from deniable.collect.storage.block import ID_BYTES, Block, Bucket, total
+from deniable.collect.storage.database import database_errors
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.records import StoredBucket
+from deniable.collect.storage.store import Store, Tallies
 from deniable.contract.admission import TOKEN
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol

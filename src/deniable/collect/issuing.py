@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_der_private_key
 from sqlalchemy import Engine
 
-from deniable.collect import database as db
+from deniable.collect.storage import database as db
 from deniable.contract.admission import MODULUS_BYTES, NO_ISSUER, SECRET, SECRET_BYTES, TOKEN
 from deniable.contract.blind_rsa import EXPONENT, draw_bytes
 from deniable.contract.source import SYSTEM

@@ -8,11 +8,11 @@ from functools import cached_property
 import sqlalchemy as sql
 from sqlalchemy import Connection
 
-from deniable.collect import database as db
-from deniable.collect.compatibility import changes_of_meaning
-from deniable.collect.records import StoredRound
-from deniable.collect.signing import public_key, sign
-from deniable.collect.store import Store
+from deniable.collect.storage import database as db
+from deniable.collect.storage.records import StoredRound
+from deniable.collect.storage.store import Store
+from deniable.collect.tasks.compatibility import changes_of_meaning
+from deniable.collect.tasks.signing import public_key, sign
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.public_log import LOG_CONTEXT, LogEntry, log_record

@@ -16,20 +16,20 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from deniable.collect.api import Api
 from deniable.collect.collector import Collector
-from deniable.collect.committer import Committer
-from deniable.collect.connection import connection_class
 from deniable.collect.dashboard.site import Dashboard
-from deniable.collect.dispatch import application
-from deniable.collect.ingest import Ingest
-from deniable.collect.journal import begin, note, note_error
-from deniable.collect.metrics import Metrics
-from deniable.collect.news import News
-from deniable.collect.policy import guarded
-from deniable.collect.routes import REPORTS
 from deniable.collect.settings import Settings
-from deniable.collect.store import Store
+from deniable.collect.storage.store import Store
+from deniable.collect.web.api import Api
+from deniable.collect.web.committer import Committer
+from deniable.collect.web.connection import connection_class
+from deniable.collect.web.dispatch import application
+from deniable.collect.web.ingest import Ingest
+from deniable.collect.web.journal import begin, note, note_error
+from deniable.collect.web.metrics import Metrics
+from deniable.collect.web.news import News
+from deniable.collect.web.policy import guarded
+from deniable.collect.web.routes import REPORTS
 
 BACKLOG = 2048
 LISTENERS = 16

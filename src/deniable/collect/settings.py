@@ -29,7 +29,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from deniable.collect.ingest import Limits
+from deniable.collect.web.ingest import Limits
 from deniable.core.declared import did_you_mean, read_toml
 from deniable.errors import ParameterError
 

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-from deniable.collect.analysis import Answer, Changes, compare, estimate, task_status
+from deniable.collect.analysis.analyst import Answer, Changes, compare, estimate, task_status
+from deniable.collect.analysis.selection import EVERYTHING, Selection
 from deniable.collect.collector import Collector
-from deniable.collect.selection import EVERYTHING, Selection
 from deniable.errors import DeniableError
 
 FRESH = 1.0

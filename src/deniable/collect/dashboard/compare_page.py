@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniable.collect.analysis import Changes, TooFew
-from deniable.collect.answer import picked_rows
+from deniable.collect.analysis.analyst import Changes, TooFew
+from deniable.collect.analysis.answer import picked_rows
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.figures import SHOWN
 from deniable.collect.dashboard.html import Element, Node, element, quoted, table
@@ -15,7 +15,7 @@ from deniable.collect.dashboard.question_view import chart_figure
 from deniable.collect.dashboard.selecting import Choice, period_field, read_selection, stratum_fields
 from deniable.collect.dashboard.task_page import Seen
 from deniable.collect.dashboard.words import between, digits, label, percent
-from deniable.collect.shapes import CompareQuery
+from deniable.collect.web.shapes import CompareQuery
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
 

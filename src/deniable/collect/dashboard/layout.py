@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from deniable.collect.dashboard.html import Element, Node, element
 from deniable.collect.dashboard.pages import PAGES
-from deniable.collect.policy import NAME, PAGE
+from deniable.collect.web.policy import NAME, PAGE
 
 TITLE = "deniable"
 HTML = "text/html; charset=utf-8"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from deniable.collect.shapes import Strict
+from deniable.collect.web.shapes import Strict
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.local.choose import predicted_error
 from deniable.tasks.plan import Plan, at_epsilon, plan

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from deniable.collect.analysis.selection import Selection, read_periods, read_strata
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.words import period_in_words
-from deniable.collect.selection import Selection, read_periods, read_strata
 from deniable.contract.task import Task
 
 LISTED = 60

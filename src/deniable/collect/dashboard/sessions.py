@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
-from deniable.collect.access import Access, digest_of
+from deniable.collect.web.access import Access, digest_of
 from deniable.contract.source import SYSTEM
 
 LIFETIME = 12 * 3600

@@ -16,17 +16,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from deniable.collect.access import Access
-from deniable.collect.api import unknown_task
-from deniable.collect.body import BodyReader, Refusal
 from deniable.collect.collector import Collector
 from deniable.collect.dashboard.layout import Visit, message, page
 from deniable.collect.dashboard.pages import PAGES, Page
 from deniable.collect.dashboard.sessions import Sessions, is_same_origin
 from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
-from deniable.collect.dispatch import failure, in_thread, refusal_of
-from deniable.collect.routes import ID_PATTERN
 from deniable.collect.settings import Settings
+from deniable.collect.web.access import Access
+from deniable.collect.web.api import unknown_task
+from deniable.collect.web.body import BodyReader, Refusal
+from deniable.collect.web.dispatch import failure, in_thread, refusal_of
+from deniable.collect.web.routes import ID_PATTERN
 
 if TYPE_CHECKING:
     from deniable.collect.dashboard.views import Views

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 from starlette.responses import Response
 
-from deniable.collect.body import Refusal
 from deniable.collect.dashboard.drawing import Drawing
+from deniable.collect.web.body import Refusal
 
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 VEGA = "vega.js"

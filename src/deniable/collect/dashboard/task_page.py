@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from deniable.collect.admission import LiveTask
-from deniable.collect.analysis import Answer, TooFew
+from deniable.collect.analysis.analyst import Answer, TooFew
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import Visit

@@ -9,9 +9,7 @@ import msgspec
 from starlette.responses import Response
 
 from deniable.collect.admission import LiveTask
-from deniable.collect.analysis import Answer, TooFew
-from deniable.collect.api import json_response, unknown_task
-from deniable.collect.body import Refusal
+from deniable.collect.analysis.analyst import Answer, TooFew
 from deniable.collect.collector import Collector
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.compare_page import compare_body, see_comparison
@@ -28,9 +26,11 @@ from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
 from deniable.collect.dashboard.static import KINDS, asset
 from deniable.collect.dashboard.task_page import Seen, see_task, task_body
 from deniable.collect.dashboard.tasks_page import tasks_body
-from deniable.collect.dispatch import read_query
-from deniable.collect.routes import PARQUET
-from deniable.collect.shapes import CompareQuery, Labels, LogQuery, Periods, Strict
+from deniable.collect.web.api import json_response, unknown_task
+from deniable.collect.web.body import Refusal
+from deniable.collect.web.dispatch import read_query
+from deniable.collect.web.routes import PARQUET
+from deniable.collect.web.shapes import CompareQuery, Labels, LogQuery, Periods, Strict
 from deniable.errors import ParameterError
 
 Place = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]

@@ -6,7 +6,7 @@ from math import floor, isfinite, log10
 from typing import Any
 
 from deniable.collect.admission import LiveTask
-from deniable.collect.spans import moment_in_words, span_in_words
+from deniable.collect.tasks.spans import moment_in_words, span_in_words
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.task import Task
 

@@ -1,0 +1,1 @@
+"""The analyst's side: what the reports of a task say."""

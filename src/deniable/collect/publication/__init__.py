@@ -1,0 +1,1 @@
+"""Open publications: reports from which anyone can count again."""

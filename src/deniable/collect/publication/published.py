@@ -1,0 +1,204 @@
+"""The files of an open publication, one by one, each read as strictly as it was signed. ``verification`` says what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
+from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
+from deniable.contract.protocol import Protocol, protocol_from_json
+from deniable.contract.public_log import LogEntry, verify_chain
+from deniable.contract.question import Question
+from deniable.contract.task import OpenedRound, Task
+from deniable.core.reports import Reports
+from deniable.core.tally import Tally
+from deniable.errors import DeniableError, WireError
+from deniable.kernels.compiled import Array
+
+CONTEXT = b"deniable publication 1\n"
+"""What stands before a manifest when it is signed."""
+VERSION = 1
+MANIFEST, TASK, ROUNDS, LOG, ESTIMATES = "manifest.json", "task.json", "rounds.json", "log.json", "estimates.json"
+_BATCH = re.compile(r"reports/(0|[1-9][0-9]{0,12})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})\.parquet")
+
+
+class Batch(NamedTuple):
+    """The reports of one file."""
+
+    period: int
+    question: int
+    stratum: int
+    reports: int
+    tally: str
+    """SHA-256 of the tally's image, in hex."""
+
+    @property
+    def address(self) -> tuple[int, int, int]:
+        """Period, question and stratum."""
+        return self.period, self.question, self.stratum
+
+    @property
+    def name(self) -> str:
+        """The file that holds them."""
+        return f"reports/{self.period}-{self.question}-{self.stratum}.parquet"
+
+
+class Files:
+    """The files of a folder; a name that is not there is told as such."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        try:
+            return (self._folder / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+            raise WireError(name, "no file", allowed="the files of a publication", fix="copy the whole folder") from error
+
+    def check(self, listed: Mapping[str, Any]) -> None:
+        """Refuse a file that is not the one that was signed, that is missing, or that was not signed."""
+        here = {path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if not path.is_dir()}
+        for name in sorted(here - {MANIFEST} - set(listed)):
+            raise WireError(name, "a file", allowed="what the manifest lists", fix="it is no part of the publication: remove it")
+        for name, told in listed.items():
+            found = hashlib.sha256(self.read(name)).hexdigest()
+            if found != told:
+                raise WireError(name, f"SHA-256 {found}", allowed=f"SHA-256 {told}, as signed", fix="the file was changed")
+
+
+def read_task(data: bytes) -> Task:
+    """The task, if it is signed with its own key."""
+    content = read_object("task", parse_canonical(data), {"task", "signature"})
+    canonical = content["task"].encode()
+    task = Task.from_json(canonical)
+    require_signature(task.key, TASK_CONTEXT + canonical, content["signature"])
+    return task
+
+
+def read_manifest(data: bytes, task: Task) -> dict[str, Any]:
+    """The manifest, if the task's key has signed it for this task."""
+    content = read_object("manifest", parse_canonical(data), {"version", "task", "files", "batches", "withheld", "signature"})
+    signature = content.pop("signature")
+    require_signature(task.key, CONTEXT + canonical_json(content), signature)
+    if content["version"] != VERSION or content["task"] != task.id.hex():
+        raise WireError("task", content["task"], allowed=f"version {VERSION}, task {task.id.hex()}", fix="it belongs to another folder")
+    needed = {TASK, LOG, ESTIMATES} | ({ROUNDS} if task.rounds else set())
+    for name in set(read_object("files", content["files"], needed, frozenset(content["files"]))) - needed:
+        if not _BATCH.fullmatch(name):
+            raise WireError("files", name, allowed="files of a publication", fix="this is none")
+    return content
+
+
+def read_rounds(data: bytes, task: Task) -> Iterator[Protocol]:
+    """The protocol's state in each round, if the rounds are signed, in order, and were opened from these states."""
+    for number, entry in enumerate(_list(data)):
+        parts = read_object("round", entry, {"round", "signature", "state"})
+        canonical = parts["round"].encode()
+        opened, state = OpenedRound.from_json(canonical), protocol_from_json(parts["state"].encode())
+        require_signature(task.key, ROUND_CONTEXT + canonical, parts["signature"])
+        expected = opened_round(task, number, state)
+        if opened != OpenedRound.from_json(expected.canonical) or (number == 0 and state.canonical != task.protocol):
+            raise WireError(f"round {number}", parts["round"], allowed="the round of its state", fix="it was made up")
+        yield state
+
+
+def opened_round(task: Task, number: int, state: Protocol) -> OpenedRound:
+    """A round as a collector opens it."""
+    digest = hashlib.sha256(state.canonical).digest()
+    return OpenedRound(task=task.id, number=number, scale=state.scale, round=state.open(), state=digest)
+
+
+def check_log(data: bytes, task: Task, states: tuple[Protocol, ...]) -> None:
+    """Refuse a log that is not the collector's, or does not have the task and each of its rounds."""
+    entries = [LogEntry.from_json(entry) for entry in _list(data)]
+    verify_chain(entries, task.key)
+    logged = {(entry.content["kind"], entry.content["content"]) for entry in entries if entry.content["task"] == task.id.hex()}
+    published = [("task", task.canonical)] + [("round", opened_round(task, i, state).canonical) for i, state in enumerate(states)]
+    for kind, canonical in published:
+        if (kind, hashlib.sha256(canonical).hexdigest()) not in logged:
+            raise WireError(kind, "no entry", allowed="an entry for the task and each of its rounds", fix="ask for the whole log")
+
+
+def read_batches(manifest: Mapping[str, Any], task: Task) -> tuple[Batch, ...]:
+    """The batches, if they are the files that are listed, and none is smaller than the task promises."""
+    batches = tuple(_batch(entry) for entry in manifest["batches"])
+    if sorted(batch.name for batch in batches) != sorted(name for name in manifest["files"] if _BATCH.fullmatch(name)) or not batches:
+        raise WireError("batches", [batch.name for batch in batches], allowed="one or more, and each file once", fix="it was made up")
+    small = [batch.name for batch in batches if batch.reports < task.minimum_batch]
+    if small:
+        raise WireError(small[0], "fewer reports", allowed=f"{task.minimum_batch} or more, as the task promises", fix="it says nothing")
+    return batches
+
+
+def count_again(batch: Batch, data: bytes, task: Task, states: tuple[Protocol, ...]) -> Tally:
+    """The tally of a file, if it holds as many reports as were signed, on that question, sorted, and they give the signed tally."""
+    import pyarrow.parquet as pq
+
+    reports = Reports.from_arrow(pq.read_table(io.BytesIO(data)))
+    question = _question(batch, task, states)
+    if reports.spec != question.spec or reports.n != batch.reports:
+        allowed = f"{batch.reports} reports of {question.spec!r}"
+        raise WireError("reports", f"{reports.n} reports of {reports.spec!r}", allowed=allowed, fix="the file was made up")
+    ordered = keys_of_rows(reports.rows())
+    if np.any(ordered[1:] < ordered[:-1]):
+        raise WireError("rows", "another order", allowed="rows sorted by content", fix="their order could tell when they came")
+    candidates = question.candidates if question.spec.candidates_at_tally else None
+    tally: Tally = question.spec.tally(reports, candidates=candidates)
+    if hashlib.sha256(tally.to_bytes()).hexdigest() != batch.tally:
+        raise WireError("tally", batch.tally, allowed="the tally of these reports", fix="the manifest tells another count")
+    return tally
+
+
+def require_signature(key: bytes, message: bytes, signature: str) -> None:
+    """WireError unless this is the key's signature of the message."""
+    if bytes.fromhex(signature).hex() != signature or not verify(key, message, bytes.fromhex(signature)):  # one spelling, not several
+        raise WireError("signature", signature, allowed="a signature under the task's key", fix="it is not what was published")
+
+
+def keys_of_rows(rows: Array) -> Array:
+    """Encoded reports as byte strings of one length, to be compared and sorted."""
+    return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}").ravel()
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Whatever is wrong inside is told as an error of this file."""
+    try:
+        yield
+    except (DeniableError, pa.ArrowException, KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        if isinstance(error, WireError) and error.parameter.startswith(name):
+            raise
+        raise WireError(name, "something else", allowed="what was published", fix=str(error)) from error
+
+
+def _question(batch: Batch, task: Task, states: tuple[Protocol, ...]) -> Question:
+    periods = len(states) if task.rounds else task.period_count
+    if batch.period >= periods or batch.stratum >= task.stratum_count:
+        raise WireError("batch", batch.address, allowed=f"below {periods} periods and {task.stratum_count} strata", fix="it was made up")
+    asked = states[batch.period].open().questions if task.rounds else task.survey.questions
+    if batch.question >= len(asked):
+        raise WireError("batch", batch.address, allowed=f"below {len(asked)} questions", fix="it was made up")
+    return asked[batch.question]
+
+
+def _batch(entry: Any) -> Batch:
+    content = read_object("batch", entry, set(Batch._fields))
+    tally = content.pop("tally")
+    return Batch(**{name: read_number(name, number) for name, number in content.items()}, tally=tally)
+
+
+def _list(data: bytes) -> list[Any]:
+    content = parse_canonical(data)
+    if not isinstance(content, list):
+        raise WireError("json", content, allowed="a list", fix="it was made up")
+    return content

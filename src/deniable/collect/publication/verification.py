@@ -1,0 +1,149 @@
+"""An open publication: a folder with the privatized reports of a task, from which anyone can count and estimate again, without a server.
+
+In the local model a report may be public: what it says about its sender is what epsilon allows, whoever reads it. Left out is what could
+tell whose it is: ids, times but for the period, and the order of arrival; rows are sorted by their content. The files::
+
+    task.json         the task and its signature, as the collector serves them
+    rounds.json       of a task of several rounds: each round as it was opened, its signature, and the protocol's state behind it
+    log.json          the public log up to the last entry about the task
+    reports/P-Q-S.parquet    period or round P, question Q, stratum S: the columns of ``Reports.to_arrow``
+    estimates.json    what the collector says follows from the reports
+    manifest.json     every other file's SHA-256, every batch's number of reports and tally, signed
+
+All of it is signed with the key that stands in the task, and the task is known by its id: whoever has the id needs to trust nobody.
+Reading needs neither a store nor the packages of a server; ``publish`` writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from deniable.collect.analysis.answer import Answer
+from deniable.collect.analysis.selection import EVERYTHING, Selection
+from deniable.collect.publication.published import (
+    ESTIMATES,
+    LOG,
+    MANIFEST,
+    ROUNDS,
+    TASK,
+    Batch,
+    Files,
+    check_log,
+    count_again,
+    naming,
+    read_batches,
+    read_manifest,
+    read_rounds,
+    read_task,
+)
+from deniable.collect.storage.block import total
+from deniable.contract.canonical import read_number
+from deniable.contract.protocol import Protocol
+from deniable.contract.task import Task
+from deniable.core.tally import Tally
+from deniable.errors import ProtocolError, WireError
+
+CLOSE = 1e-9
+"""Estimates that another machine computed may differ by so much, relative to the number of reports."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What was published, with every tally counted again: by period, question and stratum."""
+
+    task: Task
+    states: tuple[Protocol, ...]
+    batches: tuple[Batch, ...]
+    tallies: Mapping[tuple[int, int, int], Tally]
+    withheld: int
+    """How many batches were left out because they are smaller than the task's minimum."""
+
+    @property
+    def reports(self) -> int:
+        """How many reports there are."""
+        return sum(batch.reports for batch in self.batches)
+
+    def answer(self) -> Answer:
+        """What the reports say; ProtocolError if the rounds do not follow from each other, or have no result."""
+        if self.task.rounds:
+            found, selection = self._result(), EVERYTHING
+        else:
+            asked = enumerate(self.task.survey.questions)
+            found = self.task.survey.close({question.name: total(question, i, self.tallies) for i, question in asked})
+            selection = Selection(tuple(sorted({batch.period for batch in self.batches})))
+        shown = {name: each for name, each in found.items() if each.n >= self.task.minimum_batch}
+        return Answer(self.task, selection, shown, tuple(name for name in found if name not in shown))
+
+    def _result(self) -> dict[str, Any]:
+        """Every round is closed again: each must lead to the next one, and the last to the result."""
+        after: Any = self.states[0]
+        for number, state in enumerate(self.states):
+            if not isinstance(after, Protocol) or after.canonical != state.canonical:
+                raise ProtocolError(f"round {number}", "another state", allowed="what the rounds before it led to", fix="it was made up")
+            tallies = {address: tally for address, tally in self.tallies.items() if address[0] == number}
+            after = state.close({question.name: total(question, i, tallies) for i, question in enumerate(state.open().questions)})
+        if not isinstance(after, dict):
+            raise ProtocolError(
+                f"round {len(self.states)}", "missing", allowed="all rounds of the search", fix="publish it when it is over"
+            )
+        return after
+
+
+def read_publication(folder: str | Path, *, task: bytes | None = None) -> Publication:
+    """Every tally of a published folder, counted again from its reports; WireError naming the file if anything in it is not as signed.
+
+    Give the id of the task that you mean, if you know it: a folder with another task and another key could be signed as well as this one.
+    """
+    files = Files(Path(folder))
+    with naming(TASK):
+        published = read_task(files.read(TASK))
+        if task is not None and task != published.id:
+            raise WireError("id", published.id.hex(), allowed=f"the task {task.hex()}", fix="this is another publication")
+    with naming(MANIFEST):
+        manifest = read_manifest(files.read(MANIFEST), published)
+        batches, withheld = read_batches(manifest, published), read_number("withheld", manifest["withheld"])
+    files.check(manifest["files"])
+    with naming(ROUNDS):
+        states = tuple(read_rounds(files.read(ROUNDS), published)) if published.rounds else ()
+    with naming(LOG):
+        check_log(files.read(LOG), published, states)
+    tallies = {}
+    for batch in batches:
+        with naming(batch.name):
+            tallies[batch.address] = count_again(batch, files.read(batch.name), published, states)
+    return Publication(published, states, batches, tallies, withheld)
+
+
+def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publication:
+    """As ``read_publication``, and the published estimates are computed again; WireError naming the first that is another one."""
+    publication = read_publication(folder, task=task)
+    with naming(ROUNDS if publication.task.rounds else ESTIMATES):
+        recomputed = publication.answer().to_json()
+    with naming(ESTIMATES):
+        published = json.loads(Files(Path(folder)).read(ESTIMATES))
+        where = difference(published, recomputed, CLOSE * publication.reports)
+        if where is not None:
+            raise WireError(f"{ESTIMATES}{where}", "another estimate", allowed="what follows from the reports", fix="it was made up")
+    return publication
+
+
+def difference(first: Any, second: Any, slack: float, where: str = "") -> str | None:
+    """Where two answers differ, as a path; None if they are the same but for the version that computed them.
+
+    >>> difference({"n": 3, "rows": [{"count": 1.0}]}, {"n": 3, "rows": [{"count": 1.5}]}, slack=0.1)
+    ', rows, 0, count'
+    """
+    if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
+        pairs = [(f"{where}, {name}", first[name], second[name]) for name in first if name != "version"]
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        pairs = [(f"{where}, {i}", one, other) for i, (one, other) in enumerate(zip(first, second, strict=True))]
+    elif isinstance(first, float) and isinstance(second, float):
+        return None if isclose(first, second, rel_tol=CLOSE, abs_tol=slack) else where
+    else:
+        return None if type(first) is type(second) and first == second else where
+    return next((found for path, one, other in pairs if (found := difference(one, other, slack, path)) is not None), None)

@@ -1,0 +1,1 @@
+"""Where reports and tallies live: embedded segments with SQLite, or PostgreSQL."""

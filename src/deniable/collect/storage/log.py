@@ -1,0 +1,73 @@
+"""The report log: where reports lie between their arrival and their sealing, and after it.
+
+Two of them: append-only segments on this machine (``embedded``), and a table in PostgreSQL that any number of collectors share
+(``postgres``). Both keep the same promise: what ``append`` returned from survives a crash, and what was sealed never changes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from sqlalchemy import Connection
+
+from deniable.collect.storage.block import Block, Bucket
+from deniable.errors import DeniableError
+
+
+class StorageError(DeniableError):
+    """Reports could not be made durable, or what was stored is damaged. Nothing of the request was acknowledged."""
+
+
+class ReportLog(ABC):
+    """Reports by bucket: appended while it is open, rewritten in the order of their ids when it is sealed."""
+
+    @abstractmethod
+    def append(self, reports: Mapping[Bucket, Sequence[Block]]) -> frozenset[Bucket]:
+        """Make reports durable; StorageError if that failed, and then none of them counts.
+
+        The buckets returned were sealed meanwhile: what came for them was not stored. A report that is there already may be stored again:
+        it is counted once, when the bucket is sealed.
+        """
+
+    @abstractmethod
+    def closing(self, bucket: Bucket) -> AbstractContextManager[None]:
+        """While this is held, nothing is appended to the bucket; nor after it, unless it is left by an error."""
+
+    @abstractmethod
+    def read_open(self, connection: Connection, bucket: Bucket) -> list[Block]:
+        """What an open bucket holds, in the order of arrival, repetitions included."""
+
+    @abstractmethod
+    def write_sealed(self, connection: Connection, bucket: Bucket, blocks: Sequence[Block]) -> None:
+        """Keep a bucket's reports as sealed: durable once the connection's transaction is committed."""
+
+    @abstractmethod
+    def read_sealed(self, connection: Connection, bucket: Bucket) -> list[Block]:
+        """A sealed bucket's reports; StorageError naming what is damaged."""
+
+    @abstractmethod
+    def sealed_ids(
+        self, connection: Connection, bucket: Bucket, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
+    ) -> frozenset[bytes]:
+        """Which of these ids a sealed bucket holds: each under the question and stratum of its own, or without ``addresses`` under any."""
+
+    @abstractmethod
+    def drop_open(self, bucket: Bucket) -> None:
+        """Forget an open bucket's reports and with them their order; what is not there is dropped already."""
+
+    @abstractmethod
+    def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
+        """Delete a sealed bucket's reports; what is not there is dropped already."""
+
+    def doubt(self) -> None:  # noqa: B027  # a database says by itself whether it is there
+        """Something else could not be written there: when asked for ``trouble`` next, try."""
+
+    def trouble(self) -> str | None:
+        """Why reports cannot be stored or read as they should; None if all is well."""
+        return None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""

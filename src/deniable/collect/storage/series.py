@@ -1,0 +1,229 @@
+"""A series of open segments: the reports of one bucket and shard, in files that are begun when the last one is full or has failed.
+
+An append has steps, so that several series succeed or fail together: ``stage`` all, ``sync`` all, and then ``settle`` or ``undo`` all.
+What a failure leaves behind never stands in the way of what follows:
+
+- A write that fails or is short: the segment is cut to where it was. If that fails too, it is not appended to again.
+- A sync that fails: nobody knows which bytes are on the disk, and trying again would report success. It is not appended to again.
+- A new segment's header says how many bytes of the one before count. What lies behind those is ignored, today and after a crash.
+- A file that could not be begun is begun again under the same name. One with no more than a torn header is removed by recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from deniable.collect.storage.block import Block, Bucket
+from deniable.collect.storage.files import Files, opened, read_whole, write_whole
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.segment import (
+    HEADER_BYTES,
+    MARK_BYTES,
+    OPEN,
+    Header,
+    damage,
+    is_damage,
+    pack_frames,
+    pack_mark,
+    read_header,
+    scan,
+)
+from deniable.contract.source import SYSTEM
+
+
+@dataclass
+class Segment:
+    """One file of a series, as far as it counts."""
+
+    sequence: int
+    salt: int
+    good: int
+    """The bytes that count: durable and acknowledged, or found sound by recovery."""
+    marked: bool = False
+    """Whether a mark follows them."""
+    usable: bool = True
+    """Whether it can be appended to."""
+
+    @property
+    def end(self) -> int:
+        """Where the next append begins."""
+        return self.good + (MARK_BYTES if self.marked else 0)
+
+
+class Series:
+    """The segments of one bucket and shard. Not for two threads at once."""
+
+    def __init__(self, files: Files, folder: Path, bucket: Bucket, shard: int, segment_bytes: int) -> None:
+        self._files = files
+        self._folder = folder
+        self._bucket = bucket
+        self._shard = shard
+        self._segment_bytes = segment_bytes
+        self._segments: list[Segment] = []
+        self._handle: int | None = None
+        self._staged = 0
+
+    def path(self, sequence: int) -> Path:
+        """The file of a segment."""
+        return self._folder / f"{self._bucket.period}-{self._shard}-{sequence}.log"
+
+    # --- appending ---
+
+    def stage(self, blocks: Iterable[Block]) -> None:
+        """Write blocks behind what is there; OSError if that failed. Not durable before ``sync``."""
+        last = self._segments[-1] if self._segments else None
+        if last is None or not last.usable or last.end >= self._segment_bytes:
+            last = self._begin(last)
+        mark = b"" if last.marked or last.good == HEADER_BYTES else pack_mark(last.good, last.salt)
+        data = mark + pack_frames(blocks, last.salt)
+        self._handle = self._files.open(self.path(last.sequence))
+        self._staged = last.end + len(data)
+        write_whole(self._files, self._handle, data, last.end)
+
+    def sync(self) -> None:
+        """Make what was staged durable; OSError if that failed."""
+        assert self._handle is not None  # noqa: S101  # between stage and settle there is one
+        try:
+            self._files.sync(self._handle)
+        except OSError:
+            self._segments[-1].usable = False
+            raise
+
+    def settle(self) -> None:
+        """Count what was staged and synced, and mark it."""
+        assert self._handle is not None  # noqa: S101  # between stage and settle there is one
+        last = self._segments[-1]
+        last.good, last.marked = self._staged, False
+        mark = pack_mark(last.good, last.salt)
+        with suppress(OSError):  # the reports are durable; a mark that is not written now, or in part, the next append writes
+            last.marked = self._files.write(self._handle, mark, last.good) == len(mark)
+        self._let_go()
+
+    def undo(self) -> None:
+        """Forget what was staged, if anything was."""
+        if self._handle is None:
+            return
+        last = self._segments[-1]
+        try:
+            self._files.truncate(self._handle, last.end)
+        except OSError:
+            last.usable = False
+        self._let_go()
+
+    def _let_go(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            with suppress(OSError):  # what had to be durable was synced before
+                self._files.close(handle)
+
+    def _begin(self, last: Segment | None) -> Segment:
+        """A new segment, durable with its name."""
+        salt = SYSTEM.word() & 0xFFFFFFFF
+        segment = Segment(last.sequence + 1 if last else 0, salt, HEADER_BYTES)
+        header = Header(OPEN, self._bucket, last.good if last else 0, self._shard, segment.sequence, salt)
+        path = self.path(segment.sequence)
+        if last is None:
+            self._files.make_folder(self._folder)
+            self._files.sync_folder(self._folder.parent)
+        with opened(self._files, path, fresh=True) as handle:
+            write_whole(self._files, handle, header.pack(), 0)
+            self._files.sync(handle)
+        self._files.sync_folder(self._folder)
+        self._segments.append(segment)
+        return segment
+
+    # --- reading ---
+
+    def read(self) -> list[Block]:
+        """All that counts, in the order of arrival; StorageError naming what is damaged."""
+        blocks: list[Block] = []
+        for expected, segment in enumerate(self._segments):
+            if segment.sequence != expected:
+                raise self._missing(expected)
+            data = read_whole(self._files, self.path(segment.sequence), segment.good)
+            blocks += self._verified(segment, data, self._header(segment.sequence, data).salt)
+        return blocks
+
+    def _header(self, sequence: int, data: bytes) -> Header:
+        path = self.path(sequence)
+        header = read_header(path, data)
+        if header != Header(OPEN, self._bucket, header.length, self._shard, sequence, header.salt):
+            raise damage(path, 0, "its header is that of another file")
+        return header
+
+    def _verified(self, segment: Segment, data: bytes, salt: int) -> list[Block]:
+        """The blocks in bytes that all count."""
+        path, found = self.path(segment.sequence), scan(data, salt)
+        if found.fault:
+            raise damage(path, found.stop, found.fault)
+        if len(data) < segment.good:
+            raise damage(path, len(data), f"it has {len(data)} bytes, of {segment.good}")
+        return found.blocks
+
+    def _missing(self, sequence: int) -> StorageError:
+        return damage(self.path(sequence), 0, "the file is missing, and one after it is there")
+
+    # --- recovery ---
+
+    def recover(self, sequences: Iterable[int]) -> StorageError | None:
+        """Take over the segments that an earlier process left, and cut a torn tail; the damage found, if any."""
+        error: StorageError | None = None
+        counted: int | None = None
+        for sequence in sorted(sequences, reverse=True):  # backwards, for each header says how much of the segment before counts
+            data = read_whole(self._files, self.path(sequence))
+            if not self._segments and self._never_begun(data):
+                self._files.remove(self.path(sequence))
+                continue
+            if self._segments and self._segments[0].sequence != sequence + 1:
+                error, counted = self._missing(sequence + 1), None
+            # Until it is found sound it counts whole, so that damage stays damage when another segment follows.
+            segment = Segment(sequence, 0, max(len(data), counted or 0), usable=False)
+            self._segments.insert(0, segment)
+            known, counted = counted, None
+            try:
+                header = self._header(sequence, data)
+                counted = header.length
+                if known is None:
+                    self._adopt(segment, data, header.salt)
+                else:
+                    segment.good = known
+                    self._verified(segment, data[:known], header.salt)
+            except StorageError as found:
+                error = found
+        if self._segments and self._segments[0].sequence:
+            error = self._missing(0)
+        return error
+
+    def _never_begun(self, data: bytes) -> bool:
+        """Whether a last segment is no more than a torn header, which was to be durable before anything followed it."""
+        try:
+            read_header(self._folder, data)
+        except StorageError:
+            return len(data) <= HEADER_BYTES
+        return False
+
+    def _adopt(self, segment: Segment, data: bytes, salt: int) -> None:
+        """Find out how much of the last segment counts, and make it fit to be appended to."""
+        path, found = self.path(segment.sequence), scan(data, salt)
+        if found.fault and is_damage(data, salt, found):
+            raise damage(path, found.stop, found.fault)
+        segment.salt, segment.good, segment.usable = salt, found.stop, len(self._segments) == 1
+        segment.marked = found.stop == found.marked > HEADER_BYTES
+        if segment.marked:
+            segment.good -= MARK_BYTES
+        if not segment.usable or (segment.end == len(data) and (segment.marked or segment.good == HEADER_BYTES)):
+            return
+        try:
+            with opened(self._files, path) as handle:
+                self._files.truncate(handle, segment.end)
+                if not segment.marked and segment.good > HEADER_BYTES:
+                    # Written again, for if their sync had failed before the crash, only the page cache would have them.
+                    tail = data[found.marked : found.stop] + pack_mark(segment.good, salt)
+                    write_whole(self._files, handle, tail, found.marked)
+                    self._files.sync(handle)
+                    segment.marked = True
+        except OSError:
+            segment.usable = False  # what was read counts all the same; the next append begins a segment

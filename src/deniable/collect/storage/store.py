@@ -1,0 +1,270 @@
+"""What a collector keeps: tasks and their rounds, the public log, and every report counted exactly once.
+
+Sealing a bucket is the step that counts. One transaction writes the tallies, the digest of the reports that they cover, and the bucket's
+new state: either all of it is there or nothing, and doing it again gives the same bytes. Nothing is appended to a sealed bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sql
+from sqlalchemy import Connection, Engine
+
+from deniable.collect.storage import database as db
+from deniable.collect.storage.block import ID_BYTES, Block, Bucket, digest, sort_once, tally_blocks, without
+from deniable.collect.storage.embedded import EmbeddedLog
+from deniable.collect.storage.log import ReportLog, StorageError
+from deniable.collect.storage.postgres import PostgresLog
+from deniable.collect.storage.records import StoredBucket, StoredRound, StoredTask
+from deniable.collect.tasks.signing import new_seed
+from deniable.contract.question import Question
+from deniable.core.tally import Tally
+from deniable.errors import WireError
+from deniable.testing.faults import fault_point
+
+Questions = Callable[[Bucket], Sequence[Question]]
+"""What was asked in a bucket, candidates included."""
+Tallies = dict[tuple[int, int, int], Tally]
+"""Tallies by period, question and stratum."""
+
+
+class Store:
+    """The database and the report log of one collector, or of several that share a PostgreSQL."""
+
+    def __init__(self, engine: Engine, log: ReportLog) -> None:
+        self.engine = engine
+        self.log = log
+        self._left: set[Bucket] = set()
+        self._reader = engine.execution_options(**{db.READING: True})
+        self._left |= {stored.bucket for stored in self.buckets() if stored.state != "open"}
+        self.sweep()  # what a crash after a seal has left
+
+    @classmethod
+    def open(cls, address: str | Path) -> Store:
+        """The store in a folder, made if it is not there, or in the PostgreSQL of an address."""
+        if str(address).startswith("postgresql"):
+            engine = db.connect(str(address))
+            return cls(engine, PostgresLog(engine))
+        folder = Path(address)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log = EmbeddedLog(folder / "reports")  # first: it holds the lock
+        return cls(db.connect(folder / "collector.sqlite"), log)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other collectors may have it open, too."""
+        return self.engine.dialect.name == "postgresql"
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.log.close()
+        self.engine.dispose()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction, alone with the database: on PostgreSQL, other collectors' wait for it."""
+        with self.engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067032)"))
+            yield connection
+
+    def reading(self) -> Connection:
+        """A connection for reading, to be used in a ``with`` statement; it never waits for a seal."""
+        return self._reader.connect()
+
+    # --- keys, tasks, rounds ---
+
+    def signing_key(self) -> bytes:
+        """The seed of the collector's Ed25519 key, made when it is first needed."""
+        with self.writing() as connection:
+            found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == "signing")).scalar()
+            if found is None:
+                found = new_seed()
+                connection.execute(db.secret.insert().values(name="signing", value=found))
+            return bytes(found)
+
+    def tasks(self) -> list[StoredTask]:
+        """Every task that was published and not deleted."""
+        columns = (db.task.c.id, db.task.c.canonical, db.task.c.signature, db.task.c.closed)
+        with self.reading() as connection:
+            return [StoredTask(*row[:3], bool(row[3])) for row in connection.execute(sql.select(*columns).order_by(db.task.c.name))]
+
+    def rounds(self, task: bytes) -> list[StoredRound]:
+        """The rounds of a task that were opened, in order."""
+        columns = (db.round_.c.number, db.round_.c.opened, db.round_.c.state, db.round_.c.canonical, db.round_.c.signature)
+        with self.reading() as connection:
+            rows = connection.execute(sql.select(*columns).where(db.round_.c.task == task).order_by(db.round_.c.number))
+            return [StoredRound(*row) for row in rows]
+
+    def delete_task(self, task: bytes) -> None:
+        """Forget a task with its reports and tallies. The public log keeps that it was there."""
+        buckets = [stored.bucket for stored in self.buckets(task)]
+        for bucket in buckets:
+            with self.log.closing(bucket):
+                self.log.drop_open(bucket)
+        with self.writing() as connection:
+            for bucket in buckets:
+                self.log.drop_sealed(connection, bucket)
+            connection.execute(db.task.delete().where(db.task.c.id == task))
+        for bucket in buckets:
+            self.log.drop_open(bucket)  # what another collector has appended meanwhile
+
+    # --- buckets ---
+
+    def buckets(self, task: bytes | None = None) -> list[StoredBucket]:
+        """Every bucket that has received a report, of one task or of all."""
+        table = db.bucket
+        query = sql.select(table.c.task, table.c.period, table.c.state, table.c.reports, table.c.repeated, table.c.sealed)
+        if task is not None:
+            query = query.where(table.c.task == task)
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(table.c.task, table.c.period)).all()
+        return [StoredBucket(Bucket(bytes(row[0]), row[1]), *row[2:]) for row in rows]
+
+    def begin_bucket(self, bucket: Bucket) -> None:
+        """Take note that a bucket has reports; harmless if that is known."""
+        with self.writing() as connection:
+            self._lock(connection, bucket)
+
+    def seal(self, bucket: Bucket, questions: Sequence[Question], now: float, *, once: bool = False) -> None:
+        """Count a bucket's reports, each once, and keep them sorted by id; nothing if that is done already.
+
+        With ``once``, an id counts in one period of the task only: the one that is sealed first.
+        """
+        with self.log.closing(bucket):
+            with self.reading() as connection:
+                arrived = self.log.read_open(connection, bucket)
+            blocks = sort_once(arrived)
+            fault_point("reports read")
+            tallies = tally_blocks(questions, blocks)  # before the transaction, which others wait for: this may take its time
+            with self.engine.begin() as connection:
+                number, state = self._lock(connection, bucket)
+                if state == "open":
+                    if once:
+                        blocks = self._once(connection, bucket, blocks)
+                        tallies = tally_blocks(questions, blocks)
+                    self.log.write_sealed(connection, bucket, blocks)
+                    fault_point("sealed reports written")
+                    self._insert(connection, number, {address: tally.to_bytes() for address, tally in tallies.items()})
+                    reports = sum(len(block.rows) for block in blocks)
+                    repeated = sum(len(block.rows) for block in arrived) - reports
+                    values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
+                    values["repeated"] = db.bucket.c.repeated + repeated
+                    connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(**values))
+                    fault_point("seal complete")
+            fault_point("seal committed")
+        self._left.add(bucket)
+        self.sweep()  # the bucket is closed by now: if this fails, nothing is taken for one that is counted already
+        fault_point("open reports dropped")
+
+    def sweep(self) -> None:
+        """Delete what sealed buckets have left behind, and with it the order of arrival; what cannot be deleted now is tried again."""
+        for bucket in sorted(self._left):
+            self.log.drop_open(bucket)
+            self._left.discard(bucket)
+
+    def snapshot(self, bucket: Bucket, questions: Sequence[Question], *, once: bool = False) -> dict[tuple[int, int], Tally]:
+        """The tallies that an open bucket would be sealed with now."""
+        with self.reading() as connection:
+            blocks = sort_once(self.log.read_open(connection, bucket))
+            return tally_blocks(questions, self._once(connection, bucket, blocks, locked=False) if once else blocks)
+
+    def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
+        """The tallies of a task's sealed periods, of some or of all."""
+        query = (
+            sql.select(db.bucket.c.period, db.tally.c.question, db.tally.c.stratum, db.tally.c.image)
+            .join_from(db.tally, db.bucket)
+            .where(db.bucket.c.task == task)
+        )
+        if periods is not None:
+            query = query.where(db.bucket.c.period.in_(periods))
+        with self.reading() as connection:
+            rows = connection.execute(query).all()
+        try:
+            return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in rows}
+        except WireError as error:
+            place, fix = f"tallies of {task.hex()[:12]}", "deniable rebuild --repair"
+            raise StorageError(place, str(error), allowed="those that were sealed", fix=fix) from error
+
+    def drop_reports(self, bucket: Bucket) -> None:
+        """Delete a sealed bucket's reports; its tallies stay.
+
+        First it is noted that they are being dropped: whoever is interrupted drops the rest later, and nobody takes it for damage.
+        """
+        for before, after in (("sealed", "dropping"), ("dropping", "dropped")):
+            with self.writing() as connection:
+                number, state = self._lock(connection, bucket)
+                if state == before:
+                    if after == "dropped":
+                        self.log.drop_sealed(connection, bucket)
+                    connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(state=after))
+
+    def rebuild(self, questions: Questions, *, repair: bool = False) -> Iterator[tuple[Bucket, str]]:
+        """Count every sealed bucket again from its reports: for each, "same", "dropped", or what differs.
+
+        With ``repair`` a tally that differs is replaced by what the reports say.
+        """
+        for stored in self.buckets():
+            bucket, state = stored.bucket, stored.state
+            if state != "sealed":
+                yield bucket, state
+                continue
+            with self.engine.begin() if repair else self.reading() as connection:
+                number, _ = self._find(connection, bucket)
+                try:
+                    blocks = self.log.read_sealed(connection, bucket)
+                except StorageError as error:
+                    yield bucket, f"damaged: {error}"
+                    continue
+                sealed_with = connection.execute(sql.select(db.bucket.c.digest).where(db.bucket.c.id == number)).scalar_one()
+                if digest(blocks) != bytes(sealed_with):
+                    yield bucket, "damaged: the reports are not those that were sealed; restore them from a copy"
+                    continue
+                rebuilt = {address: tally.to_bytes() for address, tally in tally_blocks(questions(bucket), blocks).items()}
+                kept = self._images(connection, number)
+                if rebuilt == kept:
+                    yield bucket, "same"
+                    continue
+                if repair:
+                    connection.execute(db.tally.delete().where(db.tally.c.bucket == number))
+                    self._insert(connection, number, rebuilt)
+                differing = sorted(address for address in rebuilt.keys() | kept.keys() if rebuilt.get(address) != kept.get(address))
+                yield bucket, f"{'repaired' if repair else 'differs'}: question and stratum {differing}"
+
+    # --- inside ---
+
+    def _once(self, connection: Connection, bucket: Bucket, blocks: Sequence[Block], *, locked: bool = True) -> list[Block]:
+        """The blocks without the ids that other sealed periods of the task hold. Locked, those cannot become more until the commit."""
+        if locked:  # not against those who open a bucket, which only need the row to stay
+            connection.execute(sql.select(db.task.c.id).where(db.task.c.id == bucket.task).with_for_update(key_share=True))
+        others = sql.select(db.bucket.c.period).where(db.bucket.c.task == bucket.task, db.bucket.c.state == "sealed")
+        ids = [row.tobytes() for block in blocks for row in block.rows[:, :ID_BYTES]]
+        found: set[bytes] = set()
+        for period in connection.execute(others.where(db.bucket.c.period != bucket.period)).scalars().all():
+            found |= self.log.sealed_ids(connection, Bucket(bucket.task, period), ids)
+        return without(blocks, found)
+
+    def _find(self, connection: Connection, bucket: Bucket) -> tuple[int, str]:
+        where = (db.bucket.c.task == bucket.task, db.bucket.c.period == bucket.period)
+        row = connection.execute(sql.select(db.bucket.c.id, db.bucket.c.state).where(*where).with_for_update()).one_or_none()
+        return (0, "none") if row is None else (row[0], row[1])
+
+    def _lock(self, connection: Connection, bucket: Bucket) -> tuple[int, str]:
+        """The number and state of a bucket, which is made if it is not there; others wait until the transaction is over."""
+        number, state = self._find(connection, bucket)
+        if number == 0:
+            connection.execute(db.insert_once(connection, db.bucket, task=bucket.task, period=bucket.period, state="open"))
+            number, state = self._find(connection, bucket)
+        return number, state
+
+    def _insert(self, connection: Connection, number: int, images: Mapping[tuple[int, int], bytes]) -> None:
+        rows = [{"bucket": number, "question": q, "stratum": s, "image": image} for (q, s), image in sorted(images.items())]
+        if rows:
+            connection.execute(db.tally.insert(), rows)
+
+    def _images(self, connection: Connection, number: int) -> dict[tuple[int, int], bytes]:
+        query = sql.select(db.tally.c.question, db.tally.c.stratum, db.tally.c.image).where(db.tally.c.bucket == number)
+        return {(row[0], row[1]): bytes(row[2]) for row in connection.execute(query)}

@@ -1,0 +1,1 @@
+"""What is asked: task files, their compatibility and their signatures."""

@@ -1,0 +1,132 @@
+"""Whether a task still means what an earlier one of its name meant: a silent change of meaning is refused at publication.
+
+Nothing changes the meaning that leaves people's answers comparable and promises them at least as much: other dates, another owner, fewer
+answers, reports kept for a shorter time, results shown of larger crowds only.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from deniable.collect.tasks.spans import span_in_words
+from deniable.contract.canonical import parse_canonical, to_plain
+from deniable.contract.survey import Survey
+from deniable.contract.task import Task
+from deniable.errors import shorten
+
+HARMLESS = ("owner", "statement", "start", "end", "late", "issuer")
+"""Fields that may change in any direction. The statement says nothing that no other field does, but for its author's note; every task has
+an issuer of its own."""
+SAME = {
+    "name": "the name",
+    "question": "the question's text",
+    "epsilon": "epsilon",
+    "model": "the trust model",
+    "rounds": "whether there are rounds",
+    "admission": "who is counted",
+}
+"""Fields that may not change, and what they are called."""
+LOWERED_ONLY = {
+    "answers": "the answers of a person",
+    "answers_per_period": "the answers of a person in a period",
+    "retention": "the days for which reports are kept",
+}
+"""Fields that may only be lowered."""
+RAISED_ONLY = {"minimum_batch": "the smallest crowd that anything is shown about"}
+"""Fields that may only be raised."""
+SPECIAL = ("protocol", "strata", "default", "period", "key")
+"""Fields with an answer of their own, below."""
+
+
+def changes_of_meaning(old: Task, new: Task) -> list[str]:
+    """What would change the meaning of a task that was published before, in words; nothing if it may be published under the same name."""
+
+    def pairs(names: dict[str, str]) -> list[tuple[str, Any, Any]]:
+        return [(words, getattr(old, name), getattr(new, name)) for name, words in names.items()]
+
+    special = [
+        ("what a device sends without an answer", _default(old), _default(new)),
+        ("the period", _period(old), _period(new)),
+        ("the collector's key", old.key.hex(), new.key.hex()),
+    ]
+    return [
+        *(_changed(*pair) for pair in pairs(SAME) if pair[1] != pair[2]),
+        *_changes_of_protocol(parse_canonical(old.protocol), parse_canonical(new.protocol)),
+        *_changes_of_strata(dict(old.strata), dict(new.strata)),
+        *(_changed(*pair) for pair in special if pair[1] != pair[2]),
+        *(_changed(*pair) for pair in pairs(LOWERED_ONLY) if pair[1] < pair[2]),
+        *(_changed(*pair) for pair in pairs(RAISED_ONLY) if pair[1] > pair[2]),
+    ]
+
+
+def _default(task: Task) -> object:
+    return "nothing" if task.default is None else to_plain(task.default) if isinstance(task.default, bytes) else repr(task.default)
+
+
+def _period(task: Task) -> str:
+    if task.period == task.end - task.start and not task.rounds:
+        return "the whole time"  # which may end later
+    return span_in_words(task.period) if task.period else "until closed by hand"
+
+
+def _changes_of_protocol(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    if old["protocol"] != new["protocol"]:
+        return [_changed("the way of asking", old["protocol"], new["protocol"])]
+    if old["protocol"] != Survey.kind:
+        names = sorted(old.keys() | new.keys())
+        return [_changed(f"the search's {name}", old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
+    before, after = ({question["name"]: question for question in protocol["questions"]} for protocol in (old, new))
+    if len(before) == len(after) == 1:  # a single question is told from others by its task, whatever its name
+        before, after = {"": next(iter(before.values()))}, {"": next(iter(after.values()))}
+    changes = [f"the question {name!r} is gone" for name in before if name not in after]
+    changes += [f"the question {name!r} is new" for name in after if name not in before]
+    common = [name for name in before if name in after]
+    if common != [name for name in after if name in before]:
+        changes.append("the order of the questions")
+    return changes + [change for name in common for change in _changes_of_question(name, before[name], after[name])]
+
+
+def _changes_of_question(name: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    of = f" of {name!r}" if name else ""
+    changes = []
+    before, after = old["spec"], new["spec"]
+    if before["parameters"]["domain"] != after["parameters"]["domain"]:
+        changes.append(_changed(f"the domain{of}", *(question["spec"]["parameters"]["domain"] for question in (old, new))))
+    if before["mechanism"] != after["mechanism"]:
+        changes.append(_changed(f"the mechanism{of}", before["mechanism"], after["mechanism"]))
+    else:
+        for parameter in sorted(before["parameters"].keys() | after["parameters"].keys()):
+            values = [spec["parameters"].get(parameter) for spec in (before, after)]
+            if parameter != "domain" and values[0] != values[1]:
+                changes.append(_changed(f"the mechanism's {parameter}{of}", *values))
+        if before["parameters"] == after["parameters"] and before["thresholds"] != after["thresholds"]:
+            changes.append(_changed(f"the mechanism's thresholds{of}", before["thresholds"], after["thresholds"]))
+    for part in ("encoder", "share", "candidates"):
+        if old.get(part) != new.get(part):
+            changes.append(_changed(f"the {part}{of}", old.get(part), new.get(part)))
+    return changes
+
+
+def _changes_of_strata(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> list[str]:
+    changes = [_changed(f"the labels of {name}", old[name], new[name]) for name in old if name in new and old[name] != new[name]]
+    changes += [f"{name} is no longer asked for" for name in old if name not in new]
+    changes += [f"{name} is asked for, in the clear" for name in new if name not in old]
+    return changes or (["the order of the strata"] if list(old) != list(new) else [])
+
+
+def _changed(what: str, old: object, new: object) -> str:
+    return f"{what}: {_shown(old)} became {_shown(new)}"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, dict | list | tuple):
+        return _cut(json.dumps(value, ensure_ascii=False))
+    return _cut(value) if isinstance(value, str) else shorten(value)
+
+
+def _cut(text: str, limit: int = 80) -> str:
+    """Text cut in the middle where it is long, since what changed may be at its end."""
+    return text if len(text) <= limit else f"{text[: limit // 2 - 2]} ... {text[2 - limit // 2 :]}"

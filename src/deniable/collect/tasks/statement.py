@@ -1,0 +1,103 @@
+"""The privacy statement of a task: what people are told before they answer, made from what the task really does.
+
+The author of a task may add to it and never replace it.
+"""
+
+from __future__ import annotations
+
+from math import ceil, exp, inf
+
+from deniable.collect.tasks.spans import span_in_words
+from deniable.contract.admission import SECRET, TOKEN
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.task import Task
+from deniable.errors import shorten
+
+HARDLY = 10.0
+"""From this epsilon on, a factor is no longer told as if it meant protection."""
+FEW = 6
+"""So many labels are listed."""
+OTHERS = "What you answer to other tasks comes on top."
+
+
+def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", questions: int = 1) -> str:
+    """What is protected, for whom, against whom, at most how much over a lifetime, and what is not protected."""
+    if task.epsilon == inf:
+        told = ["Nothing is protected. Answers are sent as they are: this task tests a collector, and no person may answer it."]
+        return "\n".join(told + _added(note))
+    told = [
+        f"What is protected: your answer. Your own device randomizes it before anything is sent. No answer makes any report more than "
+        f"{_factor(task.epsilon)} times as likely as another answer would (epsilon = {_upward(task.epsilon)}, {guarantee.model} model).",
+        "For whom: everybody who takes part, whatever the others do.",
+        f"Against whom: everybody who sees reports, the collector included. All that has to be trusted is {guarantee.honest}.",
+        _lifetime(task),
+    ]
+    if task.default is not None:
+        told.append(
+            f"If you have no answer: your device sends {shorten(task.default)}, randomized like any answer, so that having none is as well "
+            "protected as an answer."
+        )
+    if task.admission == TOKEN:
+        told.append(
+            "Who is counted: whoever was given a code, once for each answer. Your device turns the code into tokens that are signed "
+            "unseen: nobody can tell which code a token came from, not even whoever signed it."
+        )
+    told += [_kept(task), "What is not protected:", *(f"- {item}" for item in _unprotected(task, questions))]
+    return "\n".join(told + _added(note))
+
+
+def _lifetime(task: Task) -> str:
+    if task.answers == 1:
+        return f"Over a lifetime: your device answers once, so epsilon = {_upward(task.epsilon)} is all that this task costs. {OTHERS}"
+    often = "in each round" if task.rounds else f"in each period of {span_in_words(task.period)}"
+    total = task.epsilon * task.answers
+    worst = "hardly any protection is left" if total > HARDLY else f"a factor of {_factor(total)}"
+    return (
+        f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}. Epsilons "
+        f"add up: to whoever puts all of these answers together they are worth epsilon = {_upward(total)} at most ({worst}). {OTHERS}"
+    )
+
+
+def _kept(task: Task) -> str:
+    how = f"kept for {span_in_words(task.retention * 86_400)}" if task.retention else "deleted"
+    return f"What is kept: reports are counted and then {how}, without the order and the time of their arrival. The counts stay."
+
+
+def _unprotected(task: Task, questions: int) -> list[str]:
+    when = "round" if task.rounds else "period"
+    items = [
+        f"That you take part, and in which {when}. The network and the collector's computer see the address that a report comes from; the "
+        "collector does not keep it."
+    ]
+    for name, labels in task.strata:
+        shown = ", ".join(labels[:FEW]) + (f" and {len(labels) - FEW} more" if len(labels) > FEW else "")
+        items.append(f"{name} ({shown}): sent with every report as it is.")
+    if task.admission == TOKEN:
+        items.append("That your code was used. Whoever watches the network may connect that with a report that follows at once.")
+    if task.admission == SECRET:
+        items.append("That you belong to those who were given this task's secret. All have the same one.")
+    if questions > 1:
+        items.append("Which of the questions your device answered. It draws one at random.")
+    if task.default is None:
+        items.append("Whether you have an answer: without one, your device sends nothing, and that may be seen.")
+    items.append(
+        "A device that is set back to an older copy of itself, or loses what it remembers: it forgets what it has sent, and may send it "
+        "again. Such answers come on top of the worst case above."
+    )
+    return items
+
+
+def _added(note: str) -> list[str]:
+    return [f"The author of this task adds: {note}"] if note else []
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _factor(epsilon: float) -> str:
+    return f"{ceil(exp(epsilon) * 100) / 100:,.2f}"  # up: a promise is not rounded down
+
+
+def _upward(epsilon: float) -> str:
+    return f"{ceil(round(epsilon * 10_000, 6)) / 10_000:,.4f}".rstrip("0").rstrip(".")

@@ -1,0 +1,1 @@
+"""The collector over HTTP: ingest, API, access and the server itself."""

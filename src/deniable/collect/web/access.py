@@ -1,0 +1,122 @@
+"""Who may ask: tokens with a role, shown once when they are made and kept as digests.
+
+A token is 32 random bytes, so its SHA-256 is as hard to turn back as it is to guess; nothing slower is needed. An admin may do whatever an
+analyst may. Reports need no token, and nothing here is ever about a device.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import sqlalchemy as sql
+from sqlalchemy import Engine
+
+from deniable.collect.storage import database as db
+from deniable.collect.web.body import Refusal
+from deniable.contract.source import SYSTEM
+from deniable.errors import ParameterError
+
+OPEN = "open"
+ROLES = ("analyst", "admin")
+"""Each may do what those before it may."""
+PREFIX = "dn_"
+FAILURES_PER_SECOND = 20
+
+
+class Keeper(Protocol):
+    """Whatever has the database, a store above all."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+
+class Token(NamedTuple):
+    """What is known about a token once it was shown."""
+
+    label: str
+    role: str
+
+
+def add_token(store: Keeper, role: str, label: str) -> str:
+    """A new token, to be shown now and never again; the label tells it from others."""
+    if role not in ROLES:
+        raise ParameterError("role", role, allowed=f"one of {list(ROLES)}", fix="an analyst reads, an admin also publishes and deletes")
+    if not 1 <= len(label) <= 64 or not label.isprintable():
+        raise ParameterError("label", label, allowed="1 to 64 printable characters", fix="name who or what will use it")
+    token = PREFIX + b"".join(SYSTEM.word().to_bytes(8, "little") for _ in range(4)).hex()
+    with store.engine.begin() as connection:
+        if connection.execute(sql.select(db.token.c.label).where(db.token.c.label == label)).first():
+            raise ParameterError("label", label, allowed="a label that no other token has", fix="remove that one first")
+        connection.execute(db.token.insert().values(digest=digest_of(token), role=role, label=label))
+    return token
+
+
+def remove_token(store: Keeper, label: str) -> None:
+    """From now on the token with this label opens nothing."""
+    with store.engine.begin() as connection:
+        if not connection.execute(db.token.delete().where(db.token.c.label == label)).rowcount:
+            raise ParameterError("label", label, allowed="the label of a token", fix="see: deniable token list")
+
+
+def list_tokens(store: Keeper) -> list[Token]:
+    """All tokens by label, without what would open anything."""
+    with store.engine.begin() as connection:
+        return [Token(*row) for row in connection.execute(sql.select(db.token.c.label, db.token.c.role).order_by(db.token.c.label))]
+
+
+class Access:
+    """Checks the token of a request.
+
+    Guessing is hopeless, but a flood of guesses should cost little: after so many failures in a second, tokens that never opened anything
+    are refused unread until the second is over. Those who have been here before are not locked out by it. Addresses play no part.
+    """
+
+    def __init__(self, store: Keeper, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._reader = store.engine.execution_options(**{db.READING: True})
+        self._clock = clock
+        self._second = 0
+        self._failures = 0
+        self._seen: set[bytes] = set()
+
+    def check(self, authorization: list[str], role: str) -> None:
+        """Return if the values of a request's Authorization header open what needs this role; else Refusal."""
+        if role == OPEN:
+            return
+        if not authorization:
+            raise Refusal(401, "no_token", "this needs a token: Authorization: Bearer dn_...")
+        scheme, _, token = authorization[0].partition(" ")
+        digest = digest_of(token.strip(" "))
+        if digest not in self._seen and self._failures_now() >= FAILURES_PER_SECOND:
+            raise Refusal(429, "too_many_failures", "too many wrong tokens in this second", retry=1)
+        found = self.role_of(digest) if len(authorization) == 1 and scheme.lower() == "bearer" else ""
+        if not found:
+            self._seen.discard(digest)
+            self._failures += 1
+            raise Refusal(401, "bad_token", "this token opens nothing")
+        self._seen.add(digest)
+        if ROLES.index(found) < ROLES.index(role):
+            raise Refusal(403, "wrong_role", f"this needs the role {role}; the token's is {found}")
+
+    def role_of(self, digest: bytes) -> str:
+        """The role behind a digest, or nothing. All are compared, each in constant time, so that time tells nothing about any."""
+        found = ""
+        with self._reader.connect() as connection:
+            for kept, role in connection.execute(sql.select(db.token.c.digest, db.token.c.role)).all():
+                if hmac.compare_digest(digest, bytes(kept)):
+                    found = role
+        return found
+
+    def _failures_now(self) -> int:
+        now = int(self._clock())
+        if now != self._second:
+            self._second, self._failures = now, 0
+        return self._failures
+
+
+def digest_of(token: str) -> bytes:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

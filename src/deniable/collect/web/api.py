@@ -1,0 +1,235 @@
+"""The HTTP interface for everything but reports: task and round for devices, estimates for analysts, the life of a task for admins.
+
+What estimates and task files need is imported when it is first asked for: a collector that only collects starts at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from starlette.responses import Response
+
+from deniable.collect.admission import LiveTask
+from deniable.collect.collector import Collector
+from deniable.collect.issuing import CodeError
+from deniable.collect.web.body import JSON, Refusal
+from deniable.collect.web.journal import note
+from deniable.collect.web.metrics import Metrics
+from deniable.collect.web.openapi import document
+from deniable.collect.web.routes import PARQUET, TEXT
+from deniable.collect.web.shapes import (
+    Advanced,
+    LogLine,
+    PublicLog,
+    SignedRound,
+    SignedTask,
+    SignedTokens,
+    State,
+    TaskSummary,
+    TokenRequest,
+)
+from deniable.contract.admission import TOKEN
+from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.collect.analysis.analyst import Answer, Changes, Selection
+
+
+class Call(NamedTuple):
+    """A request as its handler sees it: checked, and without anything about its sender."""
+
+    task: bytes
+    query: Any
+    body: bytes
+
+
+class Api:
+    """Answers every endpoint of the table but the reports', each by the method of its name. Most run in threads."""
+
+    def __init__(self, collector: Collector, metrics: Metrics) -> None:
+        self.collector = collector
+        self._metrics = metrics
+        self._published: dict[bytes, bytes] = {}
+        self._rounds: dict[bytes, tuple[int, bytes]] = {}
+
+    # --- for devices ---
+
+    def tasks(self, _: Call) -> Response:
+        """The tasks in short."""
+        lives = sorted(self.collector.admission.tasks.values(), key=lambda live: (live.task.name, live.task.id))
+        return json_response(
+            [
+                TaskSummary(live.task.id.hex(), live.task.name, live.task.question, live.task.start, live.task.end, live.closed)
+                for live in lives
+            ]
+        )
+
+    def task(self, call: Call) -> Response:
+        """A task as it was published, kept in memory since it never changes."""
+        self._live(call)
+        if call.task not in self._published:
+            for row in self.collector.store.tasks():
+                self._published[row.id] = msgspec.json.encode(SignedTask(bytes(row.canonical).decode(), bytes(row.signature).hex()))
+        if call.task not in self._published:
+            raise unknown_task()  # deleted in between
+        return Response(self._published[call.task], media_type=JSON)
+
+    def round(self, call: Call) -> Response:
+        """The round at hand."""
+        live = self._live(call)
+        if not live.task.rounds or live.closed:
+            raise Refusal(404, "no_round", "no round of this task is open")
+        number, content = self._rounds.get(call.task, (-1, b""))
+        if number != live.round:
+            found = self.collector.registry.opened(call.task)
+            if found is None:
+                raise Refusal(404, "no_round", "no round of this task is open")
+            content = msgspec.json.encode(SignedRound(bytes(found.canonical).decode(), bytes(found.signature).hex()))
+            self._rounds[call.task] = found.number, content
+        return Response(content, media_type=JSON)
+
+    def tokens(self, call: Call) -> Response:
+        """Blind signatures for a code."""
+        live = self._live(call)
+        if live.task.admission != TOKEN or live.closed or self.collector.clock() >= live.task.end + live.task.late:
+            raise Refusal(409, "no_tokens", "this task has no tokens to give")
+        try:
+            asked = msgspec.json.decode(call.body, type=TokenRequest)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Refusal(422, "malformed", f"no request for tokens: {error}") from error
+        try:
+            signed = self.collector.issuer.redeem(live.task, asked.code, [bytes.fromhex(part) for part in asked.blinded])
+        except CodeError as error:
+            raise Refusal(403, "bad_code", str(error)) from error
+        return json_response(SignedTokens([part.hex() for part in signed]))
+
+    def log(self, call: Call) -> Response:
+        """A part of the public log, whose numbers have no gaps."""
+        after = call.query.after if isinstance(call.query.after, int) else -1
+        entries = enumerate(self.collector.registry.entries(after), after + 1)
+        return json_response(
+            PublicLog([LogLine(i, entry.record.decode(), entry.signature.hex(), entry.hash.hex()) for i, entry in entries])
+        )
+
+    # --- for analysts ---
+
+    def status(self, call: Call) -> Response:
+        """How a task stands."""
+        from deniable.collect.analysis.analyst import task_status
+
+        self._live(call)
+        return json_response(task_status(self.collector, call.task))
+
+    def estimate(self, call: Call) -> Response:
+        """What the reports say."""
+        from deniable.collect.analysis.analyst import TooFew, estimate
+
+        selection = self._selection(call, call.query.period, call.query.stratum)
+        try:
+            return _table(estimate(self.collector, call.task, selection), call.query.format)
+        except TooFew as error:
+            raise Refusal(409, "too_few", str(error)) from error
+
+    def compare(self, call: Call) -> Response:
+        """What differs between two selections."""
+        from deniable.collect.analysis.analyst import TooFew, compare
+
+        first = self._selection(call, call.query.first, call.query.stratum_first)
+        second = self._selection(call, call.query.second, call.query.stratum_second)
+        try:
+            return _table(compare(self.collector, call.task, first, second, call.query.alpha), call.query.format)
+        except TooFew as error:
+            raise Refusal(409, "too_few", str(error)) from error
+
+    # --- for admins ---
+
+    def publish(self, call: Call) -> Response:
+        """Publish a task file."""
+        from deniable.collect.tasks.task_file import read_task
+
+        task = read_task(call.body, key=self.collector.registry.key, now=self.collector.clock(), issuer=self.collector.issuer.modulus)
+        self.collector.publish(task, new_meaning=call.query.new_meaning == "true")
+        note("published a task", task=task.id.hex()[:12])
+        return self.task(call._replace(task=task.id))
+
+    def seal(self, call: Call) -> None:
+        """Count a period now."""
+        live, period = self._live(call), call.query.period
+        last = live.round if live.task.rounds else live.task.period_count - 1
+        if period > last:
+            raise ParameterError("period", period, allowed=f"from 0 to {last}", fix="see the status of the task")
+        self.collector.seal(call.task, period)
+        self._metrics.sealed.inc()
+        note("sealed a period", task=call.task.hex()[:12], period=period)
+
+    def advance(self, call: Call) -> Response:
+        """Close the round at hand."""
+        self._live(call)
+        more = self.collector.advance(call.task)
+        self._metrics.sealed.inc()
+        note("closed a round", task=call.task.hex()[:12], more=more)
+        return json_response(Advanced(more))
+
+    def close(self, call: Call) -> None:
+        """Take no more reports."""
+        self._live(call)
+        self.collector.close_task(call.task)
+        note("closed a task", task=call.task.hex()[:12])
+
+    def delete(self, call: Call) -> None:
+        """Forget a task."""
+        self._live(call)
+        self.collector.delete_task(call.task)
+        self._published.pop(call.task, None)
+        note("deleted a task", task=call.task.hex()[:12])
+
+    # --- for operators ---
+
+    def healthz(self, _: Call) -> Response:
+        """The process is there, or nobody would answer."""
+        return json_response(State("up"))
+
+    def readyz(self, _: Call) -> Response:
+        """Whether reports can be stored; why not is for the log, not for everyone."""
+        trouble = self.collector.ready()
+        if trouble is None:
+            return json_response(State("ready"))
+        note("not ready", level="warning", trouble=trouble)
+        raise Refusal(503, "not_ready", "reports cannot be stored now", retry=5)
+
+    def metrics(self, _: Call) -> Response:
+        """Figures for Prometheus."""
+        return Response(self._metrics.render(), headers={"content-type": TEXT})
+
+    def openapi(self, _: Call) -> Response:
+        """The description of all this."""
+        return Response(document(), media_type=JSON)
+
+    # --- inside ---
+
+    def _live(self, call: Call) -> LiveTask:
+        try:
+            return self.collector.task(call.task)
+        except ParameterError as error:
+            raise unknown_task() from error
+
+    def _selection(self, call: Call, periods: str, strata: list[str]) -> Selection:
+        from deniable.collect.analysis.analyst import Selection, read_periods, read_strata
+
+        task = self._live(call).task
+        return Selection(read_periods(task, periods), read_strata(task, strata))
+
+
+def _table(answer: Answer | Changes, form: str) -> Response:
+    return Response(answer.to_parquet(), media_type=PARQUET) if form == "parquet" else json_response(answer.to_json())
+
+
+def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer as JSON."""
+    return Response(msgspec.json.encode(content), status, headers, media_type=JSON)
+
+
+def unknown_task() -> Refusal:
+    """The answer to an id that no task has."""
+    return Refusal(404, "unknown_task", "there is no task with this id")

@@ -1,0 +1,128 @@
+"""Group commit: requests that arrive while one append runs share the next, and none is answered before its reports are durable.
+
+No timer: an idle collector writes at once, a busy one gathers for as long as the disk needs. The event loop gathers, one thread writes,
+and all requests of an append wait for one future.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from deniable.collect.admission import Rows
+from deniable.collect.storage.block import Bucket
+from deniable.collect.web.journal import note, note_error
+from deniable.errors import DeniableError
+
+MOST_WAITING = 32 << 20
+Append = Callable[[Rows], frozenset[Bucket]]
+"""Makes rows durable; the buckets it returns were sealed meanwhile. StorageError if nothing was stored."""
+Observe = Callable[[Rows, float, Exception | None], None]
+"""Is told what was appended, how many seconds that took, and the error if it failed."""
+
+
+class QueueFullError(DeniableError):
+    """More waits to be written than may wait; nothing of this request was kept."""
+
+
+class _Group(asyncio.Future[frozenset[Bucket]]):
+    """The requests of one append, and what came of it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self.rows: Rows = {}
+        self.size = 0
+
+    def cancel(self, msg: object = None) -> bool:
+        """Never: one request that is given up must not cancel the others. It learns of its own end when the append is over."""
+        return False
+
+
+class Committer:
+    """Makes the reports of many requests durable together.
+
+    At most about ``most_waiting`` bytes wait or are being written; beyond that, ``commit`` refuses. Lives in one event loop.
+    """
+
+    def __init__(self, append: Append, *, most_waiting: int = MOST_WAITING, observe: Observe | None = None) -> None:
+        self._append = append
+        self._observe = observe
+        self._most_waiting = most_waiting
+        self._thread = ThreadPoolExecutor(1, "committer")
+        self._gathering: _Group | None = None
+        self._writing: _Group | None = None
+        self._draining = False
+        self._failing = False
+        self.waiting = 0
+        """Bytes that wait or are being written, as their requests count them."""
+
+    @property
+    def full(self) -> bool:
+        """True while nothing more is taken."""
+        return self.waiting >= self._most_waiting or self._draining
+
+    def commit(self, rows: Rows, size: int) -> asyncio.Future[frozenset[Bucket]]:
+        """Await this: it ends when the rows are durable, with the buckets that were sealed meanwhile; StorageError if none was stored.
+
+        The rows are taken over: do not change them later. ``size`` is the memory they keep, roughly; QueueFullError if too much waits.
+        """
+        if self.full:
+            raise QueueFullError("waiting", self.waiting, allowed=f"below {self._most_waiting} bytes", fix="send it again later")
+        group = self._gathering
+        if group is None:
+            loop = asyncio.get_running_loop()
+            group = self._gathering = _Group(loop)
+            loop.call_soon(self._write_next)  # not at once: what else came in this turn of the loop goes along
+        gathered = group.rows
+        for address, added in rows.items():
+            before = gathered.get(address)
+            if before is None:
+                gathered[address] = added
+            else:
+                before += added
+        group.size += size
+        self.waiting += size
+        return group
+
+    async def drain(self) -> None:
+        """Take nothing more, and return when everything taken was written; then the thread ends."""
+        self._draining = True
+        groups = [group for group in (self._writing, self._gathering) if group is not None]
+        if groups:
+            await asyncio.wait(groups)
+        self._thread.shutdown()
+
+    def _write_next(self) -> None:
+        group = self._gathering
+        if group is not None and self._writing is None:
+            self._gathering, self._writing = None, group
+            self._thread.submit(self._write, group)
+
+    def _write(self, group: _Group) -> None:
+        """In the thread. Whatever happens, the loop is told: no request may wait for ever because of an error that nobody thought of."""
+        start = time.perf_counter()
+        sealed, failed = frozenset[Bucket](), None
+        try:
+            sealed = self._append(group.rows)
+        except Exception as error:
+            failed = error
+        seconds = time.perf_counter() - start
+        group.get_loop().call_soon_threadsafe(self._finish, group, seconds, sealed, failed)
+
+    def _finish(self, group: _Group, seconds: float, sealed: frozenset[Bucket], failed: Exception | None) -> None:
+        self._writing = None
+        self.waiting -= group.size
+        self._write_next()  # first, so that the disk works while the loop answers
+        if failed is None:
+            group.set_result(sealed)
+        else:
+            group.set_exception(failed)
+        if self._observe is not None:
+            self._observe(group.rows, seconds, failed)
+        if failed is not None and not self._failing:  # once, not for every append while a disk is full
+            note_error("reports cannot be stored", failed)
+        elif failed is None and self._failing:
+            note("reports are stored again", level="warning")
+        self._failing = failed is not None

@@ -1,0 +1,172 @@
+"""From a request to the method that answers it: the role is checked, the query read strictly, and every failure told in one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+import anyio
+import anyio.to_thread
+import msgspec
+from sqlalchemy.exc import InterfaceError, OperationalError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from deniable.collect.storage.log import StorageError
+from deniable.collect.web.access import OPEN, Access
+from deniable.collect.web.api import Api, Call, json_response, unknown_task
+from deniable.collect.web.body import BodyReader, Refusal
+from deniable.collect.web.ingest import PREFLIGHT
+from deniable.collect.web.journal import note_error
+from deniable.collect.web.news import News
+from deniable.collect.web.routes import ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
+from deniable.collect.web.shapes import Failure, Problem
+from deniable.errors import DeniableError, ProtocolError
+
+LARGEST_TASK = 1 << 20
+MOST_PARAMETERS = 1000
+BODY_SECONDS = 10.0
+
+
+def application(api: Api, pages: Sequence[Route] = (), *, news: News | None = None) -> Starlette:
+    """The ASGI application behind the table of endpoints, but for the reports', and behind the pages for people.
+
+    ``news`` is for a collector that shares its database with others.
+    """
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for endpoint in ENDPOINTS:
+        if endpoint.path != REPORTS:
+            paths.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+    dispatch = Dispatch(api, news)
+    routes = []
+    for path, methods in paths.items():
+        asked = ["OPTIONS"] if any(endpoint.any_origin and endpoint.bodies for endpoint in methods.values()) else []
+        routes.append(Route(path, dispatch.server(methods), methods=[*methods, *asked]))
+    app = Starlette(routes=[*routes, *pages], exception_handlers={HTTPException: _not_in_the_table})
+    app.router.redirect_slashes = False
+    return app
+
+
+class Dispatch:
+    """Checks requests, and has them answered in a thread: whatever waits for a disk must not hold up reports."""
+
+    def __init__(self, api: Api, news: News | None) -> None:
+        self._api = api
+        self._news = news
+        self._access = Access(api.collector.store)
+        self._bodies = BodyReader(most=LARGEST_TASK, most_together=16 * LARGEST_TASK, seconds=BODY_SECONDS)
+
+    def server(self, methods: dict[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
+        """What answers the requests for one path."""
+
+        async def serve(request: Request) -> Response:
+            if request.method == "OPTIONS":
+                return Response(status_code=204, headers={name.decode(): value.decode() for name, value in PREFLIGHT})
+            endpoint = methods["GET" if request.method == "HEAD" else request.method]
+            try:
+                response = await self._answer(endpoint, request)
+            except Exception as error:  # logged if it is a bug
+                response = failure(error)
+            if endpoint.role != OPEN:
+                response.headers["cache-control"] = "no-store"
+            if endpoint.any_origin:
+                response.headers["access-control-allow-origin"] = "*"
+            return response
+
+        return serve
+
+    async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
+        if endpoint.role != OPEN:  # before anything else: whoever may not ask learns nothing
+            await in_thread(self._access.check, request.headers.getlist("authorization"), endpoint.role)
+        query = read_query(endpoint.query, request.scope["query_string"])
+        task = request.path_params.get("id", "")
+        if task and not re.fullmatch(ID_PATTERN, task):
+            raise unknown_task()
+        call = Call(bytes.fromhex(task), query, b"")
+        if task and self._news is not None and call.task not in self._api.collector.admission.tasks:
+            await self._news.look()  # anyone may ask for what is not there: many of them share one look
+        if endpoint.bodies:
+            call = call._replace(body=await self._read_body(request, endpoint.bodies))
+        answer: Callable[[Call], Response | None] = getattr(self._api, endpoint.name)
+        response = answer(call) if endpoint.at_once else await in_thread(answer, call)
+        response = Response(status_code=204) if response is None else response
+        response.status_code = endpoint.status
+        return response
+
+    async def _read_body(self, request: Request, kinds: Iterable[str]) -> bytes:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in kinds or "content-encoding" in request.headers:
+            raise Refusal(415, "wrong_type", f"a body is of type {' or '.join(kinds)}, without Content-Encoding", close=True)
+        self._bodies.check_length(request.headers.get("content-length", "0").encode())
+        body = await self._bodies.read(request.receive)
+        if body is None:
+            raise Refusal(400, "malformed", "the body ended early", close=True)
+        return body
+
+
+def read_query(kind: type[msgspec.Struct], query: bytes) -> Any:
+    """What a query says; Refusal if a parameter is unknown, missing, repeated or of another type."""
+    lists = {field.name for field in msgspec.structs.fields(kind) if field.default_factory is list}
+    found: dict[str, Any] = {}
+    try:
+        pairs = parse_qsl(query.decode("ascii"), True, query != b"", errors="strict", max_num_fields=MOST_PARAMETERS)
+    except ValueError as error:
+        raise Refusal(400, "malformed", "the query is not of the form name=value&name=value") from error
+    for name, value in pairs:
+        if name in lists:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise Refusal(422, "repeated_parameter", f"{name[:80]} can be given once")
+        else:
+            found[name] = value
+    try:
+        return msgspec.convert(found, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refusal(422, "bad_parameter", str(error)) from error
+
+
+def failure(error: Exception) -> Response:
+    """The answer to a request that failed: mistakes are explained, bugs are logged and say nothing."""
+    refusal = refusal_of(error)
+    headers = {}
+    if refusal.retry is not None:
+        headers["retry-after"] = str(refusal.retry)
+    if refusal.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if refusal.close:
+        headers["connection"] = "close"
+    return json_response(Failure(Problem(refusal.code, refusal.message)), refusal.status, headers)
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """How a failure is told; logged if it is a bug or the store's."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, StorageError | OperationalError | InterfaceError):
+        note_error("storage failed", error)
+        return Refusal(507, "storage", "the store cannot do this now; try again later", retry=5)
+    if isinstance(error, ProtocolError):
+        return Refusal(409, "not_now", str(error))
+    if isinstance(error, DeniableError):
+        return Refusal(422, "refused", str(error))
+    note_error("a request failed", error)
+    return Refusal(500, "bug", "this is a bug in the collector; its log says where")
+
+
+def _not_in_the_table(_: Request, error: Exception) -> Response:
+    """Unknown paths and methods, answered like all else."""
+    if not isinstance(error, HTTPException):
+        raise error
+    headers = {name.lower(): ", ".join(sorted(value.split(", "))) for name, value in (error.headers or {}).items()}
+    code = {404: "not_found", 405: "method"}.get(error.status_code, "refused")
+    return json_response(Failure(Problem(code, error.detail)), error.status_code, headers)
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any, limiter: anyio.CapacityLimiter | None = None) -> Any:
+    """Call a function that may wait for a disk. Abandoned when the server stops: nobody waits for an estimate any more."""
+    return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=limiter)
