@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -54,6 +55,7 @@ def test_demo_shows_truth_estimate_interval_charts_promises_and_traffic(tmp_path
         assert words in shown
     assert "<svg" in (tmp_path / "demo-output" / "demo.svg").read_text()
     assert (tmp_path / "demo-output" / "demo.html").stat().st_size > 10_000
+    assert "Open demo-output/demo.html in a browser" in shown
     url = re.search(r"http://127\.0\.0\.1:[0-9]+", shown)[0]
     assert url in done.stderr
     assert nothing_is_left_of(url, tmp_path / "temporary")
@@ -94,10 +96,13 @@ def test_demo_serves_until_it_is_interrupted(tmp_path):
         told = [line for line in lines if line.startswith("deniable ")]
         for line in told:
             assert "bicycle" in run(*shlex.split(line)[1:], cwd=tmp_path).stdout or "estimate bicycle" not in line
+        home, task, survey = (line.removeprefix("Open ").split()[0] for line in lines if line.startswith(("Open http", "http")))
+        pages = [urllib.request.urlopen(page).read().decode() for page in (home, task, survey)]
         process.send_signal(signal.SIGINT)
         process.communicate()
         assert process.returncode == 0
     assert len(told) == 4
+    assert [words in page for words, page in zip(("100 reports", "95 %", "answer-form"), pages, strict=True)] == [True] * 3
     assert nothing_is_left_of(re.search(r"http://[0-9.:]+", told[0])[0], tmp_path / "temporary")
 
 

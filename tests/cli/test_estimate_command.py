@@ -194,7 +194,7 @@ def test_too_few_reports_have_a_status_of_their_own(site, task):
     ],
 )
 def test_mistakes_are_told_in_one_line(site, task, arguments, words):
-    refused = site.run(*arguments, status=1)
+    refused = site.run(*arguments, status=2)
     assert words in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert refused.stdout == ""
@@ -202,9 +202,9 @@ def test_mistakes_are_told_in_one_line(site, task, arguments, words):
 
 def test_without_a_token_nothing_is_told(site, task, monkeypatch, tmp_path):
     monkeypatch.delenv("DENIABLE_TOKEN")
-    assert "DENIABLE_TOKEN" in site.run("home-page", status=1).stderr
+    assert "DENIABLE_TOKEN" in site.run("home-page", status=2).stderr
     (tmp_path / "token").write_text("dn_" + "0" * 64)
-    assert site.run("home-page", "--token-file", "token", status=1).stdout == ""
+    assert site.run("home-page", "--token-file", "token", status=2).stdout == ""
     (tmp_path / "token").write_text(add_token(site.store, "analyst", "another") + "\n")
     site.run("home-page", "--token-file", "token")
 
@@ -212,16 +212,16 @@ def test_without_a_token_nothing_is_told(site, task, monkeypatch, tmp_path):
 def test_a_task_is_found_by_id_prefix_or_name(site, task):
     site.run(task.id.hex())
     site.run(task.id.hex()[:6])
-    site.run(task.id.hex()[:5], status=1)
+    site.run(task.id.hex()[:5], status=2)
     newer = replace(task, statement="Nothing is hidden at all.")
     site.collector.publish(newer, new_meaning=True)
-    refused = site.run("home-page", status=1).stderr
+    refused = site.run("home-page", status=2).stderr
     assert task.id.hex()[:12] in refused
     assert newer.id.hex()[:12] in refused
     site.collector.close_task(newer.id)
     site.run("home-page")  # the one that is open
     site.collector.close_task(task.id)
-    site.run("home-page", status=1)
+    site.run("home-page", status=2)
     site.run(task.id.hex()[:12])  # closed, but still there
 
 
@@ -230,7 +230,7 @@ def test_a_search_that_is_not_over_says_so(site):
     base = survey_task(site.collector.registry.key, dn.RR(epsilon=3.0))
     task = replace(base, name="words", protocol=search.canonical, rounds=True, period=0, answers=1)
     site.collector.publish(task)
-    assert "round 0 is open with 0 reports" in site.run("words", status=1).stderr
+    assert "round 0 is open" in site.run("words", status=2).stderr
     (question,) = search.open().questions
     source = ReplaySource.from_key("words")
     reports = question.spec.privatize(question.encoder.encode_many(np.repeat([7, 9], 100), source), source=source)
@@ -256,5 +256,5 @@ def test_a_long_list_of_values_is_no_trouble(site):
 
 def test_help_names_the_exit_statuses(site):
     shown = " ".join(site.run("--help").stdout.split())
-    for words in ("0: all is well", "3: some value changed", "4: there are fewer reports", "1: any other error"):
+    for words in ("0: all is well", "3: some value changed", "4: there are fewer reports", "2: any other error"):
         assert words in shown

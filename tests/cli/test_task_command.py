@@ -225,23 +225,27 @@ def test_list_and_the_life_of_a_task(invoke, server, url, monkeypatch):
     twin, _ = published(TEXT.replace("2096", "2097"))
     path = f"/v1/tasks/{task.id.hex()}"
     server.answers["GET", "/v1/tasks"] = 200, [listed(task)]
-    for method, action in (("POST", "/close"), ("POST", "/seal"), ("POST", "/advance"), ("DELETE", "")):
+    for method, action in (("POST", "/close"), ("POST", "/seal"), ("DELETE", "")):
         server.answers[method, path + action] = 200, b""
+    server.answers["GET", f"{path}/status"] = 200, {"current": 2}
+    server.answers["POST", f"{path}/advance"] = 200, {"more": True}
     monkeypatch.setenv("DENIABLE_URL", url)
     monkeypatch.setenv("DENIABLE_TOKEN", "secret")
     assert task.id.hex()[:12] in invoke("list").stdout
     assert json.loads(invoke("list", "--json").stdout) == {"tasks": [listed(task)]}
     invoke("close", "morning-drink")
     invoke("seal", task.id.hex()[:6], 3)
-    invoke("advance", task.id.hex())
+    assert "closed round 2" in invoke("advance", task.id.hex()).stdout
+    assert "opened the next" in invoke("advance", task.id.hex(), "--round", 1, "--force").stdout
     invoke("delete", "morning-drink", status=1, input="n\n")
     invoke("delete", "morning-drink", "--yes")
     sent = [(method, address) for method, address, _, _ in server.requests if address != "/v1/tasks"]
-    assert sent == [("POST", f"{path}/close"), ("POST", f"{path}/seal?period=3"), ("POST", f"{path}/advance"), ("DELETE", path)]
+    advanced = [("GET", f"{path}/status"), ("POST", f"{path}/advance?round=2"), ("POST", f"{path}/advance?round=1&force=true")]
+    assert sent == [("POST", f"{path}/close"), ("POST", f"{path}/seal?period=3"), *advanced, ("DELETE", path)]
     server.answers["GET", "/v1/tasks"] = 200, [listed(task), listed(twin)]
     assert twin.id.hex()[:12] in invoke("close", "morning-drink", status=2).stderr  # both are named, neither is closed
     assert "deniable task list" in invoke("close", "evening-drink", status=2).stderr
-    assert len(server.requests) == len(sent) + 9
+    assert len(server.requests) == len(sent) + 10
 
 
 @pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "é"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from deniable.client import GRR
 from deniable.collect.admission import Admission, LiveTask, Rows
+from deniable.collect.clock import Moment
 from deniable.collect.storage.block import ID_BYTES, Bucket
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.committer import Committer
@@ -35,10 +36,11 @@ class MemoryCollector:
         self.gate = threading.Event()
         self.gate.set()
         self.started = threading.Event()
+        self.now = float(NOON)
         self._sealed: set[Bucket] = set()
 
     def admit(self, envelopes: Sequence[Envelope]) -> tuple[Rows, list[tuple[int, str]]]:
-        return self.admission.admit(envelopes, NOON)
+        return self.admission.admit(envelopes, Moment(self.now, self.now))
 
     def append(self, rows: Rows) -> frozenset[Bucket]:
         self.started.set()
@@ -56,6 +58,11 @@ class MemoryCollector:
     def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
         buckets = [(sent, Bucket(sent.task, sent.period)) for sent in envelopes]
         return frozenset(sent.id for sent, bucket in buckets if bucket in self._sealed and sent.id in self.stored.get(bucket, {}))
+
+    def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
+        return any(
+            bucket in self.stored and bucket not in self._sealed for bucket in {Bucket(sent.task, sent.period) for sent in envelopes}
+        )
 
     def seal(self, period: int, *, quietly: bool = False) -> None:
         """Seal a period; quietly: as another collector does it, so that only the store knows."""

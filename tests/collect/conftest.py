@@ -41,3 +41,21 @@ def collector(identity, address, clock):
     store = Store.open(address)
     yield Collector(store, clock=clock)
     store.close()
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A dashboard whose estimates are for analysts."""
+    from tests.collect.looking import dashboard
+
+    with dashboard(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def public_site(tmp_path):
+    """A dashboard whose estimates are for everyone."""
+    from tests.collect.looking import dashboard
+
+    with dashboard(tmp_path, public_estimates=True) as found:
+        yield found

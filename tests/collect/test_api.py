@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import json
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-import anyio.to_thread
 import httpx
-import jsonschema
 import pyarrow.parquet as pq
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from deniable.collect.collector import Collector
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.access import OPEN, add_token
-from deniable.collect.web.api import Api
 from deniable.collect.web.body import Refusal
-from deniable.collect.web.dispatch import application, read_query
-from deniable.collect.web.metrics import Metrics
-from deniable.collect.web.news import News
+from deniable.collect.web.dispatch import read_query
 from deniable.collect.web.routes import ENDPOINTS, PARQUET, REPORTS, TOML
 from deniable.collect.web.shapes import EstimateQuery, SealQuery
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
-from deniable.contract.envelope import MEDIA_TYPE
 from deniable.contract.public_log import LogEntry, verify_chain
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import OpenedRound, Task
@@ -174,7 +168,11 @@ def test_rounds_go_on_and_end(site):
     publish(site, WORD)
     word = ask(site, "GET", "/v1/tasks").json()[1]["id"]
     numbers = [OpenedRound.from_json(ask(site, "GET", f"/v1/tasks/{word}/round").json()["round"].encode()).number]
-    while ask(site, "POST", f"/v1/tasks/{word}/advance", "admin").json()["more"]:
+    few = ask(site, "POST", f"/v1/tasks/{word}/advance", "admin")
+    assert code(few) == (409, "not_now")
+    assert "reports or more" in few.json()["error"]["message"]
+    while ask(site, "POST", f"/v1/tasks/{word}/advance?force=true&round={numbers[-1]}", "admin").json()["more"]:
+        assert code(ask(site, "POST", f"/v1/tasks/{word}/advance?force=true&round={numbers[-1]}", "admin")) == (409, "not_now")  # once
         numbers.append(OpenedRound.from_json(ask(site, "GET", f"/v1/tasks/{word}/round").json()["round"].encode()).number)
     assert numbers == list(range(len(numbers)))
     assert len(numbers) > 1
@@ -200,6 +198,29 @@ def test_an_analyst_gets_estimates_once_there_are_enough_reports(site):
     assert {row["value"] for row in compared["answers"][0]["rows"] if row["change"]} == {5, 6, 7}
     status = ask(site, "GET", f"{path}/status", "analyst").json()
     assert [(row["period"], row["state"], row["reports"]) for row in status["periods"]] == [(0, "open", 7)]
+
+
+def test_small_numbers_are_for_admins(site):
+    path = f"/v1/tasks/{site.task.id.hex()}"
+    few, minimum = [envelope(site.task, 5) for _ in range(site.task.minimum_batch - 1)], site.task.minimum_batch
+    assert minimum > 1
+
+    def told(role):
+        (period,) = ask(site, "GET", f"{path}/status", role).json()["periods"]
+        return period["state"], period["reports"], period["repeated"]
+
+    send(site.collector, *few, few[0])
+    assert (told("analyst"), told("admin")) == (("open", None, None), ("open", minimum - 1, 0))
+    send(site.collector, envelope(site.task, 5))
+    assert told("analyst") == told("admin") == ("open", minimum, 0)
+    site.clock.now += HOUR
+    other = envelope(site.task, 5, period=1)
+    send(site.collector, other, other)
+    for period in (0, 1):
+        site.collector.seal(site.task.id, period)
+    reports = {role: ask(site, "GET", f"{path}/status", role).json()["periods"] for role in ("analyst", "admin")}
+    assert [(row["reports"], row["repeated"]) for row in reports["admin"]] == [(minimum, 1), (1, 1)]
+    assert [(row["reports"], row["repeated"]) for row in reports["analyst"]] == [(minimum, 1), (None, None)]
 
 
 def test_an_unfinished_search_has_no_result(site):
@@ -235,7 +256,12 @@ def test_the_life_of_a_task(site):
     assert (gone.status_code, gone.content, "content-length" in gone.headers) == (204, b"", False)
     for method, tail in (("GET", ""), ("GET", "/round"), ("GET", "/status"), ("POST", "/close"), ("DELETE", "")):
         assert code(ask(site, method, path + tail, "admin")) == (404, "unknown_task")
-    assert len(ask(site, "GET", "/v1/log").json()["entries"]) == 2
+    lines = ask(site, "GET", "/v1/log").json()["entries"]
+    assert len(lines) == 2
+    kept = ask(site, "GET", f"/v1/log/tasks/{site.task.id.hex()}").json()  # what it asked can still be checked
+    assert hashlib.sha256(kept["task"].encode()).hexdigest() == json.loads(lines[0]["record"])["content"] == site.task.id.hex()
+    assert verify(site.task.key, TASK_CONTEXT + kept["task"].encode(), bytes.fromhex(kept["signature"]))
+    assert code(ask(site, "GET", f"/v1/log/tasks/{NOBODY}")) == (404, "unknown_task")
 
 
 @pytest.mark.parametrize(
@@ -322,99 +348,3 @@ def test_a_store_that_fails_is_no_bug_and_a_bug_says_nothing(site, monkeypatch, 
     facts = caplog.records[-1].facts
     assert facts["error"] == "KeyError"
     assert facts["trace"][-1].startswith("failing (test_api.py:")
-
-
-# --- several collectors ---
-
-
-def test_a_task_of_another_collector_is_found_and_unknown_ones_share_their_looks(site, monkeypatch):
-    looks = []
-    collector = Collector(site.service.store)
-    monkeypatch.setattr(collector, "refresh", lambda: looks.append(0) or Collector.refresh(collector))
-    app = application(Api(collector, Metrics()), news=News(collector.refresh))
-    later = survey_task(collector.registry.key, name="later")
-    site.collector.publish(later)
-
-    async def scenario():
-        async with asyncio.timeout(60), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://collector") as client:
-            assert (await client.get(f"/v1/tasks/{later.id.hex()}")).status_code == 200
-            assert (await client.get(f"/v1/tasks/{later.id.hex()}")).status_code == 200
-            assert len(looks) == 1
-            paths = [f"/v1/tasks/{number:064x}{tail}" for number in range(16) for tail in ("", "/round")]
-            answers = await asyncio.gather(*(client.get(path) for path in paths), client.post(f"/v1/tasks/{NOBODY}/tokens"))
-            return {answer.status_code for answer in answers}
-
-    assert asyncio.run(scenario()) == {404, 415}
-    assert len(looks) == 2
-
-
-# --- operators ---
-
-
-def test_health_needs_no_thread(site):
-    async def scenario():
-        limiter = anyio.to_thread.current_default_thread_limiter()
-        for _ in range(int(limiter.total_tokens)):
-            limiter.acquire_on_behalf_of_nowait(object())
-        transport = httpx.ASGITransport(site.service)
-        async with asyncio.timeout(60), httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
-            return (await client.get("/healthz")).status_code
-
-    assert asyncio.run(scenario()) == 200
-
-
-def test_ready_until_the_store_is_in_trouble(site, monkeypatch):
-    assert ask(site, "GET", "/healthz").json() == {"status": "up"}
-    assert ask(site, "GET", "/readyz").json() == {"status": "ready"}
-    monkeypatch.setattr(site.service.store.log, "trouble", lambda: "the disk at a secret path is full")
-    answer = ask(site, "GET", "/readyz")
-    assert code(answer) == (503, "not_ready")
-    assert "secret" not in answer.text
-    assert ask(site, "GET", "/healthz").status_code == 200
-
-
-def test_metrics_count_what_came_in(site):
-    sent = ask(site, "POST", "/v1/reports", content=envelope(site.task, 3).pack(), Content_Type=MEDIA_TYPE)
-    assert sent.status_code == 201
-    figures = dict(line.rsplit(" ", 1) for line in ask(site, "GET", "/metrics").text.splitlines() if not line.startswith("#"))
-    assert figures['deniable_reports_total{outcome="accepted"}'] == "1.0"
-    assert figures['deniable_period_skew_total{period="current"}'] == "1.0"
-    assert figures["deniable_open_tasks"] == "1.0"
-
-
-def test_tending_survives_its_errors(site, monkeypatch, caplog):
-    """Once logged, not every time; and once it is over, it goes on."""
-    monkeypatch.setattr(site.service, "settings", Settings(tend_seconds=0.01))
-    turns = iter([ValueError, ValueError, None, ValueError])
-
-    def tend():
-        turn = next(turns, "end")
-        if turn == "end":
-            site.service._stop.set()
-        elif turn is not None:
-            raise turn("quoted")
-        return ["sealed 0/0"]
-
-    monkeypatch.setattr(site.collector, "tend", tend)
-    with caplog.at_level("INFO"):
-        site.service._tend()
-    messages = [record.message for record in caplog.records if record.name == "deniable"]
-    assert messages == ["tending failed", "sealed 0/0", "tending failed", "sealed 0/0"]
-    assert "quoted" not in caplog.text
-
-
-# --- the description ---
-
-
-def test_the_document_describes_every_endpoint(site):
-    document = ask(site, "GET", "/openapi.json").json()
-    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert described == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
-    for endpoint in ENDPOINTS:
-        operation = document["paths"][endpoint.path][endpoint.method.lower()]
-        assert ("security" in operation) == (endpoint.role != OPEN)
-        assert {str(endpoint.status), *map(str, endpoint.statuses)} <= set(operation["responses"])
-    references = {part.split('"')[0] for part in json.dumps(document).split("#/components/schemas/")[1:]}
-    assert references <= set(document["components"]["schemas"])
-    for schema in document["components"]["schemas"].values():
-        jsonschema.Draft202012Validator.check_schema(schema)

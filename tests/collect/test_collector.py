@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import deniable as dn
 from deniable.collect.collector import Collector
 from deniable.collect.storage.block import Block, Bucket
 from deniable.collect.storage.store import Store
-from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
+from deniable.contract.ed25519 import TASK_CONTEXT, verify
 from deniable.contract.public_log import verify_chain
-from deniable.contract.task import OpenedRound
-from deniable.core.run import ask
-from deniable.errors import ParameterError, ProtocolError
-from deniable.testing import ReplaySource
+from deniable.errors import ParameterError
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 
 
@@ -203,14 +200,18 @@ def test_time_seals_and_retention_deletes(collector, task, clock):
     assert list(send(collector, envelope(task, 5)).values()) == ["sealed"]
 
 
-def test_a_deleted_task_leaves_its_entry_in_the_log_and_nothing_else(collector, task, address):
+def test_a_deleted_task_leaves_its_text_beside_its_entry_in_the_log_and_nothing_else(collector, task, address):
     send(collector, *(envelope(task, value) for value in range(3)))
     collector.seal(task.id, 0)
     collector.delete_task(task.id)
     assert collector.store.tasks() == collector.store.buckets() == []
     assert list(send(collector, envelope(task, 3)).values()) == ["unknown_task"]
     assert len(collector.registry.entries()) == 2
-    verify_chain(collector.registry.entries(), task.key)
+    entries = collector.registry.entries()
+    verify_chain(entries, task.key)
+    canonical, signature = collector.store.text(task.id)
+    assert hashlib.sha256(canonical).hexdigest() == entries[0].content["content"]
+    assert verify(task.key, TASK_CONTEXT + canonical, signature)
     with pytest.raises(ParameterError, match="deleted"):  # whoever answered would be asked again
         collector.publish(task)
     if not isinstance(address, str):
@@ -228,71 +229,3 @@ def test_another_collector_on_the_same_database_learns_what_happens(collector, t
     other.refresh()
     assert counts(other, task) == [1, 2]
     store.close()
-
-
-def test_rounds_over_a_collector_are_the_protocol_itself(collector, clock):
-    """PEM, driven by advance(): the same reports give the same result as the library's own loop, bit for bit."""
-    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
-    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
-    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1)
-    collector.publish(task)
-    values = np.repeat([200, 201, 7, 90], [160, 120, 80, 40])
-    state, source = search, ReplaySource.from_key("rounds over a collector")
-    while isinstance(state, dn.PEM):
-        number = collector.task(task.id).round
-        stored = collector.registry.opened(task.id)
-        assert verify(task.key, ROUND_CONTEXT + stored.canonical, stored.signature)
-        asked = OpenedRound.from_json(stored.canonical).round.questions
-        people = values[number::2]
-        for place, question in enumerate(asked):
-            reports = question.spec.privatize(question.encoder.encode_many(people, source), source=source)
-            rows = reports.rows()
-            base_envelope = envelope(base, 0)._replace(task=task.id, period=number, question=place)
-            sent = [
-                base_envelope._replace(id=bytes([number, place]) + i.to_bytes(14, "big"), payload=row.tobytes())
-                for i, row in enumerate(rows)
-            ]
-            assert send(collector, *sent) == {}
-            assert list(send(collector, sent[0]._replace(period=number + 1, id=bytes(16))).values()) == ["wrong_round"]
-            candidates = state.open().questions[place].candidates
-            tallies = {question.name: question.spec.tally(reports, candidates=candidates if question.spec.candidates_at_tally else None)}
-        state = state.close(tallies)
-        assert collector.advance(task.id) == isinstance(state, dn.PEM)
-    result = collector.outcome(task.id, number)
-    ((_, found),) = result.items()
-    ((_, expected),) = state.items()
-    assert list(found.values) == list(expected.values)
-    np.testing.assert_array_equal(found.counts, expected.counts)
-    assert set(found.values) >= {200, 201}
-    assert collector.task(task.id).closed
-    with pytest.raises(ProtocolError):
-        collector.advance(task.id)
-    assert len(collector.registry.entries()) == 4  # the task, two rounds, the end
-    verify_chain(collector.registry.entries(), task.key)
-
-
-def test_a_collector_that_stopped_between_seal_and_next_round_goes_on(collector, clock):
-    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
-    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
-    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1)
-    collector.publish(task)
-    collector.seal(task.id, 0)
-    assert collector.tend() == ["closed round 0 of search, opened the next"]
-    assert collector.task(task.id).round == 1
-    expected = search.close(ask(search, np.zeros(0, dtype=np.int64)))
-    assert collector.registry.state(task.id, 1) == expected
-
-
-def test_rounds_close_by_the_clock_when_the_task_says_so(collector, clock):
-    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
-    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0), late=10)
-    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=100, answers=1)
-    collector.publish(task)
-    clock.now += 109
-    assert collector.tend() == []
-    clock.now += 1
-    assert collector.tend() == ["closed round 0 of search, opened the next"]
-    clock.now += 109
-    assert collector.tend() == []  # counted from the opening of the round
-    clock.now += 1
-    assert collector.tend() == ["closed round 1 of search, the last"]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sql
 
+from deniable.collect.collector import Collector
 from deniable.collect.storage import database
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.store import Store
+from deniable.contract.public_log import verify_chain
+from tests.collect.crowd import NOON
+from tests.conftest import ROOT
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -42,7 +48,7 @@ def test_the_tables_of_reports_are_in_postgresql_only(address):
 
 def test_a_newer_schema_is_refused_and_left_alone(address):
     use(address, lambda connection: connection.execute(database.schema.update().values(number=database.SCHEMA + 1)))
-    with pytest.raises(StorageError, match=r"schema: got 3; allowed: at most 2; .*upgrade"):
+    with pytest.raises(StorageError, match=r"schema: got 4; allowed: at most 3; .*upgrade"):
         database.connect(address)
     with pytest.raises(StorageError):  # the refusal changed nothing
         database.connect(address)
@@ -59,21 +65,55 @@ def test_an_older_schema_is_migrated_step_by_step_and_once(address, monkeypatch)
 
         return run
 
-    monkeypatch.setattr(database, "MIGRATIONS", {3: step("second"), 2: step("first")})
-    monkeypatch.setattr(database, "SCHEMA", 4)
-    assert use(address, number) == [4]
+    monkeypatch.setattr(database, "MIGRATIONS", {database.SCHEMA + 1: step("second"), database.SCHEMA: step("first")})
+    monkeypatch.setattr(database, "SCHEMA", database.SCHEMA + 2)
+    assert use(address, number) == [database.SCHEMA]
     assert use(address, lambda connection: sql.inspect(connection).has_table("second"))
     assert [name for name, _ in steps] == ["first", "second"]
 
 
-def test_a_database_of_the_first_schema_gets_a_table_of_codes(address):
-    def go_back(connection):
-        database.enrolment.drop(connection)
-        connection.execute(database.schema.update().values(number=1))
+def shape(connection):
+    """The names of all columns and indexes."""
+    inspector = sql.inspect(connection)
+    names = inspector.get_table_names()
+    columns = {(name, column["name"]) for name in names for column in inspector.get_columns(name)}
+    return columns | {(name, index["name"]) for name in names for index in inspector.get_indexes(name)}
 
-    use(address, go_back)
-    assert use(address, lambda connection: sql.inspect(connection).has_table("enrolment"))
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_an_old_database_gets_the_tables_of_a_new_one(address, schema):
+    def go_back(connection):
+        for index in (database.unfinished, database.kept):
+            index.drop(connection)
+        database.deleted_task.drop(connection)
+        if schema < 2:
+            database.enrolment.drop(connection)
+        connection.execute(database.schema.update().values(number=schema))
+        return shape(connection)
+
+    new = use(address, shape)
+    assert use(address, go_back) < new
+    assert use(address, shape) == new
     assert use(address, number) == [database.SCHEMA]
+
+
+def test_a_golden_database_of_the_second_schema_is_opened_with_all_that_it_holds(tmp_path):
+    """A task with five sealed reports, and the traces of a task that was deleted: nobody kept its text then."""
+    shutil.copy(ROOT / "tests" / "data" / "collect" / "collector-2.sqlite", tmp_path / "collector.sqlite")
+    store = Store.open(tmp_path)
+    try:
+        collector = Collector(store, clock=lambda: NOON + 60)
+        (live,) = collector.admission.tasks.values()
+        assert (live.sealed, live.dropped, live.closed) == ({0}, set(), False)
+        assert collector.tallies(live.task.id)[0, 0, 0].n == 5
+        entries = collector.registry.entries()
+        verify_chain(entries, live.task.key)
+        texts = {name: store.text(bytes.fromhex(name)) for name in (entry.content["task"] for entry in entries)}
+        assert [text is not None for text in texts.values()] == [True, False]
+        collector.delete_task(live.task.id)
+        assert store.text(live.task.id)[0] == live.task.canonical
+    finally:
+        store.close()
 
 
 def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
@@ -84,8 +124,8 @@ def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", {2: fail})
-        patch.setattr(database, "SCHEMA", 3)
+        patch.setattr(database, "MIGRATIONS", {database.SCHEMA: fail})
+        patch.setattr(database, "SCHEMA", database.SCHEMA + 1)
         with pytest.raises(ZeroDivisionError):
             database.connect(address)
     assert use(address, number) == [database.SCHEMA]

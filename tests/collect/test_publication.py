@@ -2,71 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import deniable as dn
-from deniable.collect.analysis.analyst import Selection, TooFew, estimate
-from deniable.collect.collector import Collector
+from deniable.collect.analysis.analyst import Selection, estimate
 from deniable.collect.publication.publish import publish_reports
-from deniable.collect.publication.published import CONTEXT
 from deniable.collect.publication.verification import read_publication, verify_publication
-from deniable.collect.storage import database as db
-from deniable.collect.storage.log import StorageError
-from deniable.collect.storage.store import Store
-from deniable.collect.tasks.signing import public_key, sign
+from deniable.collect.tasks.signing import public_key
 from deniable.contract.canonical import canonical_json, parse_canonical
-from deniable.contract.envelope import Envelope
-from deniable.contract.spec import MECHANISMS
 from deniable.core.tally import Tally
-from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.errors import WireError
 from deniable.testing import ReplaySource
-from deniable.testing.identity import Identity
-from tests.cli.test_operation import run
-from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
+from tests.collect.crowd import envelope, send
+from tests.collect.publishing import SEED, SPECS, crowd, files_of, opened, resign, sealed
 
-SEED = bytes(range(32))
-STRATA = (("platform", ("phone", "web")),)
-SPECS = (dn.GRR(domain_size=300, epsilon=1.0), dn.OUE(domain_size=20, epsilon=1.0), dn.RR(epsilon=1.0))
 SERVER = ("sqlalchemy", "starlette", "uvicorn", "msgspec", "prometheus_client", "psycopg")
-
-
-def opened(folder, *, minimum_batch=40):
-    """A collector whose key is known, and a task of three questions and two strata."""
-    store = Store.open(folder)
-    with store.writing() as connection:
-        connection.execute(db.secret.insert().values(name="signing", value=SEED))
-    collector = Collector(store, clock=lambda: NOON + HOUR + 300)  # the first period takes late reports, the second has begun
-    task = survey_task(collector.registry.key, *SPECS, strata=STRATA, minimum_batch=minimum_batch)
-    collector.publish(task)
-    return collector, task
-
-
-def crowd(task, *, ids="ids"):
-    """Reports of two periods, three questions and two strata, 60 each, and 5 of one more batch: the same whatever the ids."""
-    source, names = ReplaySource.from_key("crowd"), ReplaySource.from_key(ids)
-    sent = []
-    for period in (0, 1):
-        for place, spec in enumerate(SPECS):
-            for stratum in (0, 1):
-                many = 5 if (period, place, stratum) == (1, 2, 1) else 60
-                for row in spec.privatize([i % 2 for i in range(many)], source=source).rows():
-                    report = b"".join(word.to_bytes(8, "big") for word in names.words(2))
-                    sent.append(Envelope(task.id, period, place, stratum, report, row.tobytes()))
-    return sent
-
-
-def sealed(collector, task):
-    for period in (0, 1):
-        collector.seal(task.id, period)
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +43,6 @@ def published(tmp_path_factory):
 def copy(published, tmp_path):
     shutil.copytree(published[0], tmp_path / "copy")
     return tmp_path / "copy"
-
-
-def files_of(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_tallies_counted_again_are_the_collectors(published):
@@ -223,16 +175,6 @@ def test_rows_that_begin_or_end_with_zeros_are_sorted_too(tmp_path):
 # --- a collector that lies has the key ---
 
 
-def resign(folder, seed=SEED, **changes):
-    """Sign a manifest anew, as only the collector can, with the hashes of the files as they are now."""
-    content = parse_canonical((folder / "manifest.json").read_bytes())
-    content.pop("signature")
-    content["files"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in content["files"]}
-    content |= changes
-    signature = sign(seed, CONTEXT, canonical_json(content)).hex()
-    (folder / "manifest.json").write_bytes(canonical_json(content | {"signature": signature}))
-
-
 def test_signed_estimates_that_do_not_follow_are_named(copy):
     told = json.loads((copy / "estimates.json").read_text())
     told["answers"][1]["rows"][3]["count"] += 0.5
@@ -314,150 +256,3 @@ def test_a_tally_that_the_reports_do_not_give_is_refused(copy):
     resign(copy, batches=manifest["batches"])
     with pytest.raises(WireError, match=r"^reports/0-1-1\.parquet.*another count"):
         read_publication(copy)
-
-
-# --- what is not published ---
-
-
-def test_open_periods_wait_and_few_reports_are_not_shown(tmp_path):
-    collector, task = opened(tmp_path / "store", minimum_batch=61)
-    assert send(collector, *crowd(task)) == {}
-    with pytest.raises(TooFew):
-        publish_reports(collector, task.id, tmp_path / "open")
-    with pytest.raises(ParameterError, match="0, which is open"):
-        publish_reports(collector, task.id, tmp_path / "open", [0])
-    with pytest.raises(ParameterError, match="7, which is without reports"):
-        publish_reports(collector, task.id, tmp_path / "open", [7])
-    sealed(collector, task)
-    with pytest.raises(TooFew):
-        publish_reports(collector, task.id, tmp_path / "open")
-    assert not (tmp_path / "open").exists()
-    collector.store.close()
-
-
-def test_what_was_dropped_and_what_is_there_is_told(tmp_path):
-    collector, task = opened(tmp_path / "store")
-    assert send(collector, *crowd(task)) == {}
-    sealed(collector, task)
-    collector.store.drop_reports(collector.store.buckets(task.id)[0].bucket)
-    with pytest.raises(ParameterError, match="0, which is dropped"):
-        publish_reports(collector, task.id, tmp_path / "open", [0, 1])
-    publish_reports(collector, task.id, tmp_path / "open")
-    assert {batch.period for batch in verify_publication(tmp_path / "open").batches} == {1}
-    with pytest.raises(ParameterError, match="ever overwritten"):
-        publish_reports(collector, task.id, tmp_path / "open")
-    collector.store.close()
-
-
-def test_reports_that_give_another_count_than_was_sealed_are_not_published(tmp_path):
-    collector, task = opened(tmp_path / "store")
-    assert send(collector, *crowd(task)) == {}
-    sealed(collector, task)
-    with collector.store.writing() as connection:
-        image = connection.execute(db.tally.select().where(db.tally.c.question == 1)).first().image
-        connection.execute(db.tally.update().where(db.tally.c.question == 1).values(image=image))
-    with pytest.raises(StorageError, match="rebuild"):
-        publish_reports(collector, task.id, tmp_path / "open")
-    collector.store.close()
-
-
-def test_reports_that_hide_nothing_are_never_published(tmp_path, monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
-    store = Store.open(tmp_path / "store")
-    collector = Collector(store, clock=lambda: NOON)
-    task = survey_task(collector.registry.key)
-    collector.publish(task)
-    assert send(collector, *(envelope(task, value) for value in range(5))) == {}
-    collector.seal(task.id, 0)
-    with pytest.raises(ParameterError, match="privatized on the device"):
-        publish_reports(collector, task.id, tmp_path / "open")
-    store.close()
-
-
-# --- searches ---
-
-
-def searched(folder, *, rounds, advance=True):
-    """A collector with a search of two rounds, of which some were closed."""
-    store = Store.open(folder)
-    collector = Collector(store, clock=lambda: NOON)
-    search = dn.PEM(bits=8, k=3, epsilon=3.0, groups=2, people=400)
-    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
-    task = replace(base, name="search", protocol=search.canonical, rounds=True, period=0, answers=1, minimum_batch=50)
-    collector.publish(task)
-    values = np.repeat([200, 201, 7, 90], [160, 120, 80, 40])
-    for number in range(rounds):
-        (question,) = collector.registry.state(task.id, number).open().questions
-        source = ReplaySource.from_key(f"round {number}")
-        reports = question.spec.privatize(question.encoder.encode_many(values[number::2], source), source=source)
-        sent = (
-            Envelope(task.id, number, 0, 0, bytes([number]) + i.to_bytes(15, "big"), row.tobytes()) for i, row in enumerate(reports.rows())
-        )
-        assert send(collector, *sent) == {}
-        if advance:
-            collector.advance(task.id)
-    return collector, task
-
-
-def test_a_search_is_done_again_round_by_round(tmp_path):
-    collector, task = searched(tmp_path / "store", rounds=2)
-    publish_reports(collector, task.id, tmp_path / "open")
-    told = json.loads((tmp_path / "open" / "estimates.json").read_text())
-    assert told == json.loads(json.dumps(estimate(collector, task.id).to_json()))
-    found = verify_publication(tmp_path / "open", task=task.id)
-    assert len(found.states) == 2
-    rounds = parse_canonical((tmp_path / "open" / "rounds.json").read_bytes())
-    swapped = replace(found, states=(found.states[0], found.states[0]))
-    with pytest.raises(ProtocolError, match="round 1"):
-        swapped.answer()
-    for change, words in (({"signature": rounds[0]["signature"]}, "signature"), ({"state": rounds[0]["state"]}, "round of its state")):
-        (tmp_path / "open" / "rounds.json").write_bytes(canonical_json([rounds[0], rounds[1] | change]))
-        resign(tmp_path / "open", collector.store.signing_key())
-        with pytest.raises(WireError, match=rf"^rounds\.json.*{words}"):
-            read_publication(tmp_path / "open")
-    collector.store.close()
-
-
-def test_a_search_that_is_not_over_is_not_published(tmp_path):
-    collector, task = searched(tmp_path / "store", rounds=1)
-    with pytest.raises(ParameterError, match="1, which is"):
-        publish_reports(collector, task.id, tmp_path / "open")
-    with pytest.raises(ParameterError, match="one result"):
-        publish_reports(collector, task.id, tmp_path / "open", [0])
-    collector.seal(task.id, 1)  # with nobody in it
-    with pytest.raises(TooFew):
-        publish_reports(collector, task.id, tmp_path / "open")
-    collector.store.close()
-
-
-def test_a_search_that_was_given_up_is_not_published(tmp_path):
-    collector, task = searched(tmp_path / "store", rounds=1, advance=False)
-    collector.close_task(task.id)
-    with pytest.raises(ProtocolError, match=r"round 1.*all rounds"):
-        publish_reports(collector, task.id, tmp_path / "open")
-    assert not (tmp_path / "open").exists()
-    collector.store.close()
-
-
-# --- the command line ---
-
-
-def test_export_and_verify_on_the_command_line(tmp_path, published):
-    collector, task = opened(tmp_path / "store")
-    assert send(collector, *crowd(task)) == {}
-    sealed(collector, task)
-    collector.store.close()
-    store, folder = tmp_path / "store", tmp_path / "open"
-    refused = run("export", task.name, "--store", store, "--out", folder, status=2)
-    assert "--open" in refused.stderr
-    assert "--store" in run("export", task.name, "--open", "--store", tmp_path / "none", "--out", folder, status=2).stderr
-    told = run("export", task.id.hex()[:8], "--open", "--store", store, "--out", folder).stdout
-    assert "660 reports in 11 files" in told
-    assert "1 batches" in told
-    assert files_of(folder) == files_of(published[0])
-    shutil.rmtree(store)
-    told = run("verify", folder).stdout
-    assert task.id.hex() in told
-    assert "--task" in told
-    assert "another publication" in run("verify", folder, "--task", "00" * 32, status=1).stderr
-    assert "folder" in run("verify", tmp_path / "none", status=2).stderr

@@ -11,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 import deniable as dn
 from deniable.collect.collector import Collector
+from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.store import Store
 from deniable.collect.web.body import Refusal
@@ -23,10 +24,10 @@ PATIENCE = 60
 
 
 @pytest.fixture
-def collector(tmp_path, monkeypatch):
+def collector(tmp_path, clock, monkeypatch):
     monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
     store = Store.open(tmp_path / "store")
-    yield Collector(store, clock=lambda: NOON)
+    yield Collector(store, clock=clock)
     store.close()
 
 
@@ -39,15 +40,15 @@ def search_task(collector):
 def test_who_began_to_read_earlier_does_not_have_the_last_word(collector, monkeypatch):
     """A refresh that has read the tasks and not yet told anyone, while another thread publishes one."""
     reading, published = threading.Event(), threading.Event()
-    buckets = collector.store.buckets
+    unfinished = collector.store.unfinished
 
-    def slow(*arguments):
+    def slow():
         if threading.current_thread().name == "slow":
             reading.set()
             published.wait(1)  # it cannot come: publishing waits for this thread
-        return buckets(*arguments)
+        return unfinished()
 
-    monkeypatch.setattr(collector.store, "buckets", slow)
+    monkeypatch.setattr(collector.store, "unfinished", slow)
     thread = threading.Thread(target=collector.refresh, name="slow")
     thread.start()
     assert reading.wait(PATIENCE)
@@ -63,15 +64,14 @@ def test_a_round_that_someone_else_closes_is_not_closed_twice(collector, monkeyp
     task = search_task(collector)
     collector.publish(task)
     collector.seal(task.id, 0)  # as by a collector that stopped here: so the tending will go on
-    look = collector.registry.opened_at
+    close = collector.close_round
 
-    def meanwhile(*arguments):
-        found = look(*arguments)
+    def meanwhile(live):
         monkeypatch.undo()
         assert collector.advance(task.id)
-        return found
+        return close(live)
 
-    monkeypatch.setattr(collector.registry, "opened_at", meanwhile)
+    monkeypatch.setattr(collector, "close_round", meanwhile)
     collector.tend()
     assert collector.task(task.id).round == 1
     assert 1 not in collector.task(task.id).sealed
@@ -87,24 +87,26 @@ def test_a_round_is_opened_by_a_process_that_has_signed_nothing_before(tmp_path)
             if step == 0:
                 collector.publish(task)
             else:
-                assert collector.advance(task.id)
+                assert collector.advance(task.id, force=True)
         finally:
             store.close()
 
 
-def test_one_damaged_period_does_not_keep_the_others_from_being_counted(collector, tmp_path):
+def test_one_damaged_period_does_not_keep_the_others_from_being_counted(collector, clock, tmp_path):
     task = survey_task(collector.registry.key)
     collector.publish(task)
     for period in range(3):
-        collector.clock = lambda period=period: NOON + period * HOUR
+        clock.now = NOON + period * HOUR
         assert send(collector, *(envelope(task, value, period=period) for value in range(9))) == {}
     path = tmp_path / "store" / "reports" / "open" / task.id.hex() / "1-0-0.log"
     data = bytearray(path.read_bytes())
     data[100] ^= 1
     path.write_bytes(data)
-    collector.clock = lambda: NOON + 24 * HOUR
+    clock.now = NOON + 24 * HOUR
+    said = []
     with pytest.raises(StorageError, match=r"1-0-0\.log at byte"):
-        collector.tend()
+        collector.tend(said.append)
+    assert said == [f"sealed {Bucket(task.id, period)}" for period in (0, 2)]  # told, although it failed
     assert [stored.state for stored in collector.store.buckets(task.id)] == ["sealed", "open", "sealed"]
     assert "1-0-0.log" in collector.ready()
 

@@ -96,6 +96,8 @@ class Life(RuleBasedStateMachine):
         refused = self.take(*envelopes)
         assert self.counted == before  # nothing new was acknowledged
         assert all(code == "too_late" for code in refused.values())
+        for late in (one for one in envelopes if one.id in refused):  # it is told to come again when the period is counted
+            assert self.collector.uncounted([late])
 
     @rule(one=sent, value=st.integers(0, 9))
     def lie(self, one, value):

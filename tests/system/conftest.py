@@ -84,7 +84,8 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it says where it serves."""
-        arguments = [COMMAND, "serve", "--store", self.store, "--port", "0", *self.options]
+        where = "--database" if self.store.startswith("postgresql") else "--store"  # two names of one option
+        arguments = [COMMAND, "serve", where, self.store, "--port", "0", *self.options]
         with self.errors.open("a") as errors:
             self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
         line = self.process.stdout.readline()
@@ -133,10 +134,10 @@ class Server:
         finally:
             engine.dispose()
 
-    def ahead(self, seconds: float) -> None:
-        """Set its clock so many seconds ahead of the machine's."""
+    def ahead(self, seconds: float, *, wrong: float = 0) -> None:
+        """Let so many seconds more have passed than for the machine; by so many its time of day is wrong besides."""
         new = self.offset.with_suffix(".new")
-        new.write_text(str(seconds))
+        new.write_text(f"{seconds} {wrong}")
         new.replace(self.offset)
 
     def states(self) -> dict[int, str]:

@@ -132,6 +132,36 @@ def test_clocks_that_jump(server):
     audit(server.store, crowd)
 
 
+def test_a_clock_that_is_wrong_for_a_while_counts_nothing_and_refuses_nobody(server):
+    """Ten days ahead by mistake, and back: it says so, every device is heard, and the period is counted when it is over."""
+    admin = server.token("admin")
+    task = server.task(UNIQUE.replace('late = "30 days"', 'late = "1 minute"'), admin)
+    with Crowd(task, server.url, devices=4, batch=5) as crowd:
+        crowd.wait(50)
+        server.ahead(0, wrong=240 * HOUR)
+        wait_for(lambda: "the clock has jumped ahead" in [line["event"] for line in server.log()])
+        crowd.wait(50)
+        assert server.get("/readyz").json == {"status": "ready, but the clock is in doubt"}
+        assert in_doubt(server) == pytest.approx(240 * HOUR, abs=60)
+        assert server.states() == {0: "open"}
+        server.ahead(0)
+        wait_for(lambda: "the clock is back where it should be" in [line["event"] for line in server.log()])
+        assert server.get("/readyz").json == {"status": "ready"}
+        assert in_doubt(server) == 0
+        crowd.wait(50)
+    server.ahead(HOUR + 60)
+    wait_for(lambda: server.states()[0] == "sealed")
+    assert crowd.refused == {}
+    assert server.stop() == 0
+    audit(server.store, crowd)
+
+
+def in_doubt(server: Server) -> float:
+    """How far its clock is ahead, as it says."""
+    lines = server.get("/metrics").body.decode().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("deniable_clock_doubt_seconds "))
+
+
 def test_overload_is_refused_and_costs_no_memory(limited):
     """Far more than may wait: only 201, 429 and 503 are heard, memory stays where it was, and all is taken in the end."""
     server = limited(most_waiting=30_000)

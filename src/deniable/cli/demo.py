@@ -47,15 +47,20 @@ def demo(
             tempfile.TemporaryDirectory(prefix="deniable-demo-") as kept,
             running_collector(Path(kept), folder / "collector.log") as collector,
         ):
-            content = _run(collector, asked, people, Path(kept), quiet=json_output)
+            content = _run(collector, asked, people, Path(kept), quiet=json_output, serve=serve)
             content["charts"] = _save_charts(content["tasks"], folder)
             content["seconds"] = round(time.perf_counter() - start, 1)
             print_json(content) if json_output else _print(content)
             if serve:
                 _keep_serving(collector, content)
+            elif not json_output:
+                out.print(
+                    f"\nOpen {content['charts'][-1]} in a browser. To look at the dashboard, and to answer: make demo SERVE=1",
+                    soft_wrap=True,
+                )
 
 
-def _run(collector: Running, asked: list[Asked], people: int, folder: Path, *, quiet: bool) -> dict[str, Any]:
+def _run(collector: Running, asked: list[Asked], people: int, folder: Path, *, quiet: bool, serve: bool) -> dict[str, Any]:
     """Publish, report, count, ask: all of it over HTTP."""
     if not quiet:
         err.print(f"A collector serves on {collector.url}, with its store in {folder}.", soft_wrap=True)
@@ -64,7 +69,7 @@ def _run(collector: Running, asked: list[Asked], people: int, folder: Path, *, q
         if not quiet:
             kept = f"{min(people, DURABLE):,} of them in a file"
             err.print(f"{people:,} simulated devices answer {len(surveys)} questions; each has a privacy ledger, {kept}.", soft_wrap=True)
-        found = [survey.run(devices, quiet=quiet) for survey in surveys]
+        found = [survey.run(devices, quiet=quiet, keep_open=serve) for survey in surveys]
         sent, ledger = devices.sent(), devices.statement()
     seconds = sum(each.seconds for each in found)
     return {
@@ -140,7 +145,11 @@ def _table(task: dict[str, Any]) -> Table:
 def _keep_serving(collector: Running, content: dict[str, Any]) -> None:
     """Wait for Ctrl-C, or for the end of the collector."""
     access = f"--url {collector.url} --token-file {collector.analyst}"
-    err.print(f"\nStill serving on {collector.url}; Ctrl-C ends it. In another terminal:", soft_wrap=True)
+    first = f"{collector.url}/tasks/{content['tasks'][0]['task']}"
+    err.print(f"\nOpen {collector.url} in a browser; Ctrl-C ends it.", soft_wrap=True)
+    err.print(f"  {first} is what the crowd drinks, and how sure that is.", soft_wrap=True)
+    err.print(f"  {first}/answer lets you answer too, and shows what would leave your device before it does.", soft_wrap=True)
+    err.print("In another terminal:")
     for line in (f"task list --url {collector.url}", *(f"estimate {task['name']} {access}" for task in content["tasks"])):
         err.print(f"  deniable {line}", soft_wrap=True)
     err.print(f"The admin's token is in {collector.admin}, the log in {collector.log}.", soft_wrap=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,11 +35,23 @@ def running_collector(folder: Path, log: Path) -> Iterator[Running]:
     """A collector on a free port of this machine, for as long as the context lasts; its log stays."""
     store = folder / "store"
     admin, analyst = (_make_token(store, role, folder / f"{role}.token") for role in ("admin", "analyst"))
-    command = [sys.executable, "-c", "from deniable.cli import main; main()", "serve", "--store", str(store), "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from deniable.cli.demo_collector import serve; serve()",
+        "serve",
+        "--store",
+        str(store),
+        "--port",
+        "0",
+        "--public-estimates",  # only this machine can reach it, and its people are made up
+    ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}  # those are for another one
     with (
         log.open("w") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment) as process,  # noqa: S603  # ourselves
+        subprocess.Popen(  # noqa: S603  # ourselves
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+        ) as process,
     ):
         try:
             line = process.stdout.readline() if process.stdout else ""
@@ -46,6 +60,19 @@ def running_collector(folder: Path, log: Path) -> Iterator[Running]:
             yield Running(line.removeprefix("serving on ").strip(), admin, analyst, log, process)
         finally:
             _stop(process)
+
+
+def serve() -> None:
+    """``deniable serve`` until the process that has started this one is gone, even if that was killed and could say nothing."""
+    from deniable.cli import main
+
+    threading.Thread(target=_outlive_nobody, name="parent", daemon=True).start()
+    main()
+
+
+def _outlive_nobody() -> None:
+    sys.stdin.buffer.read()  # nothing is ever written there: this ends when the other end is closed, by whatever end of the other process
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _make_token(store: Path, role: str, file: Path) -> Path:

@@ -54,8 +54,11 @@ class Survey:
         """The id that devices pin."""
         return self.published.id
 
-    def run(self, devices: Devices, *, quiet: bool) -> Found:
-        """Let the crowd answer, in as many rounds as it takes; count, and ask for the result."""
+    def run(self, devices: Devices, *, quiet: bool, keep_open: bool) -> Found:
+        """Let the crowd answer, in as many rounds as it takes; count, and ask for the result.
+
+        A survey that is kept open can be answered by whoever looks at the demo; a search is over when it has found something.
+        """
         waiting: Sequence[int] = range(len(self.asked.held))
         number, more, seconds = 0, True, 0.0
         while more:
@@ -67,11 +70,13 @@ class Survey:
             waiting = [place for place in waiting if place not in receipts]
             with collector_at(self.collector.url, self.collector.admin) as admin:
                 if self.published.rounds:
-                    more = admin.call("POST", f"/v1/tasks/{self.task.hex()}/advance")["more"]
+                    query = {"round": number, "force": "true"}  # so few people can be asked to take part in a demo
+                    more = admin.call("POST", f"/v1/tasks/{self.task.hex()}/advance", query=query)["more"]
                     devices.refresh()
                     number += 1
                 else:
-                    admin.call("POST", f"/v1/tasks/{self.task.hex()}/close")
+                    if not keep_open:
+                        admin.call("POST", f"/v1/tasks/{self.task.hex()}/close")
                     more = False
         with collector_at(self.collector.url, self.collector.analyst) as analyst:
             content = analyst.call("GET", f"/v1/tasks/{self.task.hex()}/estimate")

@@ -20,8 +20,8 @@ from deniable.contract.canonical import from_plain
 from deniable.core.chart import check_ending, stacked
 from deniable.errors import DeniableError, ParameterError
 
-CHANGED, TOO_FEW, FAILED = 3, 4, 1
-"""The exit statuses that an alarm can look at, apart from 0."""
+CHANGED, TOO_FEW, FAILED = 3, 4, 2
+"""The exit statuses that an alarm can look at, apart from 0; an error has the status that it has everywhere."""
 Strata = Annotated[list[str] | None, typer.Option("--stratum", help="Only these people, as in platform=phone; say it again for more.")]
 OtherStrata = Annotated[list[str] | None, typer.Option("--compare-stratum", help="Compare with these people instead.")]
 Period = Annotated[str, typer.Option("--period", help="all, 3, 0-6, 2026-12-03 or 2026-12-01..2026-12-07; times are UTC.")]
@@ -34,6 +34,7 @@ def estimate(
     compare_period: Annotated[str | None, typer.Option(help="Compare with these periods.")] = None,
     compare_stratum: OtherStrata = None,
     alpha: Annotated[float, typer.Option(help="The chance of a false alarm, for all values and questions together.")] = 0.05,
+    integrity: Annotated[bool, typer.Option("--integrity", help="Test as well whether reports were made up; takes longer.")] = False,
     top: Annotated[int, typer.Option(help="How many values to show of each question; files have them all.", min=1)] = 20,
     chart: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png, .html or .json.")] = None,
     file: Annotated[Path | None, typer.Option("--out", help="Save all values: .parquet or .json.")] = None,
@@ -47,13 +48,14 @@ def estimate(
     0: all is well, nothing changed.
     3: some value changed, at level alpha, with --compare-period or --compare-stratum.
     4: there are fewer reports than the task shows.
-    1: any other error; 2: the command itself is wrong.
+    2: any other error.
     """
     with exit_statuses():
         check_endings(chart, file)
         query: list[tuple[str, str]]
         if compare_period is None and not compare_stratum:
             what, query = "estimate", [("period", period), *_labels("stratum", read_labels(stratum))]
+            query += [("integrity", "true")] if integrity else []
         else:
             first = read_labels(stratum)
             second = first | read_labels(compare_stratum)
@@ -68,7 +70,7 @@ def estimate(
         if json_output:
             print_json(content)
         else:
-            _print(content, top)
+            print_answer(content, top)
         if content.get("changed"):
             raise typer.Exit(CHANGED)
 
@@ -106,13 +108,20 @@ def _labels(name: str, labels: dict[str, str]) -> list[tuple[str, str]]:
     return [(name, f"{stratum}:{label}") for stratum, label in labels.items()]
 
 
-def _print(content: dict[str, Any], top: int) -> None:
+def print_answer(content: dict[str, Any], top: int) -> None:
+    """What a collector or an open folder says, as tables."""
     out.print(f"{content['name']}: {content['question']}", soft_wrap=True)
     for answer in content["answers"]:
         out.print(_changes_table(answer, top) if "alpha" in answer else _estimate_table(answer, top))
     if "changed" in content:
         named = ", ".join(f"{entry['question']}: {_text(from_plain(entry['value']))}" for entry in content["changed"])
         out.print(f"changed at alpha = {content['alpha']:g}: {named or 'nothing'}", soft_wrap=True)
+    for each in content.get("integrity", ()):
+        told = [test["what"] for test in each["tests"] if test["test"] in each["suspicious"]]
+        verdict = (
+            f"some were made up: {'; '.join(told)}" if told else "nothing that honest reports do not show" if each["tests"] else "no test"
+        )
+        out.print(f"{each['question']}, {each['n']:,} reports: {verdict}", soft_wrap=True)
     if content["withheld"]:
         out.print(f"withheld, with fewer than {content['minimum_batch']:,} reports: {', '.join(content['withheld'])}", soft_wrap=True)
     if content["provisional"]:

@@ -14,7 +14,8 @@ from deniable.cli.extra import server_extra
 
 def serve(
     store: Annotated[
-        str | None, typer.Option(help="Where reports are kept: a folder, or postgresql://user:password@host/database.")
+        str | None,
+        typer.Option("--store", "--database", help="Where reports are kept: a folder, or postgresql://user:password@host/database."),
     ] = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 if left out.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8000 if left out, 0 takes one that is free.")] = None,
@@ -24,6 +25,7 @@ def serve(
     public_estimates: Annotated[
         bool | None, typer.Option("--public-estimates", help="Show estimates to everyone on the dashboard, not only to analysts.")
     ] = None,
+    publications: Annotated[str | None, typer.Option(help="A folder of open publications, which the dashboard serves.")] = None,
     tend_seconds: Annotated[float | None, typer.Option(help="How often to seal what is over; 1 if left out.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any of these, and with a table of limits.")] = None,
@@ -47,6 +49,7 @@ def serve(
             "key_file": key_file,
             "behind_proxy": behind_proxy,
             "public_estimates": public_estimates,
+            "publications": publications,
             "tend_seconds": tend_seconds,
             "log_level": log_level,
         }

@@ -119,9 +119,24 @@ def seal(
 
 
 @task.command()
-def advance(which: Which, url: Url = "", token_file: TokenFile = None) -> None:
-    """Close the round at hand of a search, and open the next if there is one."""
-    _tell(which, url, token_file, "advance", "advanced")
+def advance(
+    which: Which,
+    number: Annotated[int | None, typer.Option("--round", help="Only this round; the one at hand if left out.", min=0)] = None,
+    force: Annotated[bool, typer.Option("--force", help="With fewer reports than the task's minimum batch, too.")] = False,
+    url: Url = "",
+    token_file: TokenFile = None,
+) -> None:
+    """Close the round at hand of a search, and open the next if there is one.
+
+    The round is always named to the collector, so that nobody's second try closes the next one.
+    """
+    with plain_errors(), collector_at(url, token_file) as remote:
+        found = remote.find(which)
+        path = f"/v1/tasks/{found['id']}"
+        number = remote.call("GET", f"{path}/status")["current"] if number is None else number
+        query = ({} if number is None else {"round": number}) | ({"force": "true"} if force else {})  # None: it refuses, and says why
+        more = remote.call("POST", f"{path}/advance", query=query)["more"]
+        out.print(f"closed round {number} of {found['name']} ({found['id'][:12]}), " + ("opened the next" if more else "the last"))
 
 
 @task.command()
@@ -131,7 +146,7 @@ def delete(
     token_file: TokenFile = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
 ) -> None:
-    """Delete a task with all its reports and counts; the public log keeps that it was there."""
+    """Delete a task with all its reports and counts; the public log keeps what it asked."""
     with plain_errors(), collector_at(url, token_file) as remote:
         found = remote.find(which)
         if not yes:

@@ -1,8 +1,9 @@
 """Admission: which reports may be stored now, decided in memory.
 
 A device's clock may be wrong by some minutes, so a period is taken a little before it begins and for the task's ``late`` seconds after it
-has ended. Everything else gets a code of its own. Tokens are verified here too, which takes some ten microseconds each: whoever brings
-any is judged outside of the event loop.
+has ended. While the collector's own clock is in doubt, a report is refused only if it is out of time whichever time is right. Everything
+else gets a code of its own. Tokens are verified here too, which takes some ten microseconds each: whoever brings any is judged outside of
+the event loop.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from deniable.collect.clock import Moment
 from deniable.collect.spending import holds
 from deniable.collect.storage.block import Bucket
-from deniable.contract.admission import OPEN
+from deniable.contract.admission import ASSIGNED, OPEN
+from deniable.contract.assigned import has_assigned_seed
 from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question
 from deniable.contract.task import Task
@@ -39,13 +42,32 @@ class LiveTask:
     closed: bool = False
     round: int = 0
     questions: tuple[Question, ...] = ()
+    opened: int = 0
+    """When the round at hand was opened."""
+    prolonged: int = 0
+    """How often it was found to have too few reports when its time was over, and was asked for as long again."""
+    begun: set[int] = field(default_factory=set)
+    """Periods that have reports and are not sealed."""
     sealed: set[int] = field(default_factory=set)
     dropped: set[int] = field(default_factory=set)
     """Sealed periods whose reports are deleted, ids and all."""
     secret: bytes = b""
     """What those who take part share, where the task asks for that."""
 
-    def refusal(self, period: int, now: float) -> str | None:
+    def asks(self, now: float) -> bool:
+        """Whether devices are asked at a time: not before what was asked in a timed round's last time had ``late`` seconds to arrive."""
+        times, passed = self.round_times(now)
+        in_time = not self.task.period or (times == self.prolonged and passed < self.task.period)
+        return not self.closed and now < self.task.end and (in_time or not self.task.rounds)
+
+    def round_times(self, now: float) -> tuple[int, float]:
+        """How often the time of the round at hand has passed, ``late`` included, and the seconds since it began anew."""
+        if not self.task.period:
+            return 0, 0.0
+        times, passed = divmod(max(now - self.opened, 0.0), self.task.period + self.task.late)
+        return int(times), passed
+
+    def refusal(self, period: int, now: Moment) -> str | None:
         """Why a report for a period is not taken now; None if it is."""
         if period in self.sealed:
             return "sealed"
@@ -59,9 +81,9 @@ class LiveTask:
             return "too_early"
         else:
             start, end = self.task.period_span(period)
-        if now < start - SKEW:
+        if now.latest < start - SKEW:
             return "too_early"
-        return "too_late" if now >= end + self.task.late else None
+        return "too_late" if now.earliest >= end + self.task.late else None
 
 
 class Admission:
@@ -70,16 +92,17 @@ class Admission:
     def __init__(self) -> None:
         self.tasks: dict[bytes, LiveTask] = {}
         self._taken: dict[Address, tuple[LiveTask, Question, Layout]] = {}
-        self._second = 0
+        self._seconds = (0, 0)
 
     def forget(self) -> None:
         """Judge anew: a task, a round or a bucket has changed."""
         self._taken.clear()
 
-    def admit(self, envelopes: Sequence[Envelope], now: float) -> tuple[Rows, list[tuple[int, str]]]:
+    def admit(self, envelopes: Sequence[Envelope], now: Moment) -> tuple[Rows, list[tuple[int, str]]]:
         """What may be stored, and the position and code of what may not, in order."""
-        if int(now) != self._second:
-            self._second = int(now)
+        seconds = int(now.earliest), int(now.latest)
+        if seconds != self._seconds:
+            self._seconds = seconds
             self._taken.clear()
         groups: dict[Address, tuple[LiveTask, Question, Layout, list[int]]] = {}
         rejected: list[tuple[int, str]] = []
@@ -90,6 +113,8 @@ class Admission:
                 rejected.append((position, found))
             elif (envelope.token or found[0].task.admission != OPEN) and not holds(found[0].task, found[0].secret, envelope):
                 rejected.append((position, "bad_token"))
+            elif found[0].task.seeds == ASSIGNED and not has_assigned_seed(found[1].spec, envelope):
+                rejected.append((position, "bad_seed"))
             elif address in groups:
                 groups[address][3].append(position)
             else:
@@ -104,7 +129,7 @@ class Admission:
         rejected.sort()
         return rows, rejected
 
-    def _judge(self, address: Address, now: float) -> tuple[LiveTask, Question, Layout] | str:
+    def _judge(self, address: Address, now: Moment) -> tuple[LiveTask, Question, Layout] | str:
         task, period, place, stratum = address
         live = self.tasks.get(task)
         if live is None:

@@ -1,24 +1,23 @@
 """The collector without its network: what it takes, when it counts, and how its tasks go on.
 
-Everything that depends on time goes through the clock that was given. ``tend`` is called every second or so; what it does may be done by
-several collectors of one database, and any of them may be killed in between: each step is one transaction, and is done once.
+Everything that depends on time goes through the clock that was given; what cannot be undone goes by ``now``, which does not follow that
+clock when it jumps ahead. ``tend`` is called every second or so.
 """
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
+from deniable.collect.clock import SYSTEM_CLOCK, Watch
 from deniable.collect.issuing import Issuer
 from deniable.collect.registry import Registry
+from deniable.collect.roster import Roster
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, total
 from deniable.collect.storage.database import database_errors
 from deniable.collect.storage.log import StorageError
-from deniable.collect.storage.records import StoredBucket
 from deniable.collect.storage.store import Store, Tallies
+from deniable.collect.tending import tend
 from deniable.contract.admission import TOKEN
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol
@@ -27,51 +26,35 @@ from deniable.contract.task import Task
 from deniable.errors import ParameterError, ProtocolError
 from deniable.testing.faults import fault_point
 
-DAY = 86_400
-
 
 class Collector:
     """One collector: tasks in, reports in, sealed tallies out."""
 
-    def __init__(self, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Store, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
         self.store = store
         self.clock = clock
+        self.watch = Watch(clock)
         self.registry = Registry(store)
         self.issuer = Issuer(store)
         self.admission = Admission()
+        self._roster = Roster(store, self.registry, self.issuer, self.admission)
         self._begun: set[Bucket] = set()
-        self._refreshing = threading.Lock()
         self.refresh()
+
+    def now(self) -> float:
+        """The time that counting goes by: the clock's, or while that is in doubt what it should be."""
+        return self.watch.now().earliest
 
     # --- tasks ---
 
     def refresh(self) -> None:
         """Learn what has changed in the store, by this collector or another."""
-        with self._refreshing:  # one at a time: who began to read earlier must not have the last word
-            self._read()
-
-    def _read(self) -> None:
-        tasks = {}
-        for row in self.store.tasks():
-            before = self.admission.tasks.get(row.id)
-            live = before or LiveTask(Task.from_json(row.canonical))
-            if live.task.rounds:
-                number, questions = self.registry.round_at_hand(row.id)
-            else:
-                number, questions = 0, live.task.survey.questions
-            tasks[row.id] = LiveTask(live.task, row.closed, number, questions, secret=live.secret or self.issuer.secret(live.task))
-        for stored in self.store.buckets():
-            if stored.state != "open" and stored.bucket.task in tasks:
-                tasks[stored.bucket.task].sealed.add(stored.bucket.period)
-            if stored.state in ("dropping", "dropped") and stored.bucket.task in tasks:
-                tasks[stored.bucket.task].dropped.add(stored.bucket.period)
-        self.admission.tasks = tasks
-        self.admission.forget()
+        self._roster.read()
 
     def publish(self, task: Task, *, new_meaning: bool = False) -> None:
         """Sign a task, log it, and begin to collect."""
         self.issuer.prepare(task)
-        self.registry.publish(task, self.clock(), new_meaning=new_meaning)
+        self.registry.publish(task, self.now(), new_meaning=new_meaning)
         self.refresh()
 
     def task(self, task: bytes) -> LiveTask:
@@ -85,11 +68,11 @@ class Collector:
         self.task(task)
         self.registry.close(task)
         self.refresh()
-        for stored in self.store.buckets(task):
+        for stored in self.store.buckets(task, ["open"]):
             self.seal(task, stored.bucket.period)
 
     def delete_task(self, task: bytes) -> None:
-        """Forget a task with its reports and tallies; the public log keeps that it was there."""
+        """Forget a task with its reports and tallies; what it asked stays beside its entry in the public log."""
         live = self.task(task)
         self.registry.close(task)
         self.store.delete_task(task)
@@ -100,7 +83,7 @@ class Collector:
 
     def admit(self, envelopes: Sequence[Envelope]) -> tuple[Rows, list[tuple[int, str]]]:
         """What may be stored now, and the position and code of what may not."""
-        return self.admission.admit(envelopes, self.clock())
+        return self.admission.admit(envelopes, self.watch.now())
 
     def append(self, rows: Rows) -> frozenset[Bucket]:
         """Make reports durable; the buckets returned were sealed meanwhile. StorageError if nothing was stored."""
@@ -118,11 +101,16 @@ class Collector:
             self._begun.add(bucket)
         sealed = self.store.log.append(blocks)
         fault_point("reports durable")
-        for task, period in sealed:  # perhaps by another collector: whoever asks next which ids it holds must be told
-            live = self.admission.tasks.get(task)
-            if live is not None:
-                live.sealed.add(period)
+        for bucket in blocks:
+            live = self.admission.tasks.get(bucket.task)
+            if live is not None:  # sealed perhaps by another collector: whoever asks next which ids it holds must be told
+                (live.sealed if bucket in sealed else live.begun).add(bucket.period)
         return sealed
+
+    def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
+        """Whether one of these is for a bucket that takes no more and is not sealed yet: nobody can say now what it holds."""
+        lives = ((self.admission.tasks.get(envelope.task), envelope.period) for envelope in envelopes)
+        return any(live is not None and period in live.begun and period not in live.sealed for live, period in lives)
 
     def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
         """The ids among these that a sealed bucket holds: sending those again is a success."""
@@ -158,8 +146,9 @@ class Collector:
         """Count a period; reports that come for it later are refused."""
         bucket = Bucket(task, period)
         live = self.task(task)
-        self.store.seal(bucket, self.questions(bucket), self.clock(), once=live.task.admission == TOKEN)
+        self.store.seal(bucket, self.questions(bucket), self.now(), once=live.task.admission == TOKEN)
         live.sealed.add(period)
+        live.begun.discard(period)
         self.admission.forget()
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
@@ -175,21 +164,36 @@ class Collector:
 
     # --- rounds ---
 
-    def advance(self, task: bytes) -> bool:
-        """Close the round at hand; True if another one was opened, False if the protocol has its result."""
+    def advance(self, task: bytes, number: int | None = None, *, force: bool = False) -> bool:
+        """Close the round at hand; True if another one was opened, False if the protocol has its result.
+
+        ProtocolError if another round than ``number`` is at hand, or if it has fewer reports than the task's minimum batch and is not
+        closed by ``force``.
+        """
+        self.refresh()
         live = self.task(task)
         if not live.task.rounds or live.closed:
             raise ProtocolError("task", live.task.name, allowed="an open task of several rounds", fix="seal a period of this one instead")
-        return self._close_round(live)
+        if number is not None and number != live.round:
+            raise ProtocolError("round", number, allowed=f"{live.round}, the round at hand", fix="it was advanced already")
+        if not force and live.round not in live.sealed and self.lacks_reports(live):
+            allowed = f"{live.task.minimum_batch:,} reports or more in round {live.round}, as the task promises"
+            raise ProtocolError("round", "fewer", allowed=allowed, fix="wait, or force it: what few people said shows in the next round")
+        return self.close_round(live)
 
-    def _close_round(self, live: LiveTask) -> bool:
+    def lacks_reports(self, live: LiveTask) -> bool:
+        """Whether the round at hand has fewer reports than the task's minimum batch."""
+        once = live.task.admission == TOKEN
+        return self.store.count(Bucket(live.task.id, live.round), once=once) < live.task.minimum_batch
+
+    def close_round(self, live: LiveTask) -> bool:
         """Close the round that a task was seen in: what was done for it meanwhile is not done to the one that followed."""
         task, number = live.task.id, live.round
         self.seal(task, number)
         fault_point("round sealed")
         after = self.outcome(task, number)
         if isinstance(after, Protocol):
-            self.registry.open_round(live.task, number + 1, after, self.clock())
+            self.registry.open_round(live.task, number + 1, after, self.now())
         else:
             self.registry.close(task)
         fault_point("next round opened")
@@ -205,44 +209,9 @@ class Collector:
 
     # --- time ---
 
-    def tend(self) -> list[str]:
-        """Seal what is over, open the rounds that are due, delete what was kept long enough; says in words what was done."""
-        self.refresh()
-        now, lives = self.clock(), self.admission.tasks
-        steps: list[Callable[[], str | None]] = [self.store.sweep]
-        steps += [partial(self._tend_rounds, live, now) for live in lives.values() if live.task.rounds and not live.closed]
-        buckets = [stored for stored in self.store.buckets() if stored.bucket.task in lives]
-        uncounted = {stored.bucket.task for stored in buckets if stored.state == "open"}
-        steps += [partial(self._tend_bucket, stored, now, stored.bucket.task in uncounted) for stored in buckets]
-        done, failed = [], []
-        for step in steps:
-            try:
-                done.append(step())
-            except Exception as error:  # raised below: what is damaged must not keep the rest from being counted
-                failed.append(error)
-        if failed:
-            raise failed[0]
-        return [words for words in done if words]
+    def tend(self, say: Callable[[str], object] = bool) -> list[str]:
+        """Seal what is over, open the rounds that are due, delete what was kept long enough; says in words what was done.
 
-    def _tend_bucket(self, stored: StoredBucket, now: float, uncounted: bool) -> str:
-        task, period = stored.bucket
-        live = self.task(task)
-        needed = uncounted and live.task.admission == TOKEN  # after a long stop: its ids tell which tokens were spent
-        if stored.state == "open" and (live.closed or (not live.task.rounds and now >= live.task.period_span(period)[1] + live.task.late)):
-            self.seal(task, period)
-            return f"sealed {stored.bucket}"
-        if stored.state == "dropping" or (
-            stored.state == "sealed" and not needed and now >= (stored.sealed or 0) + live.task.retention * DAY
-        ):
-            live.dropped.add(period)
-            self.store.drop_reports(stored.bucket)
-            return f"dropped the reports of {stored.bucket}"
-        return ""
-
-    def _tend_rounds(self, live: LiveTask, now: float) -> str:
-        opened = self.registry.opened_at(live.task.id, live.round)
-        over = live.task.period and now >= opened + live.task.period + live.task.late
-        if live.round in live.sealed or over or now >= live.task.end + live.task.late:  # sealed: a collector stopped in between
-            more = self._close_round(live)
-            return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")
-        return ""
+        ``say`` is told of each step when it is done: all but the one that failed were, if this raises.
+        """
+        return tend(self, say)

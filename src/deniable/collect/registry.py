@@ -16,7 +16,6 @@ from deniable.collect.tasks.signing import public_key, sign
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.public_log import LOG_CONTEXT, LogEntry, log_record
-from deniable.contract.question import Question
 from deniable.contract.task import OpenedRound, Task
 from deniable.errors import ParameterError, ProtocolError
 
@@ -84,22 +83,16 @@ class Registry:
 
     def opened(self, task: bytes) -> StoredRound | None:
         """The round at hand, as devices get it; None for a task that has none."""
-        rounds = self._store.rounds(task)
-        return rounds[-1] if rounds else None
-
-    def opened_at(self, task: bytes, number: int) -> int:
-        """When a round was opened."""
-        return self._round(task, number).opened
-
-    def round_at_hand(self, task: bytes) -> tuple[int, tuple[Question, ...]]:
-        """The number and the questions of the last round that was opened."""
-        number = self._store.rounds(task)[-1].number
-        return number, self.state(task, number).open().questions
+        last = self._store.last_round(task)
+        return None if last is None else self._store.round(task, last[0])
 
     def state(self, task: bytes, number: int) -> Protocol:
         """The protocol's state in a round."""
         if (task, number) not in self._states:
-            self._states[task, number] = protocol_from_json(self._round(task, number).state)
+            found = self._store.round(task, number)
+            if found is None:
+                raise ProtocolError("round", number, allowed="a round that was opened", fix="see the task's rounds")
+            self._states[task, number] = protocol_from_json(found.state)
         return self._states[task, number]
 
     def entries(self, after: int = -1, most: int = 1000) -> list[LogEntry]:
@@ -110,12 +103,6 @@ class Registry:
             return [LogEntry(bytes(row[0]), bytes(row[1])) for row in rows]
 
     # --- inside ---
-
-    def _round(self, task: bytes, number: int) -> StoredRound:
-        for found in self._store.rounds(task):
-            if found.number == number:
-                return found
-        raise ProtocolError("round", number, allowed="a round that was opened", fix="see the task's rounds")
 
     def _open(self, connection: Connection, task: Task, number: int, state: Protocol, now: float) -> None:
         opened = OpenedRound(

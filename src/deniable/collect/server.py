@@ -8,7 +8,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from deniable.collect.clock import SYSTEM_CLOCK
 from deniable.collect.collector import Collector
 from deniable.collect.dashboard.site import Dashboard
 from deniable.collect.settings import Settings
@@ -47,12 +47,13 @@ TLS_ONLY = ("strict-transport-security", "max-age=31536000")
 class Service:
     """The ASGI application: reports to ingest, all else to the API and the dashboard; tended from its start to its end."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
         self.settings = settings
         self.store = Store.open(settings.store)
         self.collector = Collector(self.store, clock=clock)
         self.metrics = Metrics(self._period_now)
         self.metrics.open_tasks.set_function(self._open_tasks)
+        self.metrics.clock_doubt.set_function(lambda: self.collector.watch.now().doubt)
         self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
         news = News(self.collector.refresh) if self.store.shared else None
         self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics, news=news)
@@ -60,6 +61,7 @@ class Service:
         self._stop = threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
         self._trouble = ""
+        self._doubting = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or follow the server's start and end."""
@@ -89,15 +91,28 @@ class Service:
     def _tend(self) -> None:
         while not self._stop.wait(self.settings.tend_seconds):
             try:
-                for step in self.collector.tend():
-                    note(step)
-                    self.metrics.sealed.inc(step.startswith(("sealed", "closed round")))
+                self.collector.tend(self._say)
+                self._tell_of_the_clock()
             except Exception as error:  # whatever it is, it must not end the tending: the next second may be better
                 if self._trouble != repr(error):  # once, not every second
                     self._trouble = repr(error)
                     note_error("tending failed", error)
             else:
                 self._trouble = ""
+
+    def _say(self, step: str) -> None:
+        note(step)
+        self.metrics.sealed.inc(step.startswith(("sealed", "closed")))
+
+    def _tell_of_the_clock(self) -> None:
+        """Log when the clock is no longer believed, and when it is again."""
+        doubt = self.collector.watch.now().doubt
+        if doubt and not self._doubting:
+            fix = "if it is right now, start the collector again; until then it goes by what the time should be"
+            note("the clock has jumped ahead", level="warning", seconds=round(doubt), fix=fix)
+        elif self._doubting and not doubt:
+            note("the clock is back where it should be", level="warning")
+        self._doubting = bool(doubt)
 
     def _period_now(self, task: bytes) -> int | None:
         live = self.collector.admission.tasks.get(task)
@@ -129,7 +144,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
     """Run a collector until the process is told to stop."""
     begin(settings.log_level)
     signal.signal(signal.SIGTERM, _leave)  # also what uvicorn falls back to in the end: being stopped is no failure

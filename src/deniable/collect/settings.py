@@ -9,6 +9,7 @@
     key_file = "key.pem"
     behind_proxy = false             # true: something in front speaks TLS
     public_estimates = false         # true: the dashboard shows estimates to everyone, not only to analysts who signed in
+    publications = ""                # a folder of open publications (deniable export --open), which the dashboard serves
     tend_seconds = 1.0               # how often periods are sealed and rounds closed that are due
     log_level = "info"
 
@@ -50,6 +51,7 @@ class Settings:
     key_file: str = ""
     behind_proxy: bool = False
     public_estimates: bool = False
+    publications: str = ""
     tend_seconds: float = 1.0
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)

@@ -5,30 +5,23 @@ No statistics of its own: tallies are summed, and the protocol, the estimates an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from deniable.collect.analysis.answer import Answer, Changes
+from deniable.collect.analysis.counted import TooFew, answer_of, survey_estimates
 from deniable.collect.analysis.selection import EVERYTHING, Selection, period_label, read_periods, read_strata
 from deniable.collect.collector import Collector
-from deniable.collect.storage.block import total
+from deniable.collect.storage.records import StoredBucket
 from deniable.contract.protocol import Protocol
 from deniable.contract.task import Task
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
-from deniable.errors import DeniableError, ParameterError, ProtocolError
+from deniable.errors import ParameterError, ProtocolError
 
 __all__ = ["Answer", "Changes", "Selection", "TooFew", "compare", "estimate", "read_periods", "read_strata", "task_status"]
 LEAST_ALPHA = 1e-9
 """Below it, 1 - alpha is no longer told from 1 with any precision."""
-
-
-class TooFew(DeniableError):  # noqa: N818  # named like the house's others: BudgetExceeded, MissingExtra
-    """Fewer reports than the task's minimum batch: nothing is shown, not even how many there are."""
-
-    def __init__(self, minimum: int) -> None:
-        allowed = f"{minimum} or more, as the task promises"
-        super().__init__("reports", "fewer", allowed=allowed, fix="select more periods or fewer strata, or wait")
 
 
 class Counted(NamedTuple):
@@ -38,24 +31,18 @@ class Counted(NamedTuple):
     states: dict[int, str]
 
 
-def task_status(collector: Collector, task_id: bytes) -> dict[str, Any]:
-    """How a task stands: open or closed, the period or round at hand, and the reports of every period that has some."""
+def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> dict[str, Any]:
+    """How a task stands: open or closed, the period or round at hand, and the reports of every period that has some.
+
+    Not ``exact``, numbers below the task's minimum batch are None, as for analysts: nothing is shown about fewer people.
+    """
     live = collector.task(task_id)
     task, now = live.task, collector.clock()
-    counted = count(collector, task_id)
+    buckets = collector.store.buckets(task_id)
     here: dict[int, int] = {}
-    for (period, _, _), tally in counted.tallies.items():
+    for (period, _, _), tally in collector.tallies(task_id, [each.bucket.period for each in buckets if each.state == "open"]).items():
         here[period] = here.get(period, 0) + tally.n
-    periods = [
-        {
-            "period": stored.bucket.period,
-            "label": period_label(task, stored.bucket.period),
-            "state": stored.state,
-            "reports": stored.reports if stored.state != "open" else here.get(stored.bucket.period, 0),
-            "repeated": stored.repeated,
-        }
-        for stored in collector.store.buckets(task_id)
-    ]
+    periods = [_period_status(task, stored, here.get(stored.bucket.period, 0), exact=exact) for stored in buckets]
     closed = live.closed or now >= task.end + task.late
     return {
         "task": task_id.hex(),
@@ -64,9 +51,22 @@ def task_status(collector: Collector, task_id: bytes) -> dict[str, Any]:
         "state": "closed" if closed else "open",
         "rounds": task.rounds,
         "current": None if closed else live.round if task.rounds else task.period_at(now),
+        "prolonged": live.prolonged,
         "minimum_batch": task.minimum_batch,
         "strata": {name: list(labels) for name, labels in task.strata},
         "periods": periods,
+    }
+
+
+def _period_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) -> dict[str, Any]:
+    reports = here if stored.state == "open" else stored.reports
+    shown = exact or reports >= task.minimum_batch
+    return {
+        "period": stored.bucket.period,
+        "label": period_label(task, stored.bucket.period),
+        "state": stored.state,
+        "reports": reports if shown else None,
+        "repeated": stored.repeated if shown else None,
     }
 
 
@@ -77,12 +77,10 @@ def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYT
     if task.rounds:
         found, provisional = _result(collector, task), False
     else:
-        counted = count(collector, task_id)
-        found, provisional = _estimates(task, counted, selection), _provisional(collector, task, counted, selection)
-    shown = {name: each for name, each in found.items() if each.n >= task.minimum_batch}
-    if not shown:
-        raise TooFew(task.minimum_batch)
-    return Answer(task, selection, shown, _withheld(found, shown), provisional)
+        counted = count(collector, task_id, selection.periods)
+        found = survey_estimates(task, counted.tallies, selection)
+        provisional = _provisional(collector, task, counted, selection)
+    return answer_of(task, found, selection, provisional=provisional)
 
 
 def compare(collector: Collector, task_id: bytes, first: Selection, second: Selection, alpha: float = 0.05) -> Changes:
@@ -99,35 +97,27 @@ def compare(collector: Collector, task_id: bytes, first: Selection, second: Sele
     if first.overlaps(second):
         received, fix = (first.to_json(), second.to_json()), "name other periods or other labels for the second"
         raise ParameterError("selections", received, allowed="two that share no reports: the test takes them as independent", fix=fix)
-    counted = count(collector, task_id)
-    before, after = (_estimates(task, counted, side) for side in (first, second))
+    asked = None if first.periods is None or second.periods is None else {*first.periods, *second.periods}
+    counted = count(collector, task_id, asked)
+    before, after = (survey_estimates(task, counted.tallies, side) for side in (first, second))
     shown = {name: before[name].compare(after[name]) for name in before if min(before[name].n, after[name].n) >= task.minimum_batch}
     if not shown:
         raise TooFew(task.minimum_batch)
     provisional = any(_provisional(collector, task, counted, side) for side in (first, second))
-    return Changes(task, first, second, shown, alpha, _withheld(before, shown), provisional)
+    return Changes(task, first, second, shown, alpha, tuple(name for name in before if name not in shown), provisional)
 
 
-def count(collector: Collector, task_id: bytes) -> Counted:
-    """A task's tallies together with the states that they belong to: read again if a period was sealed in between."""
+def count(collector: Collector, task_id: bytes, periods: Collection[int] | None = None) -> Counted:
+    """A task's tallies, of some periods or all, together with all its states: read again if a period was sealed in between."""
     while True:
         states = _states(collector, task_id)
-        tallies = collector.tallies(task_id)
+        tallies = collector.tallies(task_id, periods)
         if states == _states(collector, task_id):
             return Counted(tallies, states)
 
 
-def _withheld(found: Mapping[str, Any], shown: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(name for name in found if name not in shown)
-
-
 def _states(collector: Collector, task_id: bytes) -> dict[int, str]:
     return {stored.bucket.period: stored.state for stored in collector.store.buckets(task_id)}
-
-
-def _estimates(task: Task, counted: Counted, selection: Selection) -> Mapping[str, FrequencyEstimate]:
-    selected = {address: tally for address, tally in counted.tallies.items() if selection.holds(task, address[0], address[2])}
-    return task.survey.close({question.name: total(question, i, selected) for i, question in enumerate(task.survey.questions)})
 
 
 def _provisional(collector: Collector, task: Task, counted: Counted, selection: Selection) -> bool:
@@ -143,13 +133,13 @@ def _provisional(collector: Collector, task: Task, counted: Counted, selection: 
 
 def _result(collector: Collector, task: Task) -> Mapping[str, FrequencyEstimate]:
     """The result of a task of several rounds; ProtocolError while a round is open."""
-    counted = count(collector, task.id)
-    number, _ = collector.registry.round_at_hand(task.id)
+    last = collector.store.last_round(task.id)  # not as it was known a moment ago: another collector may have closed that one
+    number = 0 if last is None else last[0]
+    counted = count(collector, task.id, [number])
     outcome: Any = collector.outcome(task.id, number) if counted.states.get(number, "open") != "open" else None
     if isinstance(outcome, dict):
         return outcome
     allowed = "a task whose last round was closed"
     if isinstance(outcome, Protocol) and collector.task(task.id).closed:
         raise ProtocolError("task", f"closed in round {number}", allowed=allowed, fix="it has no result: publish it again")
-    reports = sum(tally.n for address, tally in counted.tallies.items() if address[0] == number)
-    raise ProtocolError("task", f"round {number} is open with {reports:,} reports", allowed=allowed, fix="advance it, or wait")
+    raise ProtocolError("task", f"round {number} is open", allowed=allowed, fix="advance it, or wait")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from deniable.collect.tasks.spans import moment_in_words
@@ -46,9 +47,13 @@ class Selection:
 
     def holds(self, task: Task, period: int, stratum: int) -> bool:
         """Whether reports of a period and a stratum are meant."""
-        if self.periods is not None and period not in self.periods:
+        if self._named is not None and period not in self._named:
             return False
         return not self.strata or self.strata.items() <= task.stratum_labels(stratum).items()
+
+    @cached_property
+    def _named(self) -> frozenset[int] | None:
+        return None if self.periods is None else frozenset(self.periods)
 
     def overlaps(self, other: Selection) -> bool:
         """Whether a report could be in both."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from deniable.collect.analysis.analyst import Answer, Changes, compare, estimate, task_status
+from deniable.collect.analysis.integrity import integrity_of
 from deniable.collect.analysis.selection import EVERYTHING, Selection
 from deniable.collect.collector import Collector
+from deniable.core.integrity import IntegrityReport
 from deniable.errors import DeniableError
 
 FRESH = 1.0
@@ -48,6 +50,13 @@ class Answers:
         """What differs between two selections."""
         key = (task, _key(first), _key(second), alpha, public)
         found: Changes = self._get(key, lambda: compare(self._collector, task, first, second, alpha), _both, task)
+        return found
+
+    def integrity(self, task: bytes, *, public: bool) -> Mapping[str, IntegrityReport]:
+        """For each question of a survey, if enough reports are kept, whether they show signs of having been made up."""
+        found: Mapping[str, IntegrityReport] = self._get(
+            ("made up", task, public), lambda: integrity_of(self._collector, task), _tested, task
+        )
         return found
 
     def total(self, task: bytes, *, public: bool) -> int | None:
@@ -93,6 +102,10 @@ def _key(selection: Selection) -> Hashable:
 
 def _reports(answer: Answer) -> int:
     return sum(found.n for found in answer.estimates.values())
+
+
+def _tested(found: Mapping[str, IntegrityReport]) -> int:
+    return sum(report.n for report in found.values())
 
 
 def _both(changes: Changes) -> int:

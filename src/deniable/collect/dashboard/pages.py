@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 TASK = "/tasks/{id}"
 ANSWER = f"{TASK}/answer"
-"""Where a person answers a task in the browser. Once the table has this page, every open task links to it."""
+"""Where a person answers a task in the browser."""
 LEDGER = "/ledger"
-"""Where a person sees what this browser has told, for the table and with a place in the menu."""
+"""Where a person sees what this browser has told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,9 @@ PAGES = (
     Page(path=f"{TASK}/compare", name="compare"),
     Page(path=f"{TASK}/compare/live", name="compare_live", data=True),
     Page(path=f"{TASK}/compare/chart.svg", name="compare_chart"),
+    Page(path=ANSWER, name="answer"),
+    Page(path=f"{TASK}/open/{{asset:path}}", name="publication", data=True),
+    Page(path=LEDGER, name="ledger", menu="My ledger"),
     Page(path="/plan", name="plan", menu="Planner"),
     Page(path="/plan/live", name="plan_live", data=True),
     Page(path="/plan/chart.svg", name="plan_chart"),
@@ -41,9 +44,5 @@ PAGES = (
     Page(path="/sign-in", name="enter", method="POST"),
     Page(path="/sign-out", name="leave", method="POST"),
     Page(path="/assets/{asset}", name="asset"),
+    Page(path="/assets/client/{asset:path}", name="client"),
 )
-
-
-def has_page(path: str) -> bool:
-    """Whether the table has a page at this path."""
-    return any(page.path == path for page in PAGES)

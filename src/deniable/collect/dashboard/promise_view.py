@@ -6,6 +6,7 @@ from itertools import groupby
 
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
+from deniable.collect.dashboard.publications import Opened, publication_list
 from deniable.collect.dashboard.words import epsilon_in_words
 from deniable.contract.task import Task
 
@@ -25,13 +26,13 @@ def promise(task: Task) -> Element:
             ("Shown from", f"{task.minimum_batch:,} reports on"),
             ("Asked by", quoted(task.owner)),
         ),
-        element("div", *_paragraphs(task.statement), class_="statement"),
+        element("div", *paragraphs(task.statement), class_="statement"),
         aria_labelledby="promise",
     )
 
 
-def proof(task: Task, signature: bytes, visit: Visit, query: str) -> Element:
-    """What this page can be checked against."""
+def proof(task: Task, signature: bytes, visit: Visit, query: str, opened: list[Opened]) -> Element:
+    """What this page can be checked against; ``opened`` are the task's open publications."""
     here, programs = f"/tasks/{task.id.hex()}", f"/v1/tasks/{task.id.hex()}"
     links: list[tuple[str, str]] = [("Task and signature as JSON", programs), ("Public log", "/log")]
     if visit.sees:
@@ -50,11 +51,12 @@ def proof(task: Task, signature: bytes, visit: Visit, query: str) -> Element:
             element("summary", "The task as it was published; its SHA-256 is the task's name above"),
             element("pre", task.canonical.decode(), tabindex="0"),
         ),
+        *publication_list(task, opened),
         aria_labelledby="proof",
     )
 
 
-def _paragraphs(statement: str) -> list[Element]:
+def paragraphs(statement: str) -> list[Element]:
     """A statement's lines; those with a dash are a list."""
     found: list[Element] = []
     for dashed, lines in groupby(filter(None, statement.split("\n")), lambda line: line.startswith("- ")):

@@ -8,8 +8,9 @@ from deniable.collect.dashboard.figures import SHOWN, headline_of, liars, reach,
 from deniable.collect.dashboard.html import Element, element, quoted, table
 from deniable.collect.dashboard.layout import facts
 from deniable.collect.dashboard.pictures import Spec, share_chart
-from deniable.collect.dashboard.words import between, digits, epsilon_in_words, number, percent
+from deniable.collect.dashboard.words import between, digits, epsilon_in_words, number, percent, signs
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.integrity import IntegrityReport
 
 
 class Told(NamedTuple):
@@ -19,7 +20,7 @@ class Told(NamedTuple):
     chart: Spec
 
 
-def tell(name: str, estimate: FrequencyEstimate, place: int, *, picture: str, titled: bool) -> Told:
+def tell(name: str, estimate: FrequencyEstimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None) -> Told:
     """The answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
     rows = rows_of(estimate)
     decimals = digits(max((row.width for row in rows), default=0.0))
@@ -37,7 +38,7 @@ def tell(name: str, estimate: FrequencyEstimate, place: int, *, picture: str, ti
             lines,
             live=f"rows-{place}",
         ),
-        _trust(estimate, place),
+        _trust(estimate, place, tested),
         aria_labelledby=f"question-{place}" if titled else None,
         class_="question",
     )
@@ -76,7 +77,7 @@ def _headline(estimate: FrequencyEstimate, place: int) -> Element | None:
     )
 
 
-def _trust(estimate: FrequencyEstimate, place: int) -> Element:
+def _trust(estimate: FrequencyEstimate, place: int, tested: IntegrityReport | None) -> Element:
     """What the number rests on."""
     smallest, moving = smallest_share(estimate), liars(estimate)
     told = f"{percent(smallest, digits(smallest))}" if smallest is not None else None
@@ -87,4 +88,5 @@ def _trust(estimate: FrequencyEstimate, place: int) -> Element:
         ("Mechanism", estimate.spec.mechanism),
         ("Smallest share told from zero", element("span", told, data_live=f"smallest-{place}") if told else None),
         ("Liars who would move the headline by its interval", element("span", false, data_live=f"liars-{place}") if false else None),
+        ("Signs of made-up reports", element("span", signs(tested), data_live=f"made-up-{place}") if tested else None),
     )

@@ -1,4 +1,4 @@
-"""Files that pages bring along: styles, modules, an icon, and Vega, which is made when it is first asked for."""
+"""Files that pages bring along: styles, modules, an icon, the browser's client, and Vega, which is made when it is first asked for."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from importlib.resources import files
 
 from starlette.responses import Response
 
+from deniable.collect.dashboard.client_files import client_files
 from deniable.collect.dashboard.drawing import Drawing
 from deniable.collect.web.body import Refusal
 
-KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json"}
 VEGA = "vega.js"
+CLIENT = "client/"
+"""What the names of the client's modules begin with."""
 
 
 def asset(name: str, drawing: Drawing, known: str) -> Response:
@@ -35,6 +38,8 @@ def names() -> frozenset[str]:
 
 @cache
 def _file(name: str) -> bytes:
+    if name.removeprefix(CLIENT) in client_files() and name.startswith(CLIENT):
+        return client_files()[name.removeprefix(CLIENT)].read_bytes()
     if name not in names() or not name.endswith(tuple(KINDS)):
         raise Refusal(404, "not_found", "there is no such file")
     return files("deniable.collect.dashboard").joinpath("assets", name).read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from deniable.collect.admission import LiveTask
@@ -9,12 +10,13 @@ from deniable.collect.analysis.analyst import Answer, TooFew
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import Visit
-from deniable.collect.dashboard.pages import ANSWER, has_page
+from deniable.collect.dashboard.pages import ANSWER
 from deniable.collect.dashboard.pictures import Spec
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.selecting import Choice, can_select, period_field, query_of, read_selection, stratum_fields
 from deniable.collect.dashboard.words import state_of, time_in_words
 from deniable.contract.task import Task
+from deniable.core.integrity import IntegrityReport
 from deniable.errors import DeniableError, ProtocolError
 
 
@@ -33,11 +35,12 @@ def see_task(answers: Answers, live: LiveTask, visit: Visit, choice: Choice) -> 
         return _nothing("Estimates are for this collector's analysts. ", link, " with a token to see them.")
     try:
         answer = answers.estimate(live.task.id, selection, public=visit.public)
+        tested = answers.integrity(live.task.id, public=visit.public)
     except TooFew:
         return _nothing(f"Fewer than {live.task.minimum_batch:,} reports: nothing is shown below that, as the task promises.")
     except ProtocolError as error:
         return _nothing(_unfinished(live, error))
-    return _told(answer, live.task, query_of(choice))
+    return _told(answer, live.task, query_of(choice), tested)
 
 
 def task_body(seen: Seen, live: LiveTask, visit: Visit, now: float, choice: Choice) -> list[Node | None]:
@@ -49,18 +52,19 @@ def task_body(seen: Seen, live: LiveTask, visit: Visit, now: float, choice: Choi
         element("p", element("a", "Tasks", href="/"), " / ", quoted(task.name), class_="trail"),
         element("h1", quoted(task.question)),
         element("p", element("span", state, class_=f"state {state.partition(' ')[0]}"), " ", time_in_words(task), class_="when"),
-        element("p", answering) if has_page(ANSWER) and state == "open" else None,
+        element("p", answering) if state == "open" else None,
         _choosing(task, now, choice) if can_select(task) else None,
         element("div", seen.result, id="result", data_live_open=state != "closed"),
     ]
 
 
-def _told(answer: Answer, task: Task, query: str) -> Seen:
+def _told(answer: Answer, task: Task, query: str, tested: Mapping[str, IntegrityReport]) -> Seen:
     charts: dict[str, Spec] = {}
     sections: list[Node] = []
     for place, (name, estimate) in enumerate(answer.estimates.items()):
         picture = f"/tasks/{task.id.hex()}/chart.svg{query}{'&' if query else '?'}question={place}"
-        told = tell(name, estimate, place, picture=picture, titled=len(answer.estimates) + len(answer.withheld) > 1)
+        titled = len(answer.estimates) + len(answer.withheld) > 1
+        told = tell(name, estimate, place, picture=picture, titled=titled, tested=tested.get(name))
         sections.append(told.section)
         charts[f"chart-{place}"] = told.chart
     if answer.withheld:

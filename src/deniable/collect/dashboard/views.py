@@ -11,19 +11,22 @@ from starlette.responses import Response
 from deniable.collect.admission import LiveTask
 from deniable.collect.analysis.analyst import Answer, TooFew
 from deniable.collect.collector import Collector
+from deniable.collect.dashboard.answer_page import answer_body
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.compare_page import compare_body, see_comparison
 from deniable.collect.dashboard.drawing import Drawing
 from deniable.collect.dashboard.html import live_parts
 from deniable.collect.dashboard.layout import Script, Visit, page
+from deniable.collect.dashboard.ledger_page import ledger_body
 from deniable.collect.dashboard.log_page import SHOWN, log_body
 from deniable.collect.dashboard.pictures import themed
 from deniable.collect.dashboard.plan_page import plan_body, see_plan
 from deniable.collect.dashboard.planning import PlanQuery
 from deniable.collect.dashboard.promise_view import promise, proof
+from deniable.collect.dashboard.publications import Shelf
 from deniable.collect.dashboard.selecting import Choice, query_of, read_selection, without_blanks
 from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
-from deniable.collect.dashboard.static import KINDS, asset
+from deniable.collect.dashboard.static import CLIENT, KINDS, asset
 from deniable.collect.dashboard.task_page import Seen, see_task, task_body
 from deniable.collect.dashboard.tasks_page import tasks_body
 from deniable.collect.web.api import json_response, unknown_task
@@ -73,8 +76,9 @@ class SignInQuery(Strict):
 class Views:
     """Everything that is asked for by GET."""
 
-    def __init__(self, collector: Collector) -> None:
+    def __init__(self, collector: Collector, publications: str = "") -> None:
         self._collector = collector
+        self._shelf = Shelf(publications)
         self._answers = Answers(collector)
         self._drawing = Drawing()
 
@@ -94,7 +98,8 @@ class Views:
             raise unknown_task()  # deleted in between
         choice = Choice(query.period, query.stratum)
         body = task_body(seen, live, visit, self._collector.clock(), choice)
-        about = promise(live.task), proof(live.task, bytes(stored.signature), visit, query_of(choice))
+        opened = self._shelf.of(live.task)
+        about = promise(live.task), proof(live.task, bytes(stored.signature), visit, query_of(choice), opened)
         return page(visit, live.task.question, *body, *about, script=_script(visit))
 
     def task_live(self, visit: Visit) -> Response:
@@ -113,6 +118,18 @@ class Views:
     def estimate_parquet(self, visit: Visit) -> Response:
         """The estimates as a table."""
         return Response(self._estimate(visit).to_parquet(), media_type=PARQUET)
+
+    def answer(self, visit: Visit) -> Response:
+        """Where a person answers it."""
+        read_query(Strict, visit.query)
+        live = self._live(visit)
+        body = answer_body(live, self._collector.clock())
+        return page(visit, f"Answer: {live.task.question}", *body, script=Script("answer.js", visit.task.hex()))
+
+    def publication(self, visit: Visit) -> Response:
+        """A file of an open publication."""
+        content = self._shelf.read(self._live(visit).task, visit.asset)
+        return Response(content, media_type=PARQUET if visit.asset.endswith(".parquet") else KINDS[".json"])
 
     # --- two selections ---
 
@@ -147,6 +164,11 @@ class Views:
         query = read_query(PlanPicture, without_blanks(visit.query))
         return self._picture(see_plan(query, ""), "chart-plan", query.theme)
 
+    def ledger(self, visit: Visit) -> Response:
+        """What this browser has told."""
+        read_query(Strict, visit.query)
+        return page(visit, "My ledger", *ledger_body(), script=Script("ledger.js", ""))
+
     def log(self, visit: Visit) -> Response:
         """The public log."""
         query = read_query(LogQuery, visit.query)
@@ -164,6 +186,10 @@ class Views:
     def asset(self, visit: Visit) -> Response:
         """A file that pages bring along."""
         return asset(visit.asset, self._drawing, visit.tag)
+
+    def client(self, visit: Visit) -> Response:
+        """A module of the browser's client."""
+        return asset(CLIENT + visit.asset, self._drawing, visit.tag)
 
     # --- inside ---
 

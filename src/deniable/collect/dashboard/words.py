@@ -9,6 +9,7 @@ from deniable.collect.admission import LiveTask
 from deniable.collect.tasks.spans import moment_in_words, span_in_words
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.task import Task
+from deniable.core.integrity import IntegrityReport
 
 DAY = 86_400
 
@@ -85,3 +86,13 @@ def time_in_words(task: Task) -> str:
     if task.rounds:
         return f"{whole}, in rounds"
     return whole if task.period_count == 1 else f"{whole}, in periods of {span_in_words(task.period)}"
+
+
+def signs(report: IntegrityReport) -> str:
+    """What the tests of single reports say, in one line."""
+    if not report.findings:
+        return "cannot be seen: an honest person may send any report"
+    if not report.suspicious:
+        return f"none ({', '.join(finding.test for finding in report.findings)})"
+    seen = [finding.what for finding in report.findings if finding.test in report.suspicious]
+    return f"yes: {'; '.join(seen)}"

@@ -1,4 +1,4 @@
-"""Writing an open publication (``verification``) from a collector's store. The manifest comes last: a folder without it was not finished."""
+"""Writing an open publication (``verification``) from a collector's store. The manifest comes last: a folder without it is not done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deniable.collect.analysis.analyst import TooFew
+from deniable.collect.analysis.counted import TooFew
 from deniable.collect.collector import Collector
 from deniable.collect.publication.published import CONTEXT, ESTIMATES, LOG, MANIFEST, ROUNDS, TASK, VERSION, Batch, keys_of_rows
 from deniable.collect.publication.verification import Publication

@@ -11,12 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy import BigInteger, Column, Connection, Engine, ForeignKey, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from deniable.collect.storage.log import StorageError
 
-SCHEMA = 2
+SCHEMA = 3
 READING = "deniable_reading"
 """The execution option of connections that never write."""
 tables = MetaData()
@@ -38,6 +51,13 @@ task = Table(
     Column("canonical", LargeBinary, nullable=False),
     Column("signature", LargeBinary, nullable=False),
     Column("closed", Integer, nullable=False, default=0),
+)
+deleted_task = Table(  # its text alone, so that what the public log says about it can still be checked
+    "deleted_task",
+    tables,
+    Column("id", LargeBinary, primary_key=True),
+    Column("canonical", LargeBinary, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
 )
 round_ = Table(
     "round",
@@ -71,6 +91,12 @@ bucket = Table(
     Column("digest", LargeBinary),
     UniqueConstraint("task", "period"),
 )
+# What is to be done is found without walking past all that is done; a query must say the very same words to be answered from these.
+UNFINISHED, KEPT = "state IN ('open', 'dropping')", "state = 'sealed'"
+unfinished = Index(
+    "bucket_unfinished", bucket.c.task, bucket.c.period, sqlite_where=sql.text(UNFINISHED), postgresql_where=sql.text(UNFINISHED)
+)
+kept = Index("bucket_kept", bucket.c.task, bucket.c.sealed, sqlite_where=sql.text(KEPT), postgresql_where=sql.text(KEPT))
 tally = Table(
     "tally",
     tables,
@@ -120,7 +146,13 @@ def _leave_rows_as_they_are(_: Table, connection: Connection, **__: Any) -> None
     connection.exec_driver_sql("ALTER TABLE sealed_report ALTER COLUMN rows SET STORAGE EXTERNAL")
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: enrolment.create}
+def _to_third(connection: Connection) -> None:
+    deleted_task.create(connection)
+    unfinished.create(connection)
+    kept.create(connection)
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: enrolment.create, 2: _to_third}
 """What turns a schema of this number into the next."""
 
 

@@ -13,7 +13,7 @@ A shard is given by the leading bits of a report's id, so that both of two repor
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -131,6 +131,11 @@ class EmbeddedLog(ReportLog):
                 self._files.sync_folder(folder)
             del self._open[bucket]
             self._damaged.pop(bucket, None)
+
+    def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
+        for bucket in sorted(self._open):
+            if counted(bucket):
+                self.drop_open(bucket)
 
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         path = self._sealed_path(bucket)

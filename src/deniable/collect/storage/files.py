@@ -115,6 +115,14 @@ def read_whole(files: Files, path: Path, most: int | None = None) -> bytes:
         return read_at(files, handle, size if most is None else min(size, most), 0)
 
 
+def make_folders(files: Files, folder: Path) -> None:
+    """Make a folder and those around it that are missing, each durable in the one around it."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        files.make_folder(path)
+        files.sync_folder(path.parent)
+
+
 def remove_if_there(files: Files, path: Path) -> None:
     """Delete a file; one that is not there is deleted already."""
     try:

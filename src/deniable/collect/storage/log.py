@@ -7,7 +7,7 @@ Two of them: append-only segments on this machine (``embedded``), and a table in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection
@@ -56,6 +56,10 @@ class ReportLog(ABC):
     @abstractmethod
     def drop_open(self, bucket: Bucket) -> None:
         """Forget an open bucket's reports and with them their order; what is not there is dropped already."""
+
+    @abstractmethod
+    def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
+        """Forget the open reports that a crash has left of buckets that are counted; what is sealed and whole is not looked at."""
 
     @abstractmethod
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import sqlalchemy as sql
@@ -137,6 +137,9 @@ class PostgresLog(ReportLog):
                 connection.exec_driver_sql("LOCK TABLE report")
             for name in names:
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+
+    def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
+        self.drop_open(Bucket(b"", 0))  # which is none: whatever belongs to no open bucket goes
 
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         table = database.sealed_report

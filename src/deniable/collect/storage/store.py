@@ -7,7 +7,6 @@ new state: either all of it is there or nothing, and doing it again gives the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sql
@@ -15,11 +14,11 @@ from sqlalchemy import Connection, Engine
 
 from deniable.collect.storage import database as db
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, digest, sort_once, tally_blocks, without
+from deniable.collect.storage.catalog import Catalog
 from deniable.collect.storage.embedded import EmbeddedLog
+from deniable.collect.storage.files import DISK, make_folders
 from deniable.collect.storage.log import ReportLog, StorageError
 from deniable.collect.storage.postgres import PostgresLog
-from deniable.collect.storage.records import StoredBucket, StoredRound, StoredTask
-from deniable.collect.tasks.signing import new_seed
 from deniable.contract.question import Question
 from deniable.core.tally import Tally
 from deniable.errors import WireError
@@ -29,18 +28,18 @@ Questions = Callable[[Bucket], Sequence[Question]]
 """What was asked in a bucket, candidates included."""
 Tallies = dict[tuple[int, int, int], Tally]
 """Tallies by period, question and stratum."""
+MOST_NAMED = 1000
+"""Periods that a statement names one by one; a database takes some ten thousand values."""
 
 
-class Store:
+class Store(Catalog):
     """The database and the report log of one collector, or of several that share a PostgreSQL."""
 
     def __init__(self, engine: Engine, log: ReportLog) -> None:
-        self.engine = engine
+        super().__init__(engine)
         self.log = log
         self._left: set[Bucket] = set()
-        self._reader = engine.execution_options(**{db.READING: True})
-        self._left |= {stored.bucket for stored in self.buckets() if stored.state != "open"}
-        self.sweep()  # what a crash after a seal has left
+        log.clean_up(self._is_counted)  # what a crash after a seal has left
 
     @classmethod
     def open(cls, address: str | Path) -> Store:
@@ -49,58 +48,19 @@ class Store:
             engine = db.connect(str(address))
             return cls(engine, PostgresLog(engine))
         folder = Path(address)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folders(DISK, folder)
         log = EmbeddedLog(folder / "reports")  # first: it holds the lock
-        return cls(db.connect(folder / "collector.sqlite"), log)
-
-    @property
-    def shared(self) -> bool:
-        """Whether other collectors may have it open, too."""
-        return self.engine.dialect.name == "postgresql"
+        engine = db.connect(folder / "collector.sqlite")
+        DISK.sync_folder(folder)
+        return cls(engine, log)
 
     def close(self) -> None:
         """Let go of files and connections."""
         self.log.close()
         self.engine.dispose()
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """One transaction, alone with the database: on PostgreSQL, other collectors' wait for it."""
-        with self.engine.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067032)"))
-            yield connection
-
-    def reading(self) -> Connection:
-        """A connection for reading, to be used in a ``with`` statement; it never waits for a seal."""
-        return self._reader.connect()
-
-    # --- keys, tasks, rounds ---
-
-    def signing_key(self) -> bytes:
-        """The seed of the collector's Ed25519 key, made when it is first needed."""
-        with self.writing() as connection:
-            found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == "signing")).scalar()
-            if found is None:
-                found = new_seed()
-                connection.execute(db.secret.insert().values(name="signing", value=found))
-            return bytes(found)
-
-    def tasks(self) -> list[StoredTask]:
-        """Every task that was published and not deleted."""
-        columns = (db.task.c.id, db.task.c.canonical, db.task.c.signature, db.task.c.closed)
-        with self.reading() as connection:
-            return [StoredTask(*row[:3], bool(row[3])) for row in connection.execute(sql.select(*columns).order_by(db.task.c.name))]
-
-    def rounds(self, task: bytes) -> list[StoredRound]:
-        """The rounds of a task that were opened, in order."""
-        columns = (db.round_.c.number, db.round_.c.opened, db.round_.c.state, db.round_.c.canonical, db.round_.c.signature)
-        with self.reading() as connection:
-            rows = connection.execute(sql.select(*columns).where(db.round_.c.task == task).order_by(db.round_.c.number))
-            return [StoredRound(*row) for row in rows]
-
     def delete_task(self, task: bytes) -> None:
-        """Forget a task with its reports and tallies. The public log keeps that it was there."""
+        """Forget a task with its reports and tallies. The public log keeps that it was there, and this keeps what it asked."""
         buckets = [stored.bucket for stored in self.buckets(task)]
         for bucket in buckets:
             with self.log.closing(bucket):
@@ -108,21 +68,13 @@ class Store:
         with self.writing() as connection:
             for bucket in buckets:
                 self.log.drop_sealed(connection, bucket)
+            text = sql.select(db.task.c.id, db.task.c.canonical, db.task.c.signature).where(db.task.c.id == task)
+            connection.execute(db.deleted_task.insert().from_select(["id", "canonical", "signature"], text))
             connection.execute(db.task.delete().where(db.task.c.id == task))
         for bucket in buckets:
             self.log.drop_open(bucket)  # what another collector has appended meanwhile
 
     # --- buckets ---
-
-    def buckets(self, task: bytes | None = None) -> list[StoredBucket]:
-        """Every bucket that has received a report, of one task or of all."""
-        table = db.bucket
-        query = sql.select(table.c.task, table.c.period, table.c.state, table.c.reports, table.c.repeated, table.c.sealed)
-        if task is not None:
-            query = query.where(table.c.task == task)
-        with self.reading() as connection:
-            rows = connection.execute(query.order_by(table.c.task, table.c.period)).all()
-        return [StoredBucket(Bucket(bytes(row[0]), row[1]), *row[2:]) for row in rows]
 
     def begin_bucket(self, bucket: Bucket) -> None:
         """Take note that a bucket has reports; harmless if that is known."""
@@ -168,9 +120,16 @@ class Store:
 
     def snapshot(self, bucket: Bucket, questions: Sequence[Question], *, once: bool = False) -> dict[tuple[int, int], Tally]:
         """The tallies that an open bucket would be sealed with now."""
+        return tally_blocks(questions, self._there(bucket, once=once))
+
+    def count(self, bucket: Bucket, *, once: bool = False) -> int:
+        """The reports that an open bucket would be sealed with now."""
+        return sum(len(block.rows) for block in self._there(bucket, once=once))
+
+    def _there(self, bucket: Bucket, *, once: bool) -> list[Block]:
         with self.reading() as connection:
             blocks = sort_once(self.log.read_open(connection, bucket))
-            return tally_blocks(questions, self._once(connection, bucket, blocks, locked=False) if once else blocks)
+            return self._once(connection, bucket, blocks, locked=False) if once else blocks
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
         """The tallies of a task's sealed periods, of some or of all."""
@@ -180,9 +139,11 @@ class Store:
             .where(db.bucket.c.task == task)
         )
         if periods is not None:
-            query = query.where(db.bucket.c.period.in_(periods))
+            wanted = frozenset(periods)
+            few = db.bucket.c.period.in_(wanted) if len(wanted) <= MOST_NAMED else db.bucket.c.period.between(min(wanted), max(wanted))
+            query = query.where(few)
         with self.reading() as connection:
-            rows = connection.execute(query).all()
+            rows = [row for row in connection.execute(query) if periods is None or row[0] in wanted]
         try:
             return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in rows}
         except WireError as error:
@@ -235,6 +196,9 @@ class Store:
                 yield bucket, f"{'repaired' if repair else 'differs'}: question and stratum {differing}"
 
     # --- inside ---
+
+    def _is_counted(self, bucket: Bucket) -> bool:
+        return any(stored.state != "open" for stored in self.find([bucket]))
 
     def _once(self, connection: Connection, bucket: Bucket, blocks: Sequence[Block], *, locked: bool = True) -> list[Block]:
         """The blocks without the ids that other sealed periods of the task hold. Locked, those cannot become more until the commit."""

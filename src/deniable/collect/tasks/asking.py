@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from deniable.client.numeric import NumericSpec
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute, Encoder, Identity
 from deniable.contract.protocol import PROTOCOLS, Protocol
@@ -22,7 +23,7 @@ from deniable.core.declared import check_names, did_you_mean
 from deniable.errors import ParameterError
 
 KINDS = ("categories", "range", "integers", "text", "bytes", "yes_no")
-SETTLED = {"epsilon", "domain", "domain_size", "people", "bits"}
+SETTLED = {"epsilon", "domain", "domain_size", "people"}
 """What stands elsewhere in the file."""
 STATE = {"stage", "candidates", "repetition", "found", "lengths", "prefixes", "frequent_segments"}
 """What searches learn on their way; they begin without."""
@@ -141,8 +142,9 @@ def _mechanism(content: object, domain: Domain, epsilon: float, people: int) -> 
         check_names("mechanism", own, [], [])
         choice = frequency_oracle(domain=domain, epsilon=epsilon, n=people)
         return choice.spec, choice.why
-    if not isinstance(name, str) or name not in MECHANISMS:
-        raise ParameterError("mechanism", name, allowed=f"auto or one of {sorted(MECHANISMS)}", fix=did_you_mean(name, MECHANISMS))
+    known = [each for each, cls in MECHANISMS.items() if not issubclass(cls, NumericSpec)]  # a collector shows counts only, as yet
+    if not isinstance(name, str) or name not in known:
+        raise ParameterError("mechanism", name, allowed=f"auto or one of {known}", fix=did_you_mean(name, known))
     check_names(name, own, [], _settings(MECHANISMS[name]))
     return _make(MECHANISMS[name], own, {"domain": domain, "epsilon": epsilon}), f"{name}: named in the file"
 
@@ -163,8 +165,8 @@ def _search(content: Mapping[str, Any], epsilon: float, people: int) -> Asking:
     name = "PEM" if name == "auto" else name
     made: Any = PROTOCOLS[name]
     own = {key: value for key, value in search.items() if key not in ("protocol", "round")}
-    needed = [field.name for field in fields(made) if field.default is MISSING and field.name not in SETTLED]
-    check_names(name, own, needed, _settings(made))
+    needed = [field.name for field in fields(made) if field.default is MISSING and field.name not in SETTLED | {"bits"}]
+    check_names(name, own, needed, [each for each in _settings(made) if each != "bits"])  # the domain says how long values are
     protocol = _make(made, own, {"domain": domain, "epsilon": epsilon, "people": people})
     _check_size(protocol)
     return Asking(protocol, (why,))

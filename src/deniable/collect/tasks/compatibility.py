@@ -25,6 +25,7 @@ SAME = {
     "model": "the trust model",
     "rounds": "whether there are rounds",
     "admission": "who is counted",
+    "seeds": "who chooses hash functions",
 }
 """Fields that may not change, and what they are called."""
 LOWERED_ONLY = {

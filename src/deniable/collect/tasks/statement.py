@@ -9,7 +9,7 @@ from math import ceil, exp, inf
 
 from deniable.collect.tasks.spans import span_in_words
 from deniable.contract.admission import SECRET, TOKEN
-from deniable.contract.guarantee import Guarantee
+from deniable.contract.guarantee import TOOK_PART, Guarantee
 from deniable.contract.task import Task
 from deniable.errors import shorten
 
@@ -30,7 +30,7 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
         f"{_factor(task.epsilon)} times as likely as another answer would (epsilon = {_upward(task.epsilon)}, {guarantee.model} model).",
         "For whom: everybody who takes part, whatever the others do.",
         f"Against whom: everybody who sees reports, the collector included. All that has to be trusted is {guarantee.honest}.",
-        _lifetime(task),
+        _lifetime(task, again=guarantee.exposed != TOOK_PART),
     ]
     if task.default is not None:
         told.append(
@@ -43,13 +43,21 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
             "unseen: nobody can tell which code a token came from, not even whoever signed it."
         )
     told += [_kept(task), "What is not protected:", *(f"- {item}" for item in _unprotected(task, questions))]
+    if guarantee.exposed != TOOK_PART:  # answered again and again
+        told.append(f"- Over several reports: {guarantee.exposed}. This epsilon is for {guarantee.unit}.")
     return "\n".join(told + _added(note))
 
 
-def _lifetime(task: Task) -> str:
+def _lifetime(task: Task, *, again: bool) -> str:
     if task.answers == 1:
         return f"Over a lifetime: your device answers once, so epsilon = {_upward(task.epsilon)} is all that this task costs. {OTHERS}"
     often = "in each round" if task.rounds else f"in each period of {span_in_words(task.period)}"
+    if again:
+        return (
+            f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}, each "
+            "time from a permanent answer that it draws once for each different answer of yours and keeps. However often you are asked, "
+            f"one answer costs epsilon = {_upward(task.epsilon)}; k different ones cost k times as much. {OTHERS}"
+        )
     total = task.epsilon * task.answers
     worst = "hardly any protection is left" if total > HARDLY else f"a factor of {_factor(total)}"
     return (

@@ -16,6 +16,7 @@
     retention = "90 days"            # reports are kept so long after they were counted
     default = "water"                # what a device sends without an answer; left out: nothing, and that shows
     admission = "token"              # or "secret"; left out: everybody is counted, as often as they send
+    seeds = "assigned"               # by tokens, to OLH and BLH; left out: every device draws its own
     people = 10_000                  # expected; for choosing a mechanism
     note = "We publish the result."  # added to the privacy statement
 
@@ -43,7 +44,8 @@ from typing import Any
 from deniable.collect.tasks.asking import Asking, read_asking, read_value
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.tasks.statement import privacy_statement
-from deniable.contract.admission import NO_ISSUER, TOKEN
+from deniable.contract.admission import ASSIGNED, NO_ISSUER, TOKEN
+from deniable.contract.assigned import ASSIGNABLE, seed_words
 from deniable.contract.domain import Domain
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question
@@ -53,7 +55,7 @@ from deniable.core.declared import check_names, read_toml
 from deniable.errors import ParameterError
 
 REQUIRED = ("name", "question", "owner", "epsilon")
-PLAIN = ("answers", "answers_per_period", "minimum_batch", "model", "admission")
+PLAIN = ("answers", "answers_per_period", "minimum_batch", "model", "admission", "seeds")
 TIMES = ("start", "end", "lasts", "period", "late", "retention")
 ASKED = ("domain", "mechanism", "questions", "search")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", *ASKED)
@@ -115,6 +117,7 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
         **{name: content[name] for name in PLAIN if name in content},
     )
     _check_answers(task, asking)
+    _check_seeds(task, asking)
     _check_size(task, asking)
     questions = len(asking.protocol.open().questions)
     return TaskFile(replace(task, statement=privacy_statement(task, guarantee, note=note, questions=questions)), people, asking)
@@ -180,6 +183,14 @@ def _counters(question: Question) -> int:
     if hasattr(spec, "cells"):
         return int(spec.hashes * spec.cells)
     return int(spec.domain.size) if spec.domain.listed else 0
+
+
+def _check_seeds(task: Task, asking: Asking) -> None:
+    asked = asking.protocol.open().questions
+    if task.seeds == ASSIGNED and not any(seed_words(question.spec) for question in asked):
+        names = sorted({question.spec.mechanism for question in asked})
+        allowed = f"a mechanism whose reports bring a hash function: {', '.join(sorted(ASSIGNABLE))}"
+        raise ParameterError("seeds", f"{task.seeds} for {', '.join(names)}", allowed=allowed, fix='name one, as in name = "OLH"')
 
 
 def _check_answers(task: Task, asking: Asking) -> None:

@@ -82,10 +82,10 @@ class Access:
         self._failures = 0
         self._seen: set[bytes] = set()
 
-    def check(self, authorization: list[str], role: str) -> None:
-        """Return if the values of a request's Authorization header open what needs this role; else Refusal."""
+    def check(self, authorization: list[str], role: str) -> str:
+        """The role of whoever sent these values of an Authorization header, if it opens what needs this one; else Refusal."""
         if role == OPEN:
-            return
+            return OPEN
         if not authorization:
             raise Refusal(401, "no_token", "this needs a token: Authorization: Bearer dn_...")
         scheme, _, token = authorization[0].partition(" ")
@@ -100,6 +100,7 @@ class Access:
         self._seen.add(digest)
         if ROLES.index(found) < ROLES.index(role):
             raise Refusal(403, "wrong_role", f"this needs the role {role}; the token's is {found}")
+        return found
 
     def role_of(self, digest: bytes) -> str:
         """The role behind a digest, or nothing. All are compared, each in constant time, so that time tells nothing about any."""

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from deniable.collect.admission import LiveTask
 from deniable.collect.collector import Collector
 from deniable.collect.issuing import CodeError
+from deniable.collect.web.access import OPEN
 from deniable.collect.web.body import JSON, Refusal
 from deniable.collect.web.journal import note
 from deniable.collect.web.metrics import Metrics
@@ -42,6 +43,8 @@ class Call(NamedTuple):
     task: bytes
     query: Any
     body: bytes
+    role: str = OPEN
+    """Of whoever asks."""
 
 
 class Api:
@@ -69,16 +72,13 @@ class Api:
         """A task as it was published, kept in memory since it never changes."""
         self._live(call)
         if call.task not in self._published:
-            for row in self.collector.store.tasks():
-                self._published[row.id] = msgspec.json.encode(SignedTask(bytes(row.canonical).decode(), bytes(row.signature).hex()))
-        if call.task not in self._published:
-            raise unknown_task()  # deleted in between
+            self._published[call.task] = self._text(call.task)
         return Response(self._published[call.task], media_type=JSON)
 
     def round(self, call: Call) -> Response:
-        """The round at hand."""
+        """The round at hand, while it is asked."""
         live = self._live(call)
-        if not live.task.rounds or live.closed:
+        if not live.task.rounds or not live.asks(self.collector.now()):
             raise Refusal(404, "no_round", "no round of this task is open")
         number, content = self._rounds.get(call.task, (-1, b""))
         if number != live.round:
@@ -92,7 +92,7 @@ class Api:
     def tokens(self, call: Call) -> Response:
         """Blind signatures for a code."""
         live = self._live(call)
-        if live.task.admission != TOKEN or live.closed or self.collector.clock() >= live.task.end + live.task.late:
+        if live.task.admission != TOKEN or live.closed or self.collector.now() >= live.task.end + live.task.late:
             raise Refusal(409, "no_tokens", "this task has no tokens to give")
         try:
             asked = msgspec.json.decode(call.body, type=TokenRequest)
@@ -112,6 +112,10 @@ class Api:
             PublicLog([LogLine(i, entry.record.decode(), entry.signature.hex(), entry.hash.hex()) for i, entry in entries])
         )
 
+    def logged_task(self, call: Call) -> Response:
+        """The text of a task in the log, for whoever checks it: devices are not asked by it."""
+        return Response(self._text(call.task), media_type=JSON)
+
     # --- for analysts ---
 
     def status(self, call: Call) -> Response:
@@ -119,7 +123,7 @@ class Api:
         from deniable.collect.analysis.analyst import task_status
 
         self._live(call)
-        return json_response(task_status(self.collector, call.task))
+        return json_response(task_status(self.collector, call.task, exact=call.role == "admin"))
 
     def estimate(self, call: Call) -> Response:
         """What the reports say."""
@@ -127,7 +131,13 @@ class Api:
 
         selection = self._selection(call, call.query.period, call.query.stratum)
         try:
-            return _table(estimate(self.collector, call.task, selection), call.query.format)
+            found = estimate(self.collector, call.task, selection)
+            if call.query.integrity == "true" and call.query.format == "json":
+                from deniable.collect.analysis.integrity import integrity_json, integrity_of
+
+                tested = integrity_json(integrity_of(self.collector, call.task, selection))
+                return json_response(found.to_json() | {"integrity": tested})
+            return _table(found, call.query.format)
         except TooFew as error:
             raise Refusal(409, "too_few", str(error)) from error
 
@@ -166,7 +176,8 @@ class Api:
     def advance(self, call: Call) -> Response:
         """Close the round at hand."""
         self._live(call)
-        more = self.collector.advance(call.task)
+        number = call.query.round if isinstance(call.query.round, int) else None
+        more = self.collector.advance(call.task, number, force=call.query.force == "true")
         self._metrics.sealed.inc()
         note("closed a round", task=call.task.hex()[:12], more=more)
         return json_response(Advanced(more))
@@ -194,7 +205,7 @@ class Api:
         """Whether reports can be stored; why not is for the log, not for everyone."""
         trouble = self.collector.ready()
         if trouble is None:
-            return json_response(State("ready"))
+            return json_response(State("ready, but the clock is in doubt" if self.collector.watch.now().doubt else "ready"))
         note("not ready", level="warning", trouble=trouble)
         raise Refusal(503, "not_ready", "reports cannot be stored now", retry=5)
 
@@ -207,6 +218,12 @@ class Api:
         return Response(document(), media_type=JSON)
 
     # --- inside ---
+
+    def _text(self, task: bytes) -> bytes:
+        found = self.collector.store.text(task)
+        if found is None:
+            raise unknown_task()  # or deleted in between
+        return msgspec.json.encode(SignedTask(found[0].decode(), found[1].hex()))
 
     def _live(self, call: Call) -> LiveTask:
         try:

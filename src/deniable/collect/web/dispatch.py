@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from deniable.collect.storage.log import StorageError
 from deniable.collect.web.access import OPEN, Access
 from deniable.collect.web.api import Api, Call, json_response, unknown_task
 from deniable.collect.web.body import BodyReader, Refusal
-from deniable.collect.web.ingest import PREFLIGHT
+from deniable.collect.web.ingest import PREFLIGHT, stopping
 from deniable.collect.web.journal import note_error
 from deniable.collect.web.news import News
 from deniable.collect.web.routes import ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
@@ -70,6 +71,8 @@ class Dispatch:
             endpoint = methods["GET" if request.method == "HEAD" else request.method]
             try:
                 response = await self._answer(endpoint, request)
+            except asyncio.CancelledError:  # by the server that is being stopped, and would log it
+                response = failure(stopping())
             except Exception as error:  # logged if it is a bug
                 response = failure(error)
             if endpoint.role != OPEN:
@@ -81,13 +84,14 @@ class Dispatch:
         return serve
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
+        role = OPEN
         if endpoint.role != OPEN:  # before anything else: whoever may not ask learns nothing
-            await in_thread(self._access.check, request.headers.getlist("authorization"), endpoint.role)
+            role = await in_thread(self._access.check, request.headers.getlist("authorization"), endpoint.role)
         query = read_query(endpoint.query, request.scope["query_string"])
         task = request.path_params.get("id", "")
         if task and not re.fullmatch(ID_PATTERN, task):
             raise unknown_task()
-        call = Call(bytes.fromhex(task), query, b"")
+        call = Call(bytes.fromhex(task), query, b"", role)
         if task and self._news is not None and call.task not in self._api.collector.admission.tasks:
             await self._news.look()  # anyone may ask for what is not there: many of them share one look
         if endpoint.bodies:

@@ -32,6 +32,10 @@ _BINARY = MEDIA_TYPE.encode()
 _OPENERS = {_BINARY: open_batch, JSON.encode(): open_json}
 LOOKUPS_AT_ONCE = 8
 """How many requests may look at one time for what sealed periods hold: anyone can ask for that, and it takes a thread."""
+MOST_SEALED = 64
+"""In how many sealed periods a request may have reports: each is another file, or another search in the database."""
+_OVER = frozenset({"too_late", "closed"})
+"""Codes of reports that may be there already: only a sealed period is searched for them, and so it is waited for."""
 _ORIGIN = (b"access-control-allow-origin", b"*")
 _CREATED = ((b"content-length", b"0"), _ORIGIN, DATA)
 PREFLIGHT = (
@@ -70,6 +74,9 @@ class Gate(Protocol):
 
     def known(self, envelopes: Sequence[Envelope]) -> Set[bytes]:
         """The ids among these that a sealed bucket holds."""
+
+    def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
+        """Whether one of these is for a bucket that takes no more and is not sealed yet."""
 
 
 class Ingest:
@@ -110,6 +117,10 @@ class Ingest:
             rejected = await self._take(scope["headers"], receive)
         except Refusal as refusal:
             await self._refuse(refusal, send)
+        except (
+            asyncio.CancelledError
+        ):  # by the server that is being stopped, and would log it: what is durable by now may safely come again
+            await self._refuse(stopping(), send)
         except StorageError:
             await self._refuse(Refusal(507, "storage", "the reports could not be stored; send them again", retry=5), send)
         else:
@@ -131,7 +142,7 @@ class Ingest:
     async def _take(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> list[tuple[bytes, str]] | None:
         """What was not counted, by id and code; None if the sender is gone."""
         if self._stopping:
-            raise _stopping()
+            raise stopping()
         if self._at_once > self.limits.requests_at_once:
             raise Refusal(503, "busy", "too many requests at once", retry=1, close=True)
         opener = self._check_headers(headers)
@@ -154,6 +165,8 @@ class Ingest:
         if rejected and self._news is not None and not UNHEARD.isdisjoint(code for _, code in rejected):
             await self._news.look()
             rows, rejected = await self._admit(envelopes)
+        if len({envelopes[position][:2] for position, code in rejected if code == "sealed"}) > MOST_SEALED:
+            raise Refusal(413, "too_large", f"a batch has reports of at most {MOST_SEALED} periods that are counted; send smaller ones")
         count = len(envelopes)
         del envelopes  # they need several times the memory of body and rows, and a request may wait
         try:
@@ -175,6 +188,8 @@ class Ingest:
         for position, envelope in enumerate(envelopes):
             if position not in codes and (envelope.task, envelope.period) in sealed:
                 codes[position] = "sealed"
+        if self._collector.uncounted([envelopes[position] for position, code in codes.items() if code in _OVER]):
+            raise Refusal(503, "counting", "a period is over and about to be counted; then it can be told what it holds", retry=1)
         late = [envelopes[position] for position, code in codes.items() if code == "sealed"]
         known = await self._look_up(late) if late else frozenset[bytes]()
         rejected = [
@@ -200,7 +215,7 @@ class Ingest:
             self._lookups -= 1
 
     def _no_room(self) -> Refusal:
-        return _stopping() if self._stopping else Refusal(429, "queue_full", "too much waits to be stored", retry=1)
+        return stopping() if self._stopping else Refusal(429, "queue_full", "too much waits to be stored", retry=1)
 
     def _check_headers(self, headers: Sequence[tuple[bytes, bytes]]) -> Callable[[bytes], list[Envelope]]:
         """What opens a body of this type; Refusal if it must not even be read."""
@@ -244,5 +259,6 @@ class Ingest:
         await self._answer(send, 405, content, (b"allow", b"POST, OPTIONS"))
 
 
-def _stopping() -> Refusal:
+def stopping() -> Refusal:
+    """The answer to whoever comes too late, or would have to be waited for."""
     return Refusal(503, "stopping", "the collector is being stopped", retry=5, close=True)

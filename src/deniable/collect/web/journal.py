@@ -12,6 +12,8 @@ import sys
 import traceback
 from typing import Any, TextIO
 
+from deniable.kernels.compiled import announce_by
+
 NAME = "deniable"
 _logger = logging.getLogger(NAME)
 
@@ -53,3 +55,4 @@ def begin(level: str, stream: TextIO | None = None) -> None:
     handler.setFormatter(Lines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)  # others: only what is wrong
     _logger.setLevel(level.upper())
+    announce_by(note)

@@ -19,6 +19,7 @@ CODES = (
     "bad_stratum",
     "bad_payload",
     "bad_token",
+    "bad_seed",
 )
 """Why a report was not counted."""
 STATUSES = (200, 201, 204, 400, 405, 408, 413, 415, 429, 503, 507)
@@ -50,6 +51,7 @@ class Metrics:
         self.waiting = Gauge("deniable_waiting_bytes", "Bytes that wait to be durable.", registry=registry)
         self.sealed = Counter("deniable_sealed_buckets", "Buckets sealed by this process.", registry=registry)
         self.open_tasks = Gauge("deniable_open_tasks", "Tasks that take reports.", registry=registry)
+        self.clock_doubt = Gauge("deniable_clock_doubt_seconds", "How far the clock has jumped ahead; 0 if believed.", registry=registry)
 
     def appended(self, rows: Rows, seconds: float, failed: Exception | None) -> None:
         """A committer's ``observe``: one append is over."""

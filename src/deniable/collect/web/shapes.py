@@ -43,12 +43,20 @@ class SealQuery(Strict):
     period: Period
 
 
+class AdvanceQuery(Strict):
+    """Which round is closed: only that one, so that asking again does no harm. By force: with however few reports."""
+
+    round: Period | UnsetType = UNSET
+    force: Literal["true", "false"] = "false"
+
+
 class EstimateQuery(Strict):
     """About which periods and strata (all, if none is named), and in which form."""
 
     period: Periods = "all"
     stratum: Labels = []
     format: Form = "json"
+    integrity: Literal["true", "false"] = "false"
 
 
 class CompareQuery(Strict):

@@ -1,0 +1,89 @@
+"""Whether the reports of a task can be what honest devices send (``core.integrity``), question by question.
+
+The tests look at single reports, so they need those that are kept. Of very many a sample is tested; devices choose their own ids, so it is
+drawn by a function of them that only the collector knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from deniable.collect.analysis.selection import EVERYTHING, Selection
+from deniable.collect.collector import Collector
+from deniable.collect.storage.block import ID_BYTES, Block, sort_once
+from deniable.contract.task import Task
+from deniable.core.integrity import IntegrityReport, check
+from deniable.core.reports import Reports
+from deniable.kernels.compiled import Array
+
+MOST = 1 << 20
+"""So many reports of a question are tested."""
+
+
+def integrity_of(
+    collector: Collector, task_id: bytes, selection: Selection = EVERYTHING, alpha: float = 0.01
+) -> Mapping[str, IntegrityReport]:
+    """What the tests say about each question of a survey; honest reports are suspected with probability ``alpha`` at most, all together.
+
+    Left out are questions of which fewer reports are kept than the task shows, and searches, which ask anew in every round.
+    """
+    task = collector.task(task_id).task
+    selection.check(task)
+    if task.rounds:
+        return {}
+    key = hashlib.sha256(b"deniable sample 1\n" + task_id + collector.store.signing_key()).digest()
+    rows = _kept(collector, task, selection)
+    tested = {question: found for question, found in rows.items() if len(found) >= task.minimum_batch}
+    return {
+        task.survey.questions[place].name: check(
+            Reports.from_rows(task.survey.questions[place].spec, _sample(found, key)[:, ID_BYTES:].tobytes()), alpha / len(tested)
+        )
+        for place, found in tested.items()
+    }
+
+
+def integrity_json(found: Mapping[str, IntegrityReport]) -> list[dict[str, Any]]:
+    """The same as plain data: for each question the tests, their p-values over all of its tests, and those that honest reports pass."""
+    return [
+        {
+            "question": name,
+            "n": report.n,
+            "alpha": report.alpha,
+            "suspicious": report.suspicious,
+            "tests": [
+                {"test": each.test, "seen": each.seen, "expected": each.expected, "p": p, "what": each.what}
+                for each, p in zip(report.findings, report.p_values, strict=True)
+            ],
+        }
+        for name, report in found.items()
+    ]
+
+
+def _kept(collector: Collector, task: Task, selection: Selection) -> dict[int, Array]:
+    """The selected reports that are still there, by question, each once in its period."""
+    parts: dict[int, list[Array]] = {}
+    with collector.store.reading() as connection:
+        for stored in collector.store.buckets(task.id):
+            period, blocks = stored.bucket.period, list[Block]()
+            if stored.state == "open":
+                blocks = sort_once(collector.store.log.read_open(connection, stored.bucket))
+            elif stored.state == "sealed":
+                blocks = collector.store.log.read_sealed(connection, stored.bucket)
+            for block in blocks:
+                if selection.holds(task, period, block.stratum):
+                    parts.setdefault(block.question, []).append(block.rows)
+    return {question: np.concatenate(found) for question, found in sorted(parts.items())}
+
+
+def _sample(rows: Array, key: bytes) -> Array:
+    """At most so many rows, the same for the same rows, and chosen as if at random to whoever does not know the key."""
+    if len(rows) <= MOST:
+        return rows
+    a, b, c = np.frombuffer(key, "<u8")[:3]
+    halves = np.ascontiguousarray(rows[:, :ID_BYTES]).view("<u8")
+    places = (halves[:, 0] + a) * (halves[:, 1] + b) + c
+    return rows[np.sort(np.argpartition(places, MOST)[:MOST])]

@@ -1,0 +1,145 @@
+"""What a person fills in: a field for each thing that is asked, fit for its domain, with what the page's script needs to read it.
+
+Labels are chosen by their number: what is sent is the label of the task that the client has verified, not the text of a page.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from deniable.client.answerable import task_domain
+from deniable.collect.dashboard.html import Element, element, quoted
+from deniable.collect.dashboard.words import label
+from deniable.contract.admission import SECRET, TOKEN
+from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
+from deniable.contract.encoder import Attribute, Identity
+from deniable.contract.task import Task
+from deniable.errors import shorten
+
+SPREAD = 12
+"""Up to so many answers stand side by side; more are a list that opens."""
+ASKED = (Categories, IndexRange, Integers, Bytes)
+"""Domains that a page has fields for."""
+SAFE = (1 << 53) - 1
+"""Beyond it, a browser's number field rounds."""
+
+
+def asked_domains(task: Task) -> dict[str, Domain] | None:
+    """What is asked, by the attribute's name, which is empty where the answer is a single value; None if a page cannot ask it."""
+    found: dict[str, Domain] = {}
+    if task.rounds:
+        found = {"": task_domain(task)}
+    else:
+        questions = task.survey.questions
+        domains = {question.spec.domain for question in questions}
+        if all(isinstance(question.encoder, Attribute) for question in questions):
+            found = {question.encoder.name: question.spec.domain for question in questions if isinstance(question.encoder, Attribute)}
+        elif len(domains) == 1 and all(isinstance(question.encoder, Identity) for question in questions):
+            found = {"": domains.pop()}
+    return found if found and all(isinstance(domain, ASKED) for domain in found.values()) else None
+
+
+def answer_fields(task: Task, domains: dict[str, Domain]) -> list[Element]:
+    """A field for each thing that is asked."""
+    if len(domains) > 1:
+        return [_field(f"answer-{place}", quoted(name), domain, name, None) for place, (name, domain) in enumerate(domains.items())]
+    ((name, domain),) = domains.items()
+    return [_field("answer-0", "Choose one" if _is_spread(domain) else "Your answer", domain, name, task.default)]
+
+
+def stratum_choices(task: Task) -> list[Element]:
+    """For each kind of label a list; it is sent as it is, so nothing is chosen beforehand."""
+    fields = []
+    for place, (name, labels) in enumerate(task.strata):
+        identity = f"stratum-{place}"
+        options = [element("option", "choose", value=""), *(element("option", text, value=i) for i, text in enumerate(labels))]
+        select = element("select", *options, id=identity, required=True, data_stratum=place)
+        fields.append(element("div", element("label", quoted(name), ", sent as it is", for_=identity), select, class_="field"))
+    return fields
+
+
+def admission_field(task: Task) -> Element | None:
+    """Where a code or a secret is pasted, if the task asks for one."""
+    told = {SECRET: "The secret that you were given", TOKEN: "The code that you were given"}.get(task.admission)
+    if told is None:
+        return None
+    box = element(
+        "input", type="text", id="admission", required=True, maxlength=200, autocomplete="off", spellcheck="false", data_admission=True
+    )
+    return element("div", element("label", told, for_="admission"), box, class_="field", id="admission-field")
+
+
+def _field(identity: str, told: Element | str, domain: Domain, attribute: str, default: object) -> Element:
+    about = {"data_answer": True, "data_attribute": attribute, "data_kind": _kind(domain)}
+    choices = _choices(domain)
+    if choices is not None and _is_spread(domain):
+        if default is not None:
+            choices = [*choices, ("none", _no_answer(default))]
+        spread = [_radio(identity, place, value, text) for place, (value, text) in enumerate(choices)]
+        return element("fieldset", element("legend", told), *spread, class_="answers", **about)
+    if choices is not None:
+        options = [element("option", "choose", value=""), *(element("option", text, value=value) for value, text in choices)]
+        inside = element("select", *options, id=identity, required=True)
+    else:
+        inside = element("input", id=identity, required=True, autocomplete="off", aria_describedby=f"{identity}-hint", **_limits(domain))
+    hint = element("p", _hint(domain), class_="note", id=f"{identity}-hint") if choices is None else None
+    none = _radio_or_box(identity, default) if default is not None else []
+    return element("div", element("label", told, for_=identity), inside, hint, *none, class_="field", **about)
+
+
+def _radio(identity: str, place: int, value: str, text: str) -> Element:
+    own = f"{identity}-{place}"
+    box = element("input", type="radio", name=identity, id=own, value=value, required=True)
+    return element("div", box, element("label", quoted(text), for_=own), class_="option")
+
+
+def _radio_or_box(identity: str, default: object) -> list[Element]:
+    own = f"{identity}-none"
+    box = element("input", type="checkbox", id=own, data_none=True)
+    return [element("div", box, element("label", _no_answer(default), for_=own), class_="option")]
+
+
+def _no_answer(default: object) -> str:
+    return f"I have no answer (counts as {shorten(default)})"
+
+
+def _is_spread(domain: Domain) -> bool:
+    """Whether all answers stand side by side."""
+    choices = _choices(domain)
+    return choices is not None and len(choices) <= SPREAD
+
+
+def _kind(domain: Domain) -> str:
+    """How the script reads the field."""
+    if isinstance(domain, Categories):
+        return "label"
+    return "text" if isinstance(domain, Text) else "bytes" if isinstance(domain, Bytes) else "integer"
+
+
+def _choices(domain: Domain) -> list[tuple[str, str]] | None:
+    """Values of the field and their texts, where they are few enough to be listed."""
+    if isinstance(domain, Categories):
+        return [(str(place), label(text)) for place, text in enumerate(domain.labels)]
+    if isinstance(domain, IndexRange) and domain.size == 2:
+        return [("1", "yes"), ("0", "no")]
+    if isinstance(domain, IndexRange | Integers) and domain.size <= SPREAD:
+        return [(str(domain.value(key)), str(domain.value(key))) for key in range(domain.size)]
+    return None
+
+
+def _limits(domain: Domain) -> dict[str, object]:
+    if isinstance(domain, Text):
+        return {"type": "text", "maxlength": domain.max_length}
+    if isinstance(domain, Bytes):
+        return {"type": "text", "pattern": "([0-9a-f]{2})*", "maxlength": 2 * domain.max_length, "spellcheck": "false"}
+    low, high = (domain.value(key) for key in (0, domain.size - 1))
+    if all(abs(int(str(end))) <= SAFE for end in (low, high)):
+        return {"type": "number", "min": low, "max": high, "step": 1}
+    return {"type": "text", "inputmode": "numeric", "pattern": "-?[0-9]+"}
+
+
+def _hint(domain: Domain) -> str:
+    if isinstance(domain, Bytes) and not isinstance(domain, Text):
+        return f"Hexadecimal digits, for at most {domain.max_length} bytes."
+    described = "".join(chain(domain.describe()[:1].upper(), domain.describe()[1:]))
+    return f"{described}."

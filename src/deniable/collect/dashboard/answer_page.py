@@ -1,0 +1,131 @@
+"""Where a person answers a task in the browser: what is asked and promised, consent, the answer, a look at the report, and its receipt.
+
+The server writes what there is to read and to fill in. Everything else is done in the browser by ``answer.js`` with the client that ships:
+the answer never reaches this process, and neither does a report that was not sent.
+"""
+
+from __future__ import annotations
+
+from math import ceil, exp, inf
+
+from deniable.collect.admission import LiveTask
+from deniable.collect.dashboard.answer_fields import admission_field, answer_fields, asked_domains, stratum_choices
+from deniable.collect.dashboard.html import Element, Node, element, quoted
+from deniable.collect.dashboard.layout import facts
+from deniable.collect.dashboard.pages import LEDGER
+from deniable.collect.dashboard.promise_view import paragraphs
+from deniable.collect.dashboard.words import epsilon_in_words, state_of, time_in_words
+from deniable.collect.tasks.spans import moment_in_words
+from deniable.contract.task import Task
+
+ONCE = (
+    "Your device now draws the noise, once. It is paid for when it is drawn, whether you send it or not: whoever could draw again "
+    "until the outcome pleased them would give their answer away by stopping."
+)
+DECIDE = (
+    "Decide by whether you want to take part, not by how the draw came out: whoever sends only what they like to see tells something with "
+    "that. What is dropped stays paid for."
+)
+NO_SCRIPT = (
+    "Answering needs script: your answer is randomized in this browser, before anything is sent, and without script there is nothing that "
+    "could do it. Nothing was sent."
+)
+STARTING = "One moment: the task is fetched, and its signature verified."
+SERVED = (
+    "This page comes from the collector itself. Whoever does not trust it with that answers with a client of their own, which needs the "
+    "task's id and nothing else."
+)
+
+
+def answer_body(live: LiveTask, now: float) -> list[Node | None]:
+    """The page."""
+    task, state, domains = live.task, state_of(live, now), asked_domains(live.task)
+    here = f"/tasks/{task.id.hex()}"
+    closed = _why_not(live, now, askable=domains is not None)
+    return [
+        element("p", element("a", "Tasks", href="/"), " / ", element("a", quoted(task.name), href=here), " / answer", class_="trail"),
+        element("h1", quoted(task.question)),
+        element("p", element("span", state, class_=f"state {state.partition(' ')[0]}"), " ", time_in_words(task), class_="when"),
+        element("noscript", element("p", NO_SCRIPT, class_="notice trouble")),
+        element("p", closed, class_="notice") if closed else None,
+        element("p", hidden=True, id="trouble", class_="notice trouble", role="alert"),
+        _promise(task),
+        element("p", STARTING, id="starting", class_="note starting") if not closed else None,
+        *([] if closed or domains is None else _steps(task, answer_fields(task, domains), here)),
+        facts(("Task", element("code", task.id.hex()))),
+        element("p", SERVED, class_="note"),
+    ]
+
+
+def _why_not(live: LiveTask, now: float, *, askable: bool) -> str | None:
+    """Why nobody can answer now, as the collector sees it."""
+    task = live.task
+    if task.epsilon == inf:
+        return "This task tests a collector and hides nothing: no person may answer it."
+    if not askable:
+        return "This task asks for records that a page cannot ask for. Its own app answers it."
+    state = state_of(live, now)
+    if state == "closed":
+        return "This task is closed: it takes no more answers."
+    return f"This task has not started yet. It asks from {moment_in_words(task.start)} on." if state != "open" else None
+
+
+def _promise(task: Task) -> Element:
+    return element(
+        "section",
+        element("h2", "What you are promised", id="promise"),
+        element("p", _in_short(task), class_="short") if task.epsilon != inf else None,
+        element("details", element("summary", "The whole promise"), *paragraphs(task.statement), class_="statement", open=True),
+        aria_labelledby="promise",
+    )
+
+
+def _in_short(task: Task) -> str:
+    """Epsilon in plain words: what a bet between two answers is worth to whoever reads the report."""
+    right = ceil(100 * exp(task.epsilon) / (1 + exp(task.epsilon)))  # up: a promise is not rounded down
+    once = "One answer" if task.answers == 1 else "Each answer"
+    return (
+        "Your browser adds noise to your answer before it is sent. Whoever reads the report and is torn between two answers can bet on "
+        f"the right one {right} times in 100 at most; without the report it is 50. {once} costs epsilon = "
+        f"{epsilon_in_words(task.epsilon)} of the privacy that this browser keeps account of."
+    )
+
+
+def _steps(task: Task, fields: list[Element], here: str) -> list[Node]:
+    several = element("p", "Your device draws which of these it answers; fill in all of them.", class_="note") if len(fields) > 1 else None
+    answer = element(
+        "form",
+        *fields,
+        several,
+        *stratum_choices(task),
+        admission_field(task),
+        element("p", ONCE, class_="note"),
+        element("div", element("button", "Draw the noise and show me", id="draw"), class_="actions"),
+        class_="survey",
+        id="answer-form",
+        autocomplete="off",
+    )
+    agreeing = element("div", element("button", "I agree", type="button", id="agree"), class_="actions")
+    deciding = element(
+        "div",
+        element("button", "Send", type="button", id="send"),
+        element("button", "Do not send", type="button", id="drop", class_="plain"),
+        class_="actions",
+    )
+    links = [element("a", "What all answers say", href=here), element("a", "My ledger", href=LEDGER)]
+    return [
+        _step("consent", "Do you agree?", element("p", _agreed(task)), agreeing),
+        _step("answer", "Your answer", answer),
+        _step("review", "Before it is sent", element("div", id="report"), element("p", DECIDE, class_="note"), deciding),
+        _step("done", "Done", element("div", id="receipt"), element("ul", *(element("li", link) for link in links), class_="links")),
+    ]
+
+
+def _agreed(task: Task) -> str:
+    often = "one answer" if task.answers == 1 else f"at most {task.answers:,} answers"
+    return f"You agree to give {often} to this task, randomized. You can withdraw at any time; what was sent cannot be called back."
+
+
+def _step(name: str, title: str, *inside: Node) -> Element:
+    head = element("h2", title, id=f"{name}-title", tabindex="-1")
+    return element("section", head, *inside, id=name, hidden=True, aria_labelledby=f"{name}-title", class_="step")

@@ -1,0 +1,56 @@
+// My ledger: what this browser has told, read from the browser alone. Nothing on this page asks the network for anything.
+
+import { decimal, toHex } from "./client/index.js";
+import { ledger, moment, spentInWords, stateInWords } from "./account.js";
+import { bytes, facts, make, quoted, trouble } from "./dom.js";
+
+const place = document.getElementById("ledger");
+
+function entryItem(entry) {
+  const about = { When: moment(entry.when), Cost: `epsilon ${decimal(entry.epsilon)}`, State: stateInWords(entry), Period: String(entry.period) };
+  const report = entry.report.length ? bytes(entry.report) : null;
+  return make("li", {}, facts(about), report);
+}
+
+async function taskItem(id, entries) {
+  const agreed = await ledger.consented(id);
+  const last = entries.at(-1);
+  const act = async () => {
+    await (agreed ? ledger.withdraw(id) : ledger.consent(id));
+    await draw();
+    document.getElementById(`change-${id}`).focus();
+  };
+  const button = make("button", { type: "button", class: "plain", id: `change-${id}`, onclick: () => guarded(act) }, agreed ? "Withdraw" : "Agree again");
+  const consent = make("span", {}, agreed ? "You agreed to this task." : "You withdrew from this task: it gets nothing more.");
+  const title = make("h2", {}, make("a", { href: `/tasks/${id}` }, quoted(last.question)));
+  const name = make("p", {}, quoted(last.name), " ", make("code", {}, `${id.slice(0, 16)}…`));
+  const reports = make("ol", { class: "told" }, ...entries.map(entryItem));
+  return make("li", {}, title, name, make("div", { class: "actions" }, consent, button), reports);
+}
+
+async function draw() {
+  const entries = await ledger.entries();
+  const tasks = new Map();
+  for (const entry of entries) tasks.set(toHex(entry.task), [...(tasks.get(toHex(entry.task)) ?? []), entry]);
+  const items = await Promise.all([...tasks].map(([id, found]) => taskItem(id, found)));
+  const [spent, text] = [await spentInWords(), await ledger.statement()];
+  const summary = make("p", { class: "headline" }, make("span", { class: "value" }, "Epsilon spent so far"), make("strong", { class: "share", id: "spent" }, spent));
+  const count = { "Reports drawn": String(entries.length), Sent: String(entries.filter(({ state }) => state === "sent").length) };
+  const nothing = entries.length ? null : make("p", { class: "notice" }, "This browser has told nothing yet.");
+  const [, ...meaning] = text.split("\n\n")[0].split("\n"); // its first line says what the number above says
+  const promise = make("p", {}, meaning.join(" "));
+  const whole = make("details", {}, make("summary", {}, "All of it as text"), make("pre", { tabindex: "0", "aria-label": "Statement" }, text));
+  place.replaceChildren(summary, promise, facts(count), nothing ?? make("ul", { class: "cards" }, ...items), whole);
+}
+
+async function guarded(action) {
+  trouble("");
+  try {
+    await action();
+  } catch (error) {
+    trouble(error.message);
+  }
+}
+
+await guarded(draw);
+document.addEventListener("visibilitychange", () => document.hidden || guarded(draw));

@@ -1,0 +1,184 @@
+// The look at a report before it is sent: what was typed, what would leave the device, and why nobody can tell the one from the other.
+
+import { openBatch } from "./client/index.js";
+import { Attribute, Identity } from "./client/encoders.js";
+import { bytes, facts, make, quoted } from "./dom.js";
+import { lawOf, log2 } from "./law.js";
+import { inWords } from "./report_words.js";
+import { domainOf, listed, nameOf, parse, valueAt } from "./values.js";
+
+const MOST_ROWS = 12;
+const MOST_LISTED = 4096;
+
+const number = (value, digits = 2) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const factor = ([n, d]) => number(Number((n * 10_000n) / d) / 10_000);
+
+// A chance in words, however small it is.
+export function chanceInWords(bits) {
+  const chance = 2 ** bits;
+  if (chance >= 0.01) return `${number(100 * chance, 1)} %`;
+  if (chance >= 1e-6) return `1 in ${Math.round(1 / chance).toLocaleString("en")}`;
+  return `1 in 10^${Math.floor(-bits * Math.log10(2))}`;
+}
+
+export class Review {
+  constructor({ task, asked, entry, value }) {
+    Object.assign(this, { task, entry, value });
+    [this.envelope] = openBatch(entry.report);
+    this.question = asked?.period === this.envelope.period ? asked.round.questions[this.envelope.question] : null;
+    if (this.question) {
+      this.report = this.question.spec.decode(this.envelope.payload);
+      this.law = lawOf(this.question.spec, this.report);
+      this.domain = domainOf(task, this.question);
+      this.own = this.#part(value);
+    }
+  }
+
+  #part(value) {
+    const { encoder } = this.question;
+    return encoder instanceof Attribute && value !== null && value !== undefined ? value[encoder.name] : value;
+  }
+
+  async element() {
+    const sent = this.question ? await inWords(this.question.spec, this.report, this.law, this.#itself) : ["a randomized report"];
+    const told = make("dd", { id: "told" }, ...this.#typed());
+    const leaving = make("dd", { id: "leaving" }, ...sent);
+    const pairs = [
+      make("div", {}, make("dt", {}, "You answered"), told),
+      make("div", {}, make("dt", {}, "What would leave this device"), leaving),
+    ];
+    const besides = facts({ "Sent with it, as it is": this.#besides(), "All of it": bytes(this.entry.report) });
+    return make("div", {}, make("dl", { class: "facing" }, ...pairs), besides, this.question ? await this.#deniable() : "");
+  }
+
+  get #itself() {
+    return this.question.encoder instanceof Identity || this.question.encoder instanceof Attribute;
+  }
+
+  #typed() {
+    if (this.value === undefined) return ["this page was loaded again, and your answer was kept nowhere"];
+    if (!this.question) return ["what you typed"];
+    const several = this.question.encoder instanceof Attribute;
+    const own = this.value === null ? this.task.default : this.own;
+    const note = this.value === null ? " (you have no answer)" : "";
+    return [...(several ? [quoted(this.question.encoder.name), ": "] : []), quoted(nameOf(this.domain, own)), note];
+  }
+
+  #besides() {
+    const labels = Object.entries(this.task.stratumLabels(this.envelope.stratum)).map(([name, label]) => `${name}: ${label}`);
+    const token = { open: [], secret: ["a proof that you know the secret"], token: ["a one-time token"] }[this.task.admission];
+    const period = `${this.task.rounds ? "round" : "period"} ${this.envelope.period}`;
+    return make("span", {}, ["the task's id", period, ...labels, ...token, "a random number that names the report"].join("; "));
+  }
+
+  // --- why nobody can tell ---
+
+  async #row(value, name) {
+    const { encoder } = this.question;
+    const input = await encoder.encode(encoder instanceof Attribute ? { [encoder.name]: value } : value);
+    const weight = await this.law.weight(await this.question.spec.domain.key(input));
+    return { name, weight, own: this.own !== undefined && nameOf(this.domain, value) === nameOf(this.domain, this.#held) };
+  }
+
+  get #held() {
+    return this.own === null ? this.task.default : this.own;
+  }
+
+  async #deniable() {
+    const title = make("h3", {}, "Why nobody can tell");
+    if (!this.law) return make("div", {}, title, make("p", { id: "verdict" }, `${this.#limit}.`));
+    const open = !this.domain.listed || this.domain.size > MOST_LISTED;
+    let rows = open ? [] : await Promise.all(this.#values().map((value) => this.#row(value, [quoted(nameOf(this.domain, value))])));
+    if (open && this.own !== undefined) rows = [await this.#row(this.#held, [quoted(nameOf(this.domain, this.#held))])];
+    const shown = rows.length > MOST_ROWS ? grouped(rows) : rows;
+    const body = make("tbody");
+    const chances = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Chances" });
+    const verdict = make("p", { id: "verdict" });
+    const show = (lines) => {
+      const largest = Math.max(...lines.map(({ weight }) => log2(weight)));
+      body.replaceChildren(...lines.map((line) => this.#line(line, largest)));
+      verdict.replaceChildren(this.#verdict(lines));
+    };
+    const head = make("tr", {}, ...["If your answer is", "the chance of exactly this report is"].map((text) => make("th", { scope: "col" }, text)));
+    const caption = `Chances by the exact law of ${this.question.spec.mechanism}${this.#given()}`;
+    chances.append(make("table", { class: "chances" }, make("caption", {}, make("span", {}, caption)), make("thead", {}, head), body));
+    show(shown);
+    return make("div", {}, title, verdict, chances, open ? this.#comparing(shown, show) : "");
+  }
+
+  #values() {
+    return Array.from({ length: Number(this.domain.size) }, (_, place) => valueAt(this.domain, place));
+  }
+
+  #given() {
+    const drawn = this.question.spec.layout.find(({ name }) => ["seed", "function", "cohort", "row", "step", "buckets"].includes(name));
+    return drawn ? `, given the ${drawn.name} in it, drawn without looking at your answer` : "";
+  }
+
+  #line({ name, weight, own }, largest) {
+    const bits = this.law.common + log2(weight);
+    const bar = make("span", { class: "bar", "aria-hidden": "true" });
+    bar.style.setProperty("--part", 2 ** (log2(weight) - largest));
+    const cell = make("th", { scope: "row" }, ...name, own ? make("span", { class: "yours" }, "yours") : "");
+    return make("tr", own ? { class: "own" } : {}, cell, make("td", {}, bar, make("span", { class: "chance" }, chanceInWords(bits))));
+  }
+
+  get #limit() {
+    const { epsilon } = this.question.spec;
+    const bound = number(Math.ceil(100 * Math.exp(epsilon)) / 100);
+    return `No answer makes any report more than ${bound} times as likely as another (e to the power of ${epsilon})`;
+  }
+
+  #verdict(rows) {
+    const most = rows.reduce((a, b) => (a.weight[0] * b.weight[1] >= b.weight[0] * a.weight[1] ? a : b));
+    const least = rows.reduce((a, b) => (a.weight[0] * b.weight[1] <= b.weight[0] * a.weight[1] ? a : b));
+    const own = rows.find((row) => row.own);
+    const same = (row) => row.weight[0] * most.weight[1] === most.weight[0] * row.weight[1];
+    if (rows.length < 2) return `${this.#limit}. Compare yours with another answer:`;
+    const ratio = factor([most.weight[0] * least.weight[1], most.weight[1] * least.weight[0]]);
+    const here = `${this.#limit}; for this one the factor is ${ratio}.`;
+    if (!own) return here;
+    if (!same(own)) return `Other answers make this report likelier than yours does. ${here}`;
+    if (rows.some((row) => !row.own && same(row))) return `Other answers make this report exactly as likely as yours does. ${here}`;
+    return `Yours makes this report the likeliest; but people with every other answer send exactly the same, and nobody knows who did. ${here}`;
+  }
+
+  // Where answers cannot be listed, a person picks one to compare with.
+  #comparing(rows, show) {
+    const kind = this.domain.labels ? "label" : this.domain.low !== undefined ? "integer" : this.domain.description.startsWith("text") ? "text" : "bytes";
+    const box = make("input", { id: "other", type: "text", autocomplete: "off" });
+    const add = async (event) => {
+      event.preventDefault();
+      try {
+        const value = kind === "label" ? box.value : parse(this.domain, kind, box.value);
+        const row = await this.#row(value, [quoted(nameOf(this.domain, value))]);
+        if (!row.own) rows.push({ ...row, own: false });
+        show(rows);
+        box.setCustomValidity("");
+      } catch (error) {
+        box.setCustomValidity(error.message);
+        box.reportValidity();
+      }
+    };
+    const label = make("label", { for: "other" }, "Another answer");
+    const field = make("div", { class: "field" }, label, box);
+    box.addEventListener("input", () => box.setCustomValidity(""));
+    return make("form", { class: "choice", onsubmit: add }, field, make("div", { class: "actions" }, make("button", { class: "plain" }, "Compare")));
+  }
+}
+
+// Answers that are alike to this report, together.
+function grouped(rows) {
+  const groups = new Map();
+  for (const row of rows.filter(({ own }) => !own)) {
+    const key = row.weight.join("/");
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  const told = [...groups.values()].map((group) => ({
+    name: [`${group.length.toLocaleString("en")} ${rows.some(({ own }) => own) ? "other answers" : "answers"}: `, ...listed(group.map(({ name }) => name[0].textContent), 5)],
+    weight: group[0].weight,
+    own: false,
+  }));
+  told.sort((a, b) => (b.weight[0] * a.weight[1] > a.weight[0] * b.weight[1] ? 1 : -1));
+  return [...rows.filter(({ own }) => own), ...told.slice(0, MOST_ROWS)];
+}

@@ -1,0 +1,67 @@
+"""Open publications beside a collector: what ``deniable export --open`` wrote, found by its signed manifest, served as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from deniable.collect.dashboard.html import Element, element, quoted
+from deniable.collect.publication.published import MANIFEST, read_manifest
+from deniable.collect.web.body import Refusal
+from deniable.contract.task import Task
+from deniable.errors import DeniableError
+
+
+class Opened(NamedTuple):
+    """A folder of a task: its name, its files, and how many reports they hold."""
+
+    name: str
+    files: tuple[str, ...]
+    reports: int
+
+
+class Shelf:
+    """Looks for publications in one folder. Only what a manifest lists, signed with the task's own key, is ever read."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder) if folder else None
+        self._read: dict[tuple[Path, int, bytes], Opened | None] = {}
+
+    def of(self, task: Task) -> list[Opened]:
+        """A task's publications, by name."""
+        if self._folder is None or not self._folder.is_dir():
+            return []
+        found = [self._open(path, task) for path in sorted(self._folder.glob(f"*/{MANIFEST}"))]
+        return [opened for opened in found if opened is not None]
+
+    def read(self, task: Task, address: str) -> bytes:
+        """A file of a publication, by the folder's name and its own."""
+        name, _, file = address.partition("/")
+        if self._folder is None or not any(opened.name == name and file in opened.files for opened in self.of(task)):
+            raise Refusal(404, "not_found", "there is no such file")
+        return (self._folder / name / file).read_bytes()
+
+    def _open(self, manifest: Path, task: Task) -> Opened | None:
+        key = manifest, manifest.stat().st_mtime_ns, task.id
+        if key not in self._read:
+            try:
+                content = read_manifest(manifest.read_bytes(), task)
+                reports = sum(int(batch["reports"]) for batch in content["batches"])
+                self._read[key] = Opened(manifest.parent.name, (MANIFEST, *content["files"]), reports)
+            except (DeniableError, KeyError, TypeError, ValueError):  # another task's, or no publication at all
+                self._read[key] = None
+        return self._read[key]
+
+
+def publication_list(task: Task, opened: list[Opened]) -> list[Element]:
+    """What anyone can count again, with its files."""
+    here = f"/tasks/{task.id.hex()}/open"
+    told = []
+    for folder in opened:
+        files = [element("li", element("a", file, href=f"{here}/{folder.name}/{file}")) for file in folder.files]
+        summary = element(
+            "summary", "Open publication ", quoted(folder.name), f": all {folder.reports:,} reports, for anyone to count again"
+        )
+        how = element("p", "Download them into one folder, then: ", element("code", f"deniable verify FOLDER --task {task.id.hex()}"))
+        told.append(element("details", summary, how, element("ul", *files, class_="files")))
+    return told

@@ -1,0 +1,89 @@
+"""What a collector does by itself as time passes: it seals what is over, closes rounds that are due, deletes what was kept long enough.
+
+Any of several collectors of one database may do it, and each of them may be killed in between: every step is one transaction, and is done
+once. What was sealed long ago is not looked at before its reports are due to be deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from deniable.collect.admission import LiveTask
+from deniable.collect.storage.records import StoredBucket
+from deniable.contract.admission import TOKEN
+
+if TYPE_CHECKING:
+    from deniable.collect.collector import Collector
+
+DAY = 86_400
+Step = Callable[[], str | None]
+"""Does something if it is due, and says in words what."""
+
+
+def tend(collector: Collector, say: Callable[[str], object]) -> list[str]:
+    """Do what is due, and say of each step what was done; the first error is raised when all were tried."""
+    collector.watch.follow()
+    collector.refresh()
+    done, failed = [], []
+    for step in _steps(collector, collector.now()):
+        try:
+            words = step()
+        except Exception as error:  # raised below: what is damaged must not keep the rest from being counted
+            failed.append(error)
+        else:
+            if words:
+                done.append(words)
+                say(words)
+    if failed:
+        raise failed[0]
+    return done
+
+
+def _steps(collector: Collector, now: float) -> Iterator[Step]:
+    lives, store = collector.admission.tasks, collector.store
+    yield store.sweep
+    for live in lives.values():
+        if live.task.rounds and not live.closed:
+            yield partial(_tend_round, collector, live, now)
+    unfinished = [stored for stored in store.unfinished() if stored.bucket.task in lives]
+    for stored in unfinished:
+        yield partial(_seal if stored.state == "open" else _drop, collector, stored, now)
+    # A token counts once in all periods, and the ids of those that are sealed tell which were spent: after a long stop they are needed.
+    needed = {stored.bucket.task for stored in unfinished if stored.state == "open" and lives[stored.bucket.task].task.admission == TOKEN}
+    kept = {task: now - live.task.retention * DAY for task, live in lives.items() if task not in needed}
+    for stored in store.sealed_until(kept):
+        yield partial(_drop, collector, stored, now)
+
+
+def _seal(collector: Collector, stored: StoredBucket, now: float) -> str | None:
+    task, period = stored.bucket
+    live = collector.task(task)
+    if not live.closed and (live.task.rounds or now < live.task.period_span(period)[1] + live.task.late):
+        return None
+    collector.seal(task, period)
+    return f"sealed {stored.bucket}"
+
+
+def _drop(collector: Collector, stored: StoredBucket, _: float) -> str:
+    collector.task(stored.bucket.task).dropped.add(stored.bucket.period)
+    collector.store.drop_reports(stored.bucket)
+    return f"dropped the reports of {stored.bucket}"
+
+
+def _tend_round(collector: Collector, live: LiveTask, now: float) -> str | None:
+    """Close the round at hand if its time is over and it has enough reports, or if that was begun by a collector that was stopped."""
+    times, _ = live.round_times(now)
+    over, few = now >= live.task.end + live.task.late, f"fewer than {live.task.minimum_batch:,} reports in round {live.round}"
+    if live.round not in live.sealed:
+        if not over and times <= live.prolonged:
+            return None
+        if collector.lacks_reports(live):
+            if over:
+                collector.close_task(live.task.id)
+                return f"closed {live.task.name} without a result: {few}"
+            live.prolonged = times
+            return f"prolonged {live.task.name}: {few}"
+    more = collector.close_round(live)
+    return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")
