@@ -2,8 +2,10 @@
 
 /** Integers as documents carry them: a number below 2^53, a BigInt from there on. */
 export type Integer = number | bigint;
-/** What a person may hold: a label or text, an integer, bytes; for an `Attribute` question a record of these. */
-export type Value = string | Integer | boolean | Uint8Array | { readonly [attribute: string]: string | Integer | boolean | Uint8Array };
+/** One value: a label or text, a number, bytes; a point in time as a Date, or as text in ISO 8601, with or without a time zone. */
+export type Single = string | Integer | boolean | Uint8Array | Date;
+/** What a person may hold: a value; for an `Attribute` question a record of values. */
+export type Value = Single | { readonly [attribute: string]: Single };
 /** One field of a report: a number, several numbers or 64-bit words, or packed bits. */
 export type Field = Integer | readonly Integer[] | Uint8Array;
 /** A report of one column is its field, a report of several is the array of its fields. */
@@ -32,6 +34,10 @@ export class BudgetExceeded extends DeniableError {}
 export class WireError extends DeniableError {}
 /** A protocol was driven out of order, or where it cannot run. */
 export class ProtocolError extends DeniableError {}
+/** The ledger cannot be read or written; nothing was sent. */
+export class LedgerError extends DeniableError {}
+/** No answer came from a collector; whether the request arrived is not known. */
+export class TransportError extends DeniableError {}
 
 // --- randomness ---
 
@@ -40,6 +46,7 @@ export class Source {
   word(): bigint;
   words(count: number): bigint[];
   bernoulli(threshold: bigint): boolean;
+  bernoulliRatio(numerator: bigint, denominator: bigint): boolean;
   pick(cumulative: ArrayLike<bigint>): number;
   below<T extends Integer>(count: T): T;
   bernoulliBits(threshold: bigint, count: number): Uint8Array;
@@ -61,6 +68,10 @@ export interface Domain {
   /** The limits of integers. */
   readonly low?: bigint;
   readonly high?: bigint;
+  /** The steps of the grid between two numbers, or two points in time. */
+  readonly steps?: number;
+  /** Whether numbers out of range count as the nearest end. */
+  readonly clip?: boolean;
   /** The most bytes of a text or byte string. */
   readonly maxLength?: number;
   /** The integer that stands for a value; DomainError if the value is not allowed. */
@@ -84,6 +95,11 @@ export class Spec {
   /** SHA-256 of the canonical JSON. */
   digest(): Promise<Uint8Array>;
 }
+/** A mechanism whose reports are drawn from a permanent answer: `epsilon` is what all reports about one value tell. */
+export interface LongitudinalSpec extends Spec {
+  /** What one report tells. */
+  readonly firstEpsilon: number;
+}
 /** Every mechanism by its name. */
 export const MECHANISMS: ReadonlyMap<string, unknown>;
 /** WireError unless the document is a spec whose thresholds are the ones that its epsilon allows. */
@@ -103,8 +119,8 @@ export class Question {
   readonly spec: Spec;
   readonly encoder: Encoder;
   readonly share: Rational;
-  /** One person's report: encoded, then randomized. */
-  answer(value: Value, source?: Source): Promise<Report>;
+  /** One person's report: encoded, then randomized, under the seed that was assigned to it, if any. */
+  answer(value: Value, source?: Source, seed?: bigint[]): Promise<Report>;
 }
 
 export class Round {
@@ -139,6 +155,7 @@ export class Task {
   readonly answersPerPeriod: number;
   readonly answers: number;
   readonly strata: readonly (readonly [string, readonly string[]])[];
+  /** Points in time as text. */
   readonly default: string | Integer | Uint8Array | undefined;
   readonly minimumBatch: number;
   readonly late: number;
@@ -147,6 +164,8 @@ export class Task {
   readonly admission: "open" | "secret" | "token";
   /** The RSA modulus by which one-time tokens are signed; empty where none are asked for. */
   readonly issuer: Uint8Array;
+  /** Who chooses the hash function of a report that brings its own: the device, or its one-time token. */
+  readonly seeds: "own" | "assigned";
   periodAt(time: number): number | null;
   readonly periodCount: number;
   periodSpan(period: number): [number, number];
@@ -185,10 +204,189 @@ export const MEDIA_TYPE: string;
 export function packEnvelope(envelope: Envelope): Uint8Array;
 export function openBatch(data: Uint8Array, limits?: { most?: number }): Required<Envelope>[];
 
-// --- small things that a ledger needs ---
+// --- the ledger: what a device has told, to whom, at what cost, and the rules that stop it from telling more ---
+
+/** A task by its id: 32 bytes, or 64 hexadecimal digits. */
+export type TaskId = Uint8Array | string;
+/** `pending` waits to be sent, `refused` stays spent. */
+export type State = "pending" | "sent" | "refused";
+
+/** One expense, as the person may read it. */
+export interface Entry {
+  readonly number: number;
+  /** The task's id. */
+  readonly task: Uint8Array;
+  readonly name: string;
+  readonly question: string;
+  readonly period: number;
+  /** What it cost, exactly; `decimal` writes it for people. */
+  readonly epsilon: Rational;
+  /** Seconds since 1970, by the device's own clock. */
+  readonly when: number;
+  /** The whole envelope, as it was or will be sent; empty once it was withdrawn. */
+  readonly report: Uint8Array;
+  readonly state: State;
+  /** Why it was refused; empty otherwise. */
+  readonly code: string;
+}
+
+/** What a device keeps for one question: `personal`, and permanent answers under the numbers of their classes. */
+export type Kept = Readonly<Record<string, Uint8Array>>;
+
+/**
+ * One answer to a question that is answered again and again, between what a device has kept and what it will keep. Open it with what the
+ * ledger keeps under its name, draw the report, and spend with it: the step keeps what was drawn, or nothing at all.
+ */
+export class Diary {
+  private constructor();
+  /** DomainError if the value is not allowed. `name` is the question's. */
+  static of(spec: LongitudinalSpec, value: Value, name?: string): Promise<Diary>;
+  readonly spec: LongitudinalSpec;
+  /** Under which a ledger keeps it. */
+  readonly name: string;
+  open(kept: Kept): Promise<void>;
+  /** Whether the permanent answer for this value is there, and paid for. */
+  readonly known: boolean;
+  report(source?: Source): Promise<Report>;
+  /** What must be kept before the report leaves the device. */
+  readonly drawn: Kept;
+}
+
+/** What a device has spent and may still spend. Every method is one step: atomic, and durable where the ledger is. */
+export class Ledger {
+  protected constructor(options: { lifetimeEpsilon: number | string | Rational });
+  readonly lifetimeEpsilon: Rational;
+  /** Record that the person agreed to a task. After a withdrawal it may be given again; what was spent stays spent. */
+  consent(task: TaskId): Promise<void>;
+  /** Record that the person no longer agrees: reports not yet sent are dropped, further ones refused. */
+  withdraw(task: TaskId): Promise<void>;
+  consented(task: TaskId): Promise<boolean>;
+  /** The device's ticket in a task: drawn when first asked for, and the same ever after. */
+  ticket(task: TaskId, draw: () => number): Promise<number>;
+  /** What a device keeps for a task under a name: drawn when first asked for, and the same ever after. */
+  remember(task: TaskId, name: string, draw: () => Uint8Array | Promise<Uint8Array>): Promise<Uint8Array>;
+  /** The same; null if nothing was drawn. */
+  recall(task: TaskId, name: string): Promise<Uint8Array | null>;
+  /**
+   * Check the caps, make the report, record both: BudgetExceeded, and nothing made, if a cap forbids it. `make` is called once, after all
+   * checks, with the number of answers that the task had before. It must not wait for anything; if it throws, nothing was spent.
+   * With a `diary` whose permanent answer is known the report costs nothing, and whatever it drew is kept with the report. ProtocolError,
+   * and nothing spent, if it was opened with something else than what is kept by now: open it again.
+   */
+  spend(
+    task: Task,
+    expense: { period: number; epsilon: number; when: number; make: (place: number) => Uint8Array; diary?: Diary | null },
+  ): Promise<Entry>;
+  /** What a device keeps for a task's longitudinal questions: by the diary's name. They stay when the person withdraws. */
+  kept(task: TaskId): Promise<Record<string, Kept>>;
+  /** How many permanent answers are kept, over all tasks. */
+  permanentAnswers(): Promise<number>;
+  /** Record what became of a report. One that was sent stays sent, whatever a later resend was told. */
+  settle(number: number, state: State, code?: string): Promise<Entry>;
+  /** Every expense, the oldest first. */
+  entries(): Promise<Entry[]>;
+  /** A task's reports that wait to be sent, the oldest first. */
+  pending(task: TaskId): Promise<Entry[]>;
+  /** The sum of all epsilons so far, over all tasks. */
+  spent(): Promise<Rational>;
+  /** What this device has told so far and what it is worth to an observer, in plain words. */
+  statement(): Promise<string>;
+}
+
+/** A ledger that ends with the page, or with node. */
+export class MemoryLedger extends Ledger {
+  constructor(options: { lifetimeEpsilon: number | string | Rational });
+}
+
+/**
+ * A ledger in the browser, one for each origin and name, shared safely by any number of tabs and workers; it survives the page and a loss
+ * of power. Whoever clears the site's data forgets what was spent. The lifetime's epsilon is the app's promise and is not kept.
+ */
+export class IndexedDBLedger extends Ledger {
+  constructor(options: { lifetimeEpsilon: number | string | Rational; name?: string });
+  /** Ask the browser to keep the ledger when it runs out of room; whether it will. */
+  persist(): Promise<boolean>;
+  /** Close the connection; the next step opens it again. */
+  close(): Promise<void>;
+}
+
+// --- the reporter: a person's answer, randomized on the device, paid for in its ledger, and sent ---
+
+/** What became of an answer. */
+export interface Receipt {
+  /** `pending`: `flush` sends it again. */
+  readonly state: State;
+  /** Why it was refused; empty otherwise. */
+  readonly code: string;
+  readonly period: number;
+  readonly epsilon: Rational;
+  /** Of its entry in the ledger. */
+  readonly number: number;
+}
+
+export interface NetworkOptions {
+  /** In place of the platform's own. */
+  fetch?: typeof fetch;
+  /** Waits for so many seconds. */
+  sleep?: (seconds: number) => unknown;
+  source?: Source;
+}
+
+/** What a task asks now: the period, or number of the round, and the questions on the scale of their tickets. */
+export interface Asked {
+  readonly period: number;
+  readonly round: Round;
+  readonly scale: number;
+}
+
+/** A collector's tasks and rounds, fetched once and believed only under its signature; for any number of reporters. */
+export class Board {
+  /** `keepRounds`: the round at hand is kept until `refresh`, and not asked for every time. */
+  constructor(collector: string, options?: NetworkOptions & { keepRounds?: boolean });
+  task(id: TaskId): Promise<Task>;
+  /** What a task asks at a time in seconds; null before its start, after its end, and while no round is open. */
+  asked(task: Task, now: number): Promise<Asked | null>;
+  refresh(): void;
+}
+
+/** One device's part in one task of one collector. */
+export class Reporter {
+  /** `task` is the id that the app was built with, `strata` are the person's labels, `secret` is what those who take part share. */
+  constructor(
+    collector: string | Board,
+    options: NetworkOptions & {
+      task: TaskId;
+      ledger: Ledger;
+      strata?: Readonly<Record<string, string>>;
+      secret?: string | null;
+      /** The time in seconds since 1970. */
+      clock?: () => number;
+    },
+  );
+  readonly taskId: Uint8Array;
+  readonly ledger: Ledger;
+  /** Sent in the clear. */
+  strata: Record<string, string>;
+  /** The task, fetched and verified: what to show to a person before asking for consent. */
+  task(): Promise<Task>;
+  /** Redeem a code for the one-time tokens of this task, which the ledger keeps; nothing if it has them already. */
+  enrol(code: string): Promise<void>;
+  /**
+   * Randomize an answer, pay for it and send it. Null, and nothing spent, if nothing is asked of this device now. A value of null is no
+   * answer: the task's default is sent in its place, or nothing if it has none. BudgetExceeded if the person did not agree or a cap is
+   * reached. With `send: false` the report waits in the ledger for `flush`, to be looked at before it leaves: it is paid for by then.
+   */
+  report(value: Value | null, options?: { send?: boolean }): Promise<Receipt | null>;
+  /** Send what is still pending of this task, the same bytes as before; stop at the first that gets no answer. */
+  flush(): Promise<Receipt[]>;
+}
+
+// --- small things ---
 
 export function toHex(bytes: Uint8Array): string;
 /** The bytes behind lower-case hexadecimal digits; null for any other text. */
 export function fromHex(text: unknown): Uint8Array | null;
 /** The number that an epsilon was written as: 0.1 is a tenth. */
 export function writtenAs(decimal: number | string): Rational;
+/** A sum of epsilons as people write it. */
+export function decimal(number: Rational): string;

@@ -46,7 +46,8 @@ def wait_for_charts(page):
 def pages_of(site):
     """Every page, by name."""
     drink = site.path("morning-drink")
-    return {"tasks": "/", "task": drink, "compare": f"{drink}/{COMPARE}", "plan": "/plan", "log": "/log", "sign-in": "/sign-in"}
+    charted = {"task": drink, "compare": f"{drink}/{COMPARE}", "plan": "/plan"}
+    return charted | {"tasks": "/", "answer": f"{drink}/answer", "ledger": "/ledger", "log": "/log", "sign-in": "/sign-in"}
 
 
 @pytest.fixture

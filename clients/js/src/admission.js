@@ -29,6 +29,16 @@ export function readIssuer(/** @type {Record<string, any>} */ content) {
   });
 }
 
+/** Who chooses the hash function of a report that brings its own: "own", the device, where it says nothing; or its token. */
+export function readSeeds(/** @type {Record<string, any>} */ content) {
+  if (!("seeds" in content)) return "own";
+  if (content.seeds === "assigned" && content.admission === "token") return "assigned";
+  throw new ParameterError("seeds", content.seeds, {
+    allowed: '"assigned", by one-time tokens, or nothing',
+    fix: "whatever a device may draw again, it may search",
+  });
+}
+
 /**
  * Refuse a task that could not keep its word about tokens: one spent twice is known by the reports that are kept.
  *

@@ -8,6 +8,8 @@
 
 import { fromHex, isText, sameBytes, toHex, utf8 } from "./bytes.js";
 import { WireError } from "./errors.js";
+import { isCanonicalMoment } from "./moments.js";
+import { readDecimal, spell } from "./probability.js";
 
 /** The bytes of a document, given as bytes or as the text that they are. */
 export function documentBytes(/** @type {unknown} */ data) {
@@ -96,15 +98,17 @@ export function isObject(/** @type {unknown} */ value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A value as canonical JSON carries it: text as it is, integers tagged from 2^53 on, bytes in hex. */
+/** A value as canonical JSON carries it: text as it is, integers tagged from 2^53 on, bytes in hex, other numbers as text. */
 export function toPlain(/** @type {string | number | bigint | Uint8Array} */ value) {
   if (value instanceof Uint8Array) return { bytes: toHex(value) };
   if (typeof value === "bigint") return isSafe(value) ? Number(value) : { integer: `${value}` };
+  if (typeof value === "number" && !Number.isInteger(value)) return { float: spell(value) };
   return value;
 }
 
 /**
- * The value behind `toPlain`: a string, a number, a BigInt from 2^53 on, or bytes; WireError if there is none.
+ * The value behind what Python's `to_plain` writes: a string, a number, a BigInt from 2^53 on, bytes, or a time as its text; WireError if
+ * there is none.
  *
  * @returns {string | number | bigint | Uint8Array}
  */
@@ -112,9 +116,11 @@ export function fromPlain(/** @type {any} */ plain) {
   if (!isObject(plain)) return typeof plain === "string" ? plain : readNumber("value", plain);
   const [name, ...more] = Object.keys(plain);
   if (name === "integer" && !more.length && typeof plain.integer === "string") return readNumber("value", plain.integer);
+  if (name === "float" && !more.length) return readDecimal("value", plain.float);
+  if (name === "time" && !more.length && isCanonicalMoment(plain.time)) return plain.time;
   const bytes = fromHex(readObject("value", plain, ["bytes"]).bytes);
   if (bytes) return bytes;
-  throw new WireError("value", plain, { allowed: "bytes in hex", fix: "write it as Python's to_plain does" });
+  throw new WireError("value", plain, { allowed: "bytes in hex, a float or a time as text", fix: "write it as Python's to_plain does" });
 }
 
 function isSafe(/** @type {bigint} */ number) {

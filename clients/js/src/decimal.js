@@ -24,6 +24,11 @@ export function isLess(/** @type {Rational} */ a, /** @type {Rational} */ b) {
   return a[0] * b[1] < b[0] * a[1];
 }
 
+/** @returns {Rational} */
+export function plus(/** @type {Rational} */ a, /** @type {Rational} */ b) {
+  return reduced([a[0] * b[1] + b[0] * a[1], a[1] * b[1]]);
+}
+
 export function floorDivide(/** @type {bigint} */ a, /** @type {bigint} */ b) {
   return a / b - (a % b < 0n ? 1n : 0n);
 }

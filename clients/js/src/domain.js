@@ -6,8 +6,7 @@
  */
 
 import { isText, utf8 } from "./bytes.js";
-import { isObject, readNumber, readObject } from "./canonical.js";
-import { DomainError, ParameterError, WireError } from "./errors.js";
+import { DomainError, ParameterError } from "./errors.js";
 import { stringKey } from "./hashing.js";
 import { ONE } from "./source.js";
 
@@ -21,6 +20,8 @@ export class Domain {
   size = 0n;
   /** What is allowed, in a few words. */
   description = "";
+  /** The canonical JSON: domains are the same if these are. */
+  canonical = "";
 
   /** The number of bits that hold every key. */
   get keyBits() {
@@ -40,7 +41,12 @@ export class Domain {
   content(/** @type {unknown} */ value) {
     const found = this.find(value);
     if (found !== undefined) return found;
-    throw new DomainError("value", value, { allowed: this.description, fix: "correct or drop it; nothing was counted" });
+    throw this.refuse(value);
+  }
+
+  /** The error for a value that is not allowed. */
+  refuse(/** @type {unknown} */ value) {
+    return new DomainError("value", value, { allowed: this.description, fix: "correct or drop it; nothing was counted" });
   }
 
   /** The integer that stands for a value; DomainError if the value is not allowed. */
@@ -120,27 +126,5 @@ export class Text extends Bytes {
 
   find(/** @type {unknown} */ value) {
     return isText(value) ? super.find(utf8(/** @type {string} */ (value))) : undefined;
-  }
-}
-
-/** The domain behind plain data; WireError or ParameterError if it is none. */
-export function domainFromJson(/** @type {any} */ data) {
-  const field = (/** @type {string[]} */ ...names) => {
-    const fields = readObject("domain", data, ["kind", ...names]);
-    return names.map((name) => (name === "labels" ? fields[name] : readNumber(name, fields[name])));
-  };
-  switch (isObject(data) ? data.kind : undefined) {
-    case "index":
-      return new Integers(0, BigInt(field("size")[0]) - 1n, true);
-    case "categories":
-      return new Categories(field("labels")[0]);
-    case "integers":
-      return new Integers(field("low", "high")[0], field("low", "high")[1]);
-    case "bytes":
-      return new Bytes(field("max_length")[0]);
-    case "text":
-      return new Text(field("max_length")[0]);
-    default:
-      throw new WireError("domain", data, { allowed: "kind index, categories, integers, bytes or text", fix: "check the version" });
   }
 }

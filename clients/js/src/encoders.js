@@ -7,7 +7,7 @@
 import { bigEndian } from "./bytes.js";
 import { isObject, readNumber, readObject } from "./canonical.js";
 import { codeBits, codeOf } from "./codes.js";
-import { domainFromJson } from "./domain.js";
+import { domainFromJson } from "./domain_json.js";
 import { DomainError, ParameterError, reading, WireError } from "./errors.js";
 import { HashFamily, publicFunction } from "./hashing.js";
 import { ONE } from "./source.js";
@@ -51,12 +51,13 @@ export class Prefix {
     const { domain, length, candidates } = readObject("encoder", data, ["encoder", "domain", "length"], ["candidates"]);
     this.domain = domainFromJson(domain);
     this.length = between("length", length, 1, codeBits(this.domain));
-    this.candidates = readCandidates(candidates, 1n << BigInt(this.length));
+    this.inputs = 1n << BigInt(this.length);
+    this.candidates = readCandidates(candidates, this.inputs);
   }
 
   async encode(/** @type {unknown} */ value) {
     const prefix = codeOf(this.domain, value) >> BigInt(codeBits(this.domain) - this.length);
-    if (this.candidates) return this.candidates(prefix);
+    if (this.candidates) return placeAmong(this.candidates, prefix);
     return this.length <= LONGEST_INPUT ? prefix : bigEndian(prefix, Math.ceil(this.length / 8));
   }
 }
@@ -72,6 +73,7 @@ export class Fragment {
     this.length = between("length", fields.length, 1, Math.min(this.bits - this.start, LONGEST_INPUT - this.hashBits));
     this.salt = word("salt", fields.salt);
     this.function = word("function", fields.function);
+    this.inputs = 1n << BigInt(this.hashBits + this.length);
   }
 
   async encode(/** @type {unknown} */ value) {
@@ -105,7 +107,8 @@ export class Segments {
     }
     /** @type {[number, number][]} */
     this.parts = parts;
-    this.candidates = readCandidates(candidates, 1n << BigInt(total));
+    this.inputs = 1n << BigInt(total);
+    this.candidates = readCandidates(candidates, this.inputs);
   }
 
   async encode(/** @type {unknown} */ value) {
@@ -113,7 +116,7 @@ export class Segments {
     const join = (/** @type {bigint} */ joined, /** @type {[number, number]} */ [start, length]) =>
       (joined << BigInt(length)) | bitsOf(code, this.bits, start, length);
     const joined = this.parts.reduce(join, 0n);
-    return this.candidates ? this.candidates(joined) : joined;
+    return this.candidates ? placeAmong(this.candidates, joined) : joined;
   }
 }
 
@@ -146,7 +149,7 @@ function bitsOf(/** @type {bigint} */ code, /** @type {number} */ bits, /** @typ
   return (code >> BigInt(bits - start - length)) & ((1n << BigInt(length)) - 1n);
 }
 
-/** The function from an input to its position among candidates, or to their number where it is none; undefined without candidates. */
+/** The position of each candidate; undefined without candidates. */
 function readCandidates(/** @type {unknown} */ texts, /** @type {bigint} */ size) {
   if (texts === undefined) return undefined;
   const shaped = Array.isArray(texts) && texts.every((text) => typeof text === "string" && /^(0|[1-9a-f][0-9a-f]*)$/.test(text));
@@ -155,6 +158,10 @@ function readCandidates(/** @type {unknown} */ texts, /** @type {bigint} */ size
     const allowed = `hexadecimal numbers below ${size}, each larger than the one before`;
     throw new ParameterError("candidates", texts, { allowed, fix: "sort them and drop repetitions" });
   }
-  const places = new Map(listed.map((candidate, i) => [candidate, i]));
-  return (/** @type {bigint} */ input) => places.get(input) ?? listed.length;
+  return new Map(listed.map((candidate, i) => [candidate, i]));
+}
+
+/** Where an input stands among candidates; their number if it is none of them. */
+function placeAmong(/** @type {Map<bigint, number>} */ candidates, /** @type {bigint} */ input) {
+  return candidates.get(input) ?? candidates.size;
 }

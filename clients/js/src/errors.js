@@ -39,6 +39,12 @@ export class WireError extends DeniableError {}
 /** A protocol was driven out of order, or where it cannot run. */
 export class ProtocolError extends DeniableError {}
 
+/** The ledger cannot be read or written; nothing was sent. */
+export class LedgerError extends DeniableError {}
+
+/** No answer came from a collector; whether the request arrived is not known. */
+export class TransportError extends DeniableError {}
+
 /**
  * Run a reader; whatever it refuses as a parameter or a value is refused as bytes: they came from elsewhere.
  *

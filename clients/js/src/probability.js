@@ -13,7 +13,8 @@ import { ONE } from "./source.js";
 
 const SMALLEST_EPSILON = 1e-8;
 const LARGEST_EPSILON = 30;
-const TIGHTNESS = 1e-9;
+/** How far the exact epsilon of the integer law may stay below the epsilon asked for. */
+export const TIGHTNESS = 1e-9;
 /** @type {Rational} */
 const WHOLE = [1n, 1n];
 
@@ -25,10 +26,10 @@ export function readDecimal(/** @type {string} */ parameter, /** @type {unknown}
 }
 
 /** Epsilon from its decimal string. */
-export function readEpsilon(/** @type {unknown} */ text) {
-  const number = readDecimal("epsilon", text);
+export function readEpsilon(/** @type {unknown} */ text, parameter = "epsilon") {
+  const number = readDecimal(parameter, text);
   if (number >= SMALLEST_EPSILON && number <= LARGEST_EPSILON) return number;
-  throw new ParameterError("epsilon", text, {
+  throw new ParameterError(parameter, text, {
     allowed: `from ${SMALLEST_EPSILON} to ${LARGEST_EPSILON}`,
     fix: "common choices lie between 0.1 and 4",
   });

@@ -1,6 +1,8 @@
 /** What people are asked: a question to a share of them, and a round of questions asked at once. */
 
-import { fromPlain, readObject, toPlain, writeCanonical } from "./canonical.js";
+import { Assigned } from "./assigned.js";
+import { toHex } from "./bytes.js";
+import { fromPlain, readObject } from "./canonical.js";
 import { reduced } from "./decimal.js";
 import { encoderFromJson } from "./encoders.js";
 import { DomainError, ParameterError, reading, WireError } from "./errors.js";
@@ -31,16 +33,15 @@ export class Question {
 
   #check(/** @type {unknown} */ candidates) {
     if (!Array.isArray(candidates)) throw new WireError("candidates", candidates, { allowed: "a list of values", fix: "publish it again" });
-    const values = candidates.map(fromPlain);
-    values.forEach((value) => this.spec.domain.content(value));
-    if (new Set(values.map((value) => writeCanonical(toPlain(value)))).size < values.length) {
+    const contents = candidates.map((plain) => this.spec.domain.content(fromPlain(plain)));
+    if (new Set(contents.map((content) => (content instanceof Uint8Array ? toHex(content) : content))).size < contents.length) {
       throw new DomainError("candidates", candidates, { allowed: "each candidate once", fix: "drop the repetition" });
     }
   }
 
-  /** One person's report. */
-  async answer(/** @type {unknown} */ value, /** @type {Source} */ source = SYSTEM) {
-    return this.spec.randomize(await this.encoder.encode(value, source), source);
+  /** One person's report, under the seed that was assigned to it, if any. */
+  async answer(/** @type {unknown} */ value, /** @type {Source} */ source = SYSTEM, /** @type {bigint[]} */ seed = []) {
+    return this.spec.randomize(await this.encoder.encode(value, source), seed.length ? new Assigned(seed, source) : source);
   }
 }
 

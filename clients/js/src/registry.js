@@ -5,17 +5,28 @@ import { utf8 } from "./bytes.js";
 import { reading, WireError } from "./errors.js";
 import { BloomRR } from "./mechanisms/bloom_rr.js";
 import { DBitFlip } from "./mechanisms/dbitflip.js";
+import { DBitFlipPM } from "./mechanisms/dbitflip_pm.js";
+import { DiscreteLaplace } from "./mechanisms/discrete_laplace.js";
 import { GRR } from "./mechanisms/grr.js";
 import { HadamardResponse } from "./mechanisms/hadamard_response.js";
 import { HRR } from "./mechanisms/hrr.js";
+import { Hybrid } from "./mechanisms/hybrid.js";
+import { LOLOHA } from "./mechanisms/loloha.js";
+import { LongitudinalGRR } from "./mechanisms/longitudinal_grr.js";
+import { LongitudinalUnary } from "./mechanisms/longitudinal_unary.js";
 import { BLH, OLH } from "./mechanisms/olh.js";
+import { Duchi, OneBitMean } from "./mechanisms/one_bit.js";
+import { OneBitMeanPM } from "./mechanisms/one_bit_mean_pm.js";
 import { PGR } from "./mechanisms/pgr.js";
+import { RAPPOR } from "./mechanisms/rappor.js";
 import { RR } from "./mechanisms/rr.js";
 import { RWS } from "./mechanisms/rws.js";
 import { SHE } from "./mechanisms/she.js";
+import { SignRR } from "./mechanisms/sign_rr.js";
 import { CMS, FLH, HCMS } from "./mechanisms/sketches.js";
 import { SubsetSelection } from "./mechanisms/subset_selection.js";
 import { OUE, SUE, THE } from "./mechanisms/unary.js";
+import { Piecewise, SquareWave } from "./mechanisms/windows.js";
 import { Spec } from "./spec.js";
 
 /** @type {Map<string, typeof Spec>} */
@@ -25,17 +36,30 @@ export const MECHANISMS = new Map(
     BloomRR,
     CMS,
     DBitFlip,
+    DBitFlipPM,
+    DiscreteLaplace,
+    Duchi,
     FLH,
     GRR,
     HadamardResponse,
     HCMS,
     HRR,
+    Hybrid,
+    LOLOHA,
+    LongitudinalGRR,
+    LongitudinalUnary,
     OLH,
+    OneBitMean,
+    OneBitMeanPM,
     OUE,
     PGR,
+    Piecewise,
+    RAPPOR,
     RR,
     RWS,
     SHE,
+    SignRR,
+    SquareWave,
     SubsetSelection,
     SUE,
     THE,

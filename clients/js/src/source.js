@@ -1,11 +1,12 @@
 /**
- * The only way to randomness: five primitives on 64-bit words.
+ * The only way to randomness: six primitives on 64-bit words.
  *
  * How many words each primitive consumes, and in which order, is part of the contract: this file and Python turn the same words
  * into the same report, and `vectors/` proves it. A probability is a BigInt a in 0..2^64, meaning a / 2^64.
  */
 
 import { ParameterError } from "./errors.js";
+import { requireSecureContext } from "./platform.js";
 
 /** The integer that stands for probability 1. */
 export const ONE = 1n << 64n;
@@ -31,6 +32,16 @@ export class Source {
   /** True with probability threshold / 2^64, exactly. */
   bernoulli(/** @type {bigint} */ threshold) {
     return this.word() < threshold;
+  }
+
+  /** True with probability numerator / denominator, exactly: digit by digit, as far as the words agree with the ratio's digits. */
+  bernoulliRatio(/** @type {bigint} */ numerator, /** @type {bigint} */ denominator) {
+    for (let rest = numerator; ;) {
+      const digits = (rest << 64n) / denominator;
+      rest = (rest << 64n) % denominator;
+      const word = this.word();
+      if (word !== digits || !rest) return word < digits;
+    }
   }
 
   /** I with probability (cumulative[i] - cumulative[i - 1]) / 2^64, exactly; the entries rise from above 0 to below 2^64. */
@@ -96,6 +107,7 @@ export class SystemSource extends Source {
 
   word() {
     if (!this.#left) {
+      requireSecureContext("source");
       crypto.getRandomValues(this.#buffer);
       this.#left = this.#buffer.length;
     }

@@ -6,7 +6,7 @@
  */
 
 import { readNumber, readObject } from "./canonical.js";
-import { domainFromJson } from "./domain.js";
+import { domainFromJson } from "./domain_json.js";
 import { ParameterError, WireError } from "./errors.js";
 import { sha256 } from "./platform.js";
 import { checkResolution, readDecimal, readEpsilon } from "./probability.js";
@@ -53,24 +53,25 @@ export class Spec {
 
   /** An integer parameter between two limits. */
   integer(/** @type {string} */ name, /** @type {number} */ low, /** @type {number} */ high) {
-    const value = readNumber(name, this.#take(name));
+    const value = readNumber(name, this.parameter(name));
     if (typeof value === "number" && low <= value && value <= high) return value;
     throw new ParameterError(name, value, { allowed: `an integer from ${low} to ${high}`, fix: "publish the spec again" });
   }
 
   /** A parameter of 64 bits. */
   word(/** @type {string} */ name) {
-    const value = BigInt(readNumber(name, this.#take(name)));
+    const value = BigInt(readNumber(name, this.parameter(name)));
     if (0n <= value && value < ONE) return value;
     throw new ParameterError(name, value, { allowed: "an integer from 0 to 2^64 - 1", fix: "publish the spec again" });
   }
 
   /** A decimal parameter. */
   decimal(/** @type {string} */ name) {
-    return readDecimal(name, this.#take(name));
+    return readDecimal(name, this.parameter(name));
   }
 
-  #take(/** @type {string} */ name) {
+  /** A parameter as it came, for subclasses that read it themselves. */
+  parameter(/** @type {string} */ name) {
     this.#read.push(name);
     return this.#parameters[name];
   }
@@ -106,6 +107,11 @@ export class Spec {
     return undefined;
   }
 
+  /** Refuse thresholds that do not keep what is promised. */
+  check() {
+    checkResolution(this.epsilon, this.ratio, this.kind.tight);
+  }
+
   // --- for everyone ---
 
   /** Check what came along with the parameters; nothing changes after this. */
@@ -118,15 +124,24 @@ export class Spec {
     if (names.some((name) => given[name] !== this.thresholds[name])) {
       throw new WireError("thresholds", given, { allowed: "the ones for these parameters", fix: "publish the spec again" });
     }
-    checkResolution(this.epsilon, this.ratio, this.kind.tight);
+    this.check();
     this.canonical = canonical;
     return Object.freeze(this);
   }
 
+  /**
+   * What `perturb` takes for a value; DomainError if the value is not allowed.
+   *
+   * @returns {Promise<any>}
+   */
+  async keyOf(/** @type {unknown} */ value) {
+    const key = await this.domain.key(value);
+    return this.kind.needsListedDomain ? Number(key) : key;
+  }
+
   /** One person's report. */
   async randomize(/** @type {unknown} */ value, /** @type {Source} */ source = SYSTEM) {
-    const key = await this.domain.key(value);
-    return this.perturb(this.kind.needsListedDomain ? Number(key) : key, source);
+    return this.perturb(await this.keyOf(value), source);
   }
 
   /** One report as bytes. */

@@ -5,7 +5,7 @@
  * public key stands in the task, so whatever that key signs later (a round) is pinned as well. Times are seconds since 1970, UTC.
  */
 
-import { checkTokens, readAdmission, readIssuer } from "./admission.js";
+import { checkTokens, readAdmission, readIssuer, readSeeds } from "./admission.js";
 import { fromHex } from "./bytes.js";
 import { documentBytes, fromPlain, isObject, parseCanonical, readObject } from "./canonical.js";
 import { DomainError, ParameterError, reading, WireError } from "./errors.js";
@@ -19,7 +19,7 @@ const LONGEST_TEXT = 4096;
 const LAST_SECOND = 2 ** 40;
 const LEAST = { start: 0, end: 1, period: 0, answers_per_period: 1, answers: 1, minimum_batch: 1, late: 0, retention: 0 };
 const OTHERS = ["version", "name", "question", "owner", "statement", "protocol", "epsilon", "key", "rounds", "strata", "model"];
-const OPTIONAL = ["default", "admission", "issuer"];
+const OPTIONAL = ["default", "admission", "issuer", "seeds"];
 
 /** A question put to people's devices, and the rules of its collection. */
 export class Task {
@@ -83,6 +83,8 @@ export class Task {
     this.admission = readAdmission(content);
     /** The RSA modulus by which one-time tokens are signed. */
     this.issuer = readIssuer(content);
+    /** Who chooses the hash function of a report that brings its own: "own", the device, or "assigned", its token. */
+    this.seeds = readSeeds(content);
     checkTokens(this);
     Object.freeze(this);
   }

@@ -2,7 +2,7 @@
  * Byte layouts: one report.
  *
  * A report is its columns one after the other. A number below L takes the fewest of 1, 2, 4 or 8 bytes; bits are packed. Decoding is
- * strict: anything but the one canonical form is a WireError. Numbers are JavaScript numbers, BigInts where L is 2^64; bits are a
+ * strict: anything but the one canonical form is a WireError. Numbers are JavaScript numbers, BigInts where they take 8 bytes; bits are a
  * Uint8Array; a report of one column is its field, a report of several is the array of its fields.
  */
 
@@ -10,12 +10,12 @@ import { countBits } from "./bits.js";
 import { concat, readWord, wordBytes } from "./bytes.js";
 import { WireError } from "./errors.js";
 
-/** @typedef {{name: string, limit: number, count: number, increasing: boolean}} NumberColumn a limit of 2^64 means words */
+/** @typedef {{name: string, limit: number | bigint, count: number, increasing: boolean}} NumberColumn */
 /** @typedef {{name: string, bits: number, ones: number | undefined}} BitColumn */
 /** @typedef {NumberColumn | BitColumn} Column */
 
 /** @returns {NumberColumn} */
-export function numbers(/** @type {string} */ name, /** @type {number} */ limit, { count = 1, increasing = false } = {}) {
+export function numbers(/** @type {string} */ name, /** @type {number | bigint} */ limit, { count = 1, increasing = false } = {}) {
   return { name, limit, count, increasing };
 }
 
@@ -88,7 +88,7 @@ function areBits(/** @type {BitColumn} */ { bits, ones }, /** @type {Uint8Array}
 
 function areNumbers(/** @type {NumberColumn} */ { limit, count, increasing }, /** @type {any[]} */ items) {
   const fits = (/** @type {any} */ item) =>
-    limit === 2 ** 64 ? typeof item === "bigint" && BigInt.asUintN(64, item) === item : Number.isInteger(item) && item >= 0 && item < limit;
+    (limit > 2 ** 32 ? typeof item === "bigint" : Number.isInteger(item)) && item >= 0 && item < limit;
   return items.length === count && items.every(fits) && (!increasing || items.every((item, i) => i === 0 || items[i - 1] < item));
 }
 

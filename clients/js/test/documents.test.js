@@ -37,7 +37,8 @@ for (const task of vectors("tasks").cases) {
     assert.equal(found.admission, JSON.parse(task.task).admission ?? "open");
     assert.equal(toHex(found.issuer), JSON.parse(task.task).issuer ?? "");
     assert.equal(found.stratumCount, task.stratum_count);
-    assert.deepEqual(found.default === undefined ? undefined : toPlain(found.default), task.default);
+    assert.deepEqual(found.default === undefined ? undefined : toPlain(found.default), task.default?.time ?? task.default);
+    assert.equal(found.seeds, JSON.parse(task.task).seeds ?? "own");
     for (const [labels, number] of task.strata) {
       assert.equal(found.stratum(labels), number);
       assert.deepEqual(found.stratumLabels(number), labels);

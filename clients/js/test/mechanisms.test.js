@@ -4,11 +4,14 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { fromHex, MECHANISMS, specFromJson, toHex, WireError } from "../src/index.js";
+import { writeCanonical } from "../src/canonical.js";
+import { Diary, fromHex, MECHANISMS, specFromJson, toHex, WireError } from "../src/index.js";
 import { FOLDER, ReplaySource, valueOf, vectors } from "./replay.js";
 
 const files = readdirSync(FOLDER).map((file) => vectors(file.replace(".json", "")));
-const mechanisms = files.filter((file) => "mechanism" in file);
+const mechanisms = files
+  .map((file) => ({ ...file, mechanism: file.mechanism ?? file.longitudinal }))
+  .filter(({ mechanism }) => mechanism !== undefined);
 
 test("every mechanism with vectors is here, and no other", () => {
   assert.deepEqual(mechanisms.map(({ mechanism }) => mechanism).sort(), [...MECHANISMS.keys()].sort());
@@ -36,6 +39,65 @@ for (const { mechanism, cases, refused_reports: reports, refused_specs: specs } 
     for (const { spec, why } of specs) assert.throws(() => specFromJson(spec), WireError, `${why}: ${spec}`);
   });
 }
+
+for (const { longitudinal, histories } of files.filter((file) => "longitudinal" in file)) {
+  test(`${longitudinal} replays what a device keeps between its answers`, async () => {
+    for (const { spec: text, words, steps } of histories) {
+      const [spec, source] = [specFromJson(text), new ReplaySource(words)];
+      let kept = {};
+      for (const { value, known, drawn, report } of steps) {
+        const diary = await Diary.of(spec, valueOf(value));
+        await diary.open(kept);
+        assert.equal(diary.known, known, text);
+        assert.equal(toHex(spec.encode(await diary.report(source))), report, text);
+        assert.deepEqual(Object.fromEntries(Object.entries(diary.drawn).map(([name, answer]) => [name, toHex(answer)])), drawn, text);
+        kept = { ...kept, ...diary.drawn };
+      }
+      assert.equal(source.consumed, words.length, text);
+    }
+    assert.ok(histories.some(({ steps }) => steps.some(({ known }) => known)));
+  });
+}
+
+test("longitudinal thresholds are recomputed: one part in 2^64 is refused wherever the mechanism has no choice", () => {
+  for (const { longitudinal, cases } of files.filter((file) => "longitudinal" in file && file.longitudinal !== "RAPPOR")) {
+    for (const text of new Set(cases.map(({ spec }) => spec))) {
+      for (const [name, value] of Object.entries(JSON.parse(text).thresholds)) {
+        for (const step of [-1n, 1n]) {
+          const other = BigInt(value) + step;
+          const content = JSON.parse(text);
+          content.thresholds[name] = other < 2n ** 53n ? Number(other) : `${other}`;
+          assert.throws(() => specFromJson(writeCanonical(content)), WireError, `${longitudinal} ${name} ${step}`);
+        }
+      }
+    }
+  }
+});
+
+test("RAPPOR takes any coin, and none that breaks a promise or leaves one unused", () => {
+  for (const text of new Set(vectors("RAPPOR").cases.map(({ spec }) => spec))) {
+    const { parameters, thresholds } = JSON.parse(text);
+    const evil = [
+      { flip: BigInt(thresholds.flip) - 2n ** 40n },
+      { keep_again: BigInt(thresholds.keep_again) + 2n ** 40n },
+      { raise_again: BigInt(thresholds.raise_again) - 2n ** 40n },
+      { flip: BigInt(thresholds.flip) + 2n ** 40n },
+      { keep_again: BigInt(thresholds.keep_again) - 2n ** 40n },
+      { raise_again: BigInt(thresholds.raise_again) + 2n ** 40n },
+      { flip: 0n },
+      { flip: 2n ** 63n },
+      { keep_again: 2n ** 64n },
+      { raise_again: 0n },
+      { keep_again: BigInt(thresholds.raise_again) },
+    ];
+    for (const change of evil) {
+      const [[name, value]] = Object.entries(change);
+      const changed = { ...thresholds, [name]: value < 2n ** 53n ? Number(value) : `${value}` };
+      const evilText = writeCanonical({ mechanism: "RAPPOR", parameters, thresholds: changed });
+      assert.throws(() => specFromJson(evilText), WireError, `${name} ${value}`);
+    }
+  }
+});
 
 test("specs over the whole range of epsilon are read", async () => {
   for (const { spec, digest } of vectors("specs").cases) assert.equal(toHex(await specFromJson(spec).digest()), digest);

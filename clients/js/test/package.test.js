@@ -7,6 +7,8 @@ import { gzipSync } from "node:zlib";
 
 import * as deniable from "../src/index.js";
 import { sha256 } from "../src/platform.js";
+import { FakeCollector, makeSigner } from "./fake.js";
+import { vectors } from "./replay.js";
 
 const read = (path) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const sources = readdirSync(new URL("../src", import.meta.url), { recursive: true })
@@ -40,17 +42,59 @@ test("README states the size, give or take a tenth", () => {
   );
 });
 
-test("the example in README works", async () => {
-  const { cases } = JSON.parse(readFileSync(new URL("../../../vectors/tasks.json", import.meta.url)));
-  const [, code] = /```js\n(.*?)```/s.exec(read("README.md"));
-  const body = code
-    .replace(/^import .*$/m, "")
-    .replace("periodAt(Date.now() / 1000)", "periodAt(task.start)")
-    .replace("stratum({})", 'stratum({ platform: "web", plan: "free" })');
-  const run = new (async () => {}).constructor("text", "PINNED", ...Object.keys(deniable), `${body}; return bytes;`);
-  const bytes = await run(cases[0].task, cases[0].id, ...Object.values(deniable));
+/** A block of README as a function of what it takes for granted, which returns one of its names. */
+function example(place, result, ...names) {
+  const code = [...read("README.md").matchAll(/```js\n(.*?)```/gs)][place][1].replace(/^import .*$/m, "");
+  return new (async () => {}).constructor(...names, `${code}; return ${result};`);
+}
+
+test("the first example in README works", async () => {
+  const collector = new FakeCollector(await makeSigner());
+  const id = await collector.publish({ start: 0, end: 2 ** 40, period: 2 ** 39 });
+  class Here extends deniable.Reporter {
+    constructor(address, options) {
+      super(address, { ...options, fetch: collector.fetch });
+    }
+  }
+  const run = example(0, "[receipt.state, rest, ledger]", "IndexedDBLedger", "Reporter", "PINNED", "agrees");
+  const [state, rest, ledger] = await run(deniable.MemoryLedger, Here, id, (question, statement) => question && statement);
+  assert.deepEqual([state, rest, (await ledger.entries()).length, collector.reports.size], ["sent", [], 1, 1]);
+});
+
+test("the second example in README works", async () => {
+  const { cases } = vectors("tasks");
+  const at = (task) => Object.assign(Object.create(task), { periodAt: () => task.periodAt(task.start) });
+  const Read = { fromJson: async (text) => at(await deniable.Task.fromJson(text)) };
+  const run = example(1, "bytes", "Task", "packEnvelope", "toHex", "SYSTEM", "text", "PINNED");
+  const plain = cases.find(({ task }) => JSON.parse(task).strata.length === 0 && !JSON.parse(task).rounds && /"tea"/.test(task));
+  const bytes = await run(Read, deniable.packEnvelope, deniable.toHex, deniable.SYSTEM, plain.task, plain.id);
   const [sent] = deniable.openBatch(bytes);
-  assert.deepEqual([deniable.toHex(sent.task), sent.period, sent.question, sent.stratum], [cases[0].id, 0, 0, 2]);
+  assert.deepEqual([deniable.toHex(sent.task), sent.period, sent.question, sent.stratum], [plain.id, 0, 0, 0]);
+});
+
+test("on a page that could have been changed on its way everything refuses, first thing", async () => {
+  const [board, spec] = ["https://x", deniable.specFromJson(vectors("GRR").cases[0].spec)];
+  const options = { task: "00".repeat(32), lifetimeEpsilon: 8 };
+  const ledger = new deniable.MemoryLedger(options);
+  globalThis.isSecureContext = false;
+  try {
+    const attempts = [
+      () => new deniable.MemoryLedger(options),
+      () => new deniable.IndexedDBLedger(options),
+      () => new deniable.Board(board),
+      () => new deniable.Reporter(board, { ...options, ledger }),
+      () => new deniable.SYSTEM.constructor().word(),
+      () => deniable.Task.fromJson(vectors("tasks").cases[0].task),
+      () => spec.digest(),
+    ];
+    for (const attempt of attempts) {
+      const refused = (error) => error instanceof deniable.ProtocolError && /https or from localhost/.test(error.message);
+      await assert.rejects(async () => attempt(), refused, `${attempt}`);
+    }
+  } finally {
+    delete globalThis.isSecureContext;
+  }
+  assert.ok(new deniable.MemoryLedger(options));
 });
 
 test("where the browser keeps cryptography back, the reason is given", async () => {

@@ -35,7 +35,13 @@ test("exponentials and logarithms are Python's", () => {
   }
 });
 
-const METHODS = { bernoulli: "bernoulli", bernoulli_bits: "bernoulliBits", below: "below", pick: "pick" };
+const METHODS = {
+  bernoulli: "bernoulli",
+  bernoulli_bits: "bernoulliBits",
+  bernoulli_ratio: "bernoulliRatio",
+  below: "below",
+  pick: "pick",
+};
 
 test("the primitives replay", () => {
   for (const { primitive, arguments: given, words, result } of vectors("source").cases) {

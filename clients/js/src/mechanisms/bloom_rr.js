@@ -5,23 +5,41 @@ import { ceilThreshold, expBelow } from "../probability.js";
 import { ONE } from "../source.js";
 import { Spec } from "../spec.js";
 import { bitColumn, numbers } from "../wire.js";
+import { flipped } from "./chain.js";
 import { LARGEST_TABLE } from "./sketches.js";
+
+/** The Bloom filters of a spec: each cohort has hash functions of its own. */
+export class Filters {
+  constructor(/** @type {Spec} */ spec, mostBits = 2 ** 16) {
+    this.bits = spec.integer("bits", 2, mostBits);
+    this.hashes = spec.integer("hashes", 1, 32);
+    this.cohorts = spec.integer("cohorts", 1, 2 ** 16);
+    this.salt = spec.word("salt");
+    this.family = new HashFamily({ keyBits: spec.domain.keyBits, range: this.bits, shared: true });
+    if (this.cohorts * (this.bits + 1) > LARGEST_TABLE) {
+      throw new ParameterError("cohorts", this.cohorts, { allowed: `a table of at most ${LARGEST_TABLE} counters`, fix: "64 is usual" });
+    }
+  }
+
+  /** The bits of a key in a cohort. */
+  async of(/** @type {number} */ cohort, /** @type {bigint} */ key) {
+    const filter = new Uint8Array(Math.ceil(this.bits / 8));
+    for (let i = 0; i < this.hashes; i++) {
+      setBit(filter, this.family.symbol(await publicFunction(this.salt, cohort * this.hashes + i), key), 1);
+    }
+    return filter;
+  }
+}
 
 /** Randomized response on a Bloom filter: RAPPOR's encoding, sent once. */
 export class BloomRR extends Spec {
   static needsListedDomain = false;
-  bits = this.integer("bits", 2, 2 ** 16);
-  hashes = this.integer("hashes", 1, 32);
-  cohorts = this.integer("cohorts", 1, 2 ** 16);
-  salt = this.word("salt");
-  family = new HashFamily({ keyBits: this.domain.keyBits, range: this.bits, shared: true });
+  filters = new Filters(this);
+  bits = this.filters.bits;
   /** In how many bits two filters differ, at most. */
-  differing = BigInt(Math.min(2 * this.hashes, this.bits));
+  differing = BigInt(Math.min(2 * this.filters.hashes, this.bits));
 
   resolve() {
-    if (this.cohorts * (this.bits + 1) > LARGEST_TABLE) {
-      throw new ParameterError("cohorts", this.cohorts, { allowed: `a table of at most ${LARGEST_TABLE} counters`, fix: "64 is usual" });
-    }
     const [n, d] = expBelow(this.epsilon, [1n, this.differing]);
     return { flip: ceilThreshold([d, n + d]) };
   }
@@ -32,16 +50,11 @@ export class BloomRR extends Spec {
   }
 
   get layout() {
-    return [numbers("cohort", this.cohorts), bitColumn("bits", this.bits)];
+    return [numbers("cohort", this.filters.cohorts), bitColumn("bits", this.bits)];
   }
 
   async perturb(/** @type {bigint} */ key, /** @type {import("../source.js").Source} */ source) {
-    const cohort = source.below(this.cohorts);
-    const noise = source.bernoulliBits(this.thresholds.flip, this.bits);
-    const filter = new Uint8Array(noise.length);
-    for (let i = 0; i < this.hashes; i++) {
-      setBit(filter, this.family.symbol(await publicFunction(this.salt, cohort * this.hashes + i), key), 1);
-    }
-    return [cohort, noise.map((byte, i) => byte ^ filter[i])];
+    const cohort = source.below(this.filters.cohorts);
+    return [cohort, flipped(await this.filters.of(cohort, key), this.bits, this.thresholds.flip, source)];
   }
 }

@@ -4,6 +4,8 @@ import { Spec } from "../spec.js";
 import { bitColumn, numbers } from "../wire.js";
 import { perturbBits } from "./unary.js";
 
+/** @typedef {import("../source.js").Source} Source */
+
 /** DBitFlip: noisy bits about a few values that were drawn at random. */
 export class DBitFlip extends Spec {
   static largestDomain = 2 ** 24;
@@ -22,21 +24,21 @@ export class DBitFlip extends Spec {
     return [numbers("buckets", this.domainSize, { count: this.bits, increasing: true }), bitColumn("bits", this.bits)];
   }
 
-  perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {
+  perturb(/** @type {number} */ key, /** @type {Source} */ source) {
     const { keep } = this.thresholds;
-    const chosen = this.#draw(source);
+    const chosen = drawBuckets(this.domainSize, this.bits, source);
     const place = chosen.indexOf(key);
     const bits = place < 0 ? source.bernoulliBits(ONE - keep, this.bits) : perturbBits(place, this.bits, ONE - keep, keep, source);
     return [this.bits > 1 ? chosen : chosen[0], bits];
   }
+}
 
-  /** Distinct values, every set equally likely (Floyd): a value that is in already stands for the newest one that could come. */
-  #draw(/** @type {import("../source.js").Source} */ source) {
-    const chosen = new Set();
-    for (let newest = this.domainSize - this.bits; newest < this.domainSize; newest++) {
-      const drawn = source.below(newest + 1);
-      chosen.add(chosen.has(drawn) ? newest : drawn);
-    }
-    return Array.from(chosen).sort((a, b) => a - b);
+/** Distinct values, every set equally likely (Floyd): a value that is in already stands for the newest one that could come. */
+export function drawBuckets(/** @type {number} */ size, /** @type {number} */ count, /** @type {Source} */ source) {
+  const chosen = new Set();
+  for (let newest = size - count; newest < size; newest++) {
+    const drawn = source.below(newest + 1);
+    chosen.add(chosen.has(drawn) ? newest : drawn);
   }
+  return Array.from(chosen).sort((a, b) => a - b);
 }

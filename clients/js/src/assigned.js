@@ -1,0 +1,43 @@
+/**
+ * Hash functions that nobody chooses: the seed of a report follows from the one-time token that it carries.
+ *
+ * A device that draws its own seed can look for one that puts everything it wants to lift on one symbol. The signature on a token cannot be
+ * known before its issuer has signed, nor by the issuer, who signs unseen. So the seed is the first words, little-endian, of
+ * SHA-256("deniable seed 1\n", token). Privacy does not depend on it: epsilon holds for every seed, whoever chose it.
+ */
+
+import { concat, readWord, utf8 } from "./bytes.js";
+import { sha256 } from "./platform.js";
+import { Source } from "./source.js";
+
+const LABEL = utf8("deniable seed 1\n");
+/** Mechanisms whose reports begin with a seed of their own. Memoized ones keep theirs, and sketches have public functions. */
+const ASSIGNABLE = ["OLH", "BLH"];
+
+/** How many words a token assigns to a report; none for mechanisms without a seed. */
+export function seedWords(/** @type {import("./spec.js").Spec} */ spec) {
+  const [first] = spec.layout;
+  return ASSIGNABLE.includes(spec.mechanism) && "count" in first ? first.count : 0;
+}
+
+/** The seed that follows from a token: up to four words. */
+export async function assignedSeed(/** @type {Uint8Array} */ token, /** @type {number} */ count) {
+  const digest = await sha256(concat(LABEL, token));
+  return Array.from({ length: count }, (_, i) => readWord(digest, 8 * i));
+}
+
+/** Words that were assigned, and after them another source's: what a mechanism draws first is what it was given. */
+export class Assigned extends Source {
+  #words;
+  #then;
+
+  constructor(/** @type {bigint[]} */ words, /** @type {Source} */ then) {
+    super();
+    this.#words = [...words];
+    this.#then = then;
+  }
+
+  word() {
+    return this.#words.shift() ?? this.#then.word();
+  }
+}

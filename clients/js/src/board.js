@@ -1,0 +1,185 @@
+/** The board: what a collector has published, fetched once, and believed only under its signature. */
+
+import { checkAnswerable } from "./answerable.js";
+import { readId } from "./budget.js";
+import { fromHex, isText, sameBytes, toHex, utf8 } from "./bytes.js";
+import { isObject } from "./canonical.js";
+import { ProtocolError, WireError } from "./errors.js";
+import { requireSecureContext, sha256 } from "./platform.js";
+import { spell } from "./probability.js";
+import { OpenedRound } from "./round.js";
+import { isSigned, ROUND_CONTEXT, TASK_CONTEXT } from "./signature.js";
+import { SYSTEM } from "./source.js";
+import { Task } from "./task.js";
+import { persist, sleepFor, Transport } from "./transport.js";
+
+/** @typedef {import("./question.js").Round} Round */
+/** @typedef {import("./transport.js").Answer} Answer */
+/** @typedef {Readonly<{period: number, round: Round, scale: number}>} Asked */
+/** @typedef {{fetch?: typeof globalThis.fetch, sleep?: import("./transport.js").Sleep, source?: import("./source.js").Source}} Network */
+
+/**
+ * A collector's tasks and rounds, shared by any number of reporters.
+ *
+ * A task never changes and is fetched once. The round at hand is asked for every time, unless `keepRounds`: then it is kept until `refresh`,
+ * for simulations whose devices all live in one page.
+ */
+export class Board {
+  #transport;
+  #means;
+  #keepRounds;
+  /** @type {Map<string, Promise<Task>>} */
+  #tasks = new Map();
+  /** @type {Map<string, Round>} */
+  #surveys = new Map();
+  /** @type {Map<string, Promise<OpenedRound | null>>} */
+  #rounds = new Map();
+
+  constructor(
+    /** @type {string} */ collector,
+    /** @type {Network & {keepRounds?: boolean}} */ { fetch, sleep = sleepFor, source = SYSTEM, keepRounds = false } = {},
+  ) {
+    requireSecureContext("collector");
+    this.#transport = new Transport(collector, fetch);
+    this.#means = { sleep, source };
+    this.#keepRounds = keepRounds;
+  }
+
+  /** The task with this id; WireError if the collector hands out another one, ProtocolError if it has none. */
+  async task(/** @type {Uint8Array | string} */ id) {
+    return once(this.#tasks, toHex(readId(id)), () => this.#fetchTask(readId(id)));
+  }
+
+  /**
+   * What a task asks at a time; null before its start, after its end, and while no round is open.
+   *
+   * @returns {Promise<Asked | null>}
+   */
+  async asked(/** @type {Task} */ task, /** @type {number} */ now) {
+    if (now < task.start || now >= task.end) return null;
+    if (task.rounds) {
+      const fetched = () => this.#fetchRound(task);
+      const opened = await (this.#keepRounds ? once(this.#rounds, toHex(task.id), fetched) : fetched());
+      return opened && { period: opened.number, round: opened.round, scale: opened.scale };
+    }
+    const period = /** @type {number} */ (task.periodAt(now));
+    const round = this.#surveys.get(toHex(task.id)) ?? checkQuestions(task, task.survey());
+    this.#surveys.set(toHex(task.id), round);
+    return { period, round, scale: round.scale };
+  }
+
+  /** Forget the rounds that were kept. */
+  refresh() {
+    this.#rounds.clear();
+  }
+
+  /** Post something, patiently; `before` is asked to agree to every attempt. */
+  async post(/** @type {string} */ path, /** @type {{body: Uint8Array, type: string}} */ content, before = async () => {}) {
+    const attempt = async () => {
+      await before();
+      return this.#transport.request("POST", path, content);
+    };
+    return persist(attempt, this.#means);
+  }
+
+  async #get(/** @type {string} */ path) {
+    return persist(() => this.#transport.request("GET", path), this.#means);
+  }
+
+  async #fetchTask(/** @type {Uint8Array} */ id) {
+    const answer = await this.#get(`/v1/tasks/${toHex(id)}`);
+    if (answer.status !== 200) throw noAnswer("task", answer, "check the id and the collector's address");
+    const [data, signature] = readSigned("task", answer.body);
+    if (!sameBytes(await sha256(data), id)) {
+      throw new WireError("task", data, { allowed: `the task with id ${toHex(id)}`, fix: "this is another task; do not answer it" });
+    }
+    const task = await Task.fromJson(data);
+    if (await isSigned(task.key, TASK_CONTEXT, data, signature)) return task;
+    throw badSignature(signature);
+  }
+
+  async #fetchRound(/** @type {Task} */ task) {
+    const answer = await this.#get(`/v1/tasks/${toHex(task.id)}/round`);
+    if (answer.status === 404 && errorCode(answer) === "no_round") return null;
+    if (answer.status !== 200) throw noAnswer("round", answer, "try again later");
+    const [data, signature] = readSigned("round", answer.body);
+    if (!(await isSigned(task.key, ROUND_CONTEXT, data, signature))) throw badSignature(signature);
+    const opened = OpenedRound.fromJson(data);
+    if (!sameBytes(opened.task, task.id)) {
+      const allowed = `a round of task ${toHex(task.id)}`;
+      throw new WireError("round", toHex(opened.task), { allowed, fix: "do not trust this collector" });
+    }
+    checkQuestions(task, opened.round);
+    checkAnswerable(task, opened.round);
+    return opened;
+  }
+}
+
+/** The questions, if each keeps what the task promises: randomized on the device, at an epsilon of no more than the task's. */
+function checkQuestions(/** @type {Task} */ task, /** @type {Round} */ round) {
+  for (const { name, spec } of /** @type {readonly import("./question.js").Question[]} */ (round.questions)) {
+    if (spec.epsilon <= task.epsilon) continue;
+    throw new ProtocolError(`question '${name}'`, `epsilon ${spell(spec.epsilon)}, delta 0.0, local model`, {
+      allowed: `at most epsilon ${spell(task.epsilon)}, delta 0, local model`,
+      fix: "the task promises more; do not answer it",
+    });
+  }
+  return round;
+}
+
+/**
+ * What is fetched under a key, by whoever comes first; after a failure it may be tried again.
+ *
+ * @template T
+ * @param {Map<string, Promise<T>>} map
+ * @param {string} key
+ * @param {() => Promise<T>} fetched
+ * @returns {Promise<T>}
+ */
+async function once(map, key, fetched) {
+  const known = map.get(key) ?? fetched();
+  map.set(key, known);
+  try {
+    return await known;
+  } catch (error) {
+    if (map.get(key) === known) map.delete(key);
+    throw error;
+  }
+}
+
+/**
+ * The canonical bytes and the signature in an answer.
+ *
+ * @returns {[Uint8Array, Uint8Array]}
+ */
+function readSigned(/** @type {string} */ name, /** @type {Uint8Array} */ body) {
+  const content = parsed(body);
+  const signature = fromHex(content?.signature);
+  if (isObject(content) && isText(content[name]) && signature) return [utf8(content[name]), signature];
+  throw new WireError(name, body, { allowed: `${name} and signature in JSON`, fix: "check the collector's address" });
+}
+
+/** What an answer says in JSON; undefined if it is none, as somebody else's. */
+export function parsed(/** @type {Uint8Array} */ body) {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The code of a collector's answer that says what is wrong; undefined if it says nothing, as somebody else's. */
+export function errorCode(/** @type {Answer} */ answer) {
+  return parsed(answer.body)?.error?.code;
+}
+
+function badSignature(/** @type {Uint8Array} */ signature) {
+  return new WireError("signature", toHex(signature), {
+    allowed: "a signature by the task's own key",
+    fix: "do not trust this collector",
+  });
+}
+
+function noAnswer(/** @type {string} */ name, /** @type {Answer} */ { status }, /** @type {string} */ fix) {
+  return new ProtocolError(name, `status ${status}`, { allowed: `a collector that knows the ${name}`, fix });
+}

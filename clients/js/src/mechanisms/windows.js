@@ -1,0 +1,51 @@
+/** Windows on a lattice: a cell of the window at the input is e^epsilon times as likely as any other cell. */
+
+import { expBelow, keepThreshold } from "../probability.js";
+import { ONE } from "../source.js";
+import { numbers } from "../wire.js";
+import { NumericSpec } from "./numeric.js";
+
+/** @typedef {import("../source.js").Source} Source */
+/** @typedef {import("../decimal.js").Rational} Rational */
+
+/** The piecewise mechanism, on a lattice. */
+export class Piecewise extends NumericSpec {
+  window = this.integer("window", 1, this.steps);
+
+  resolve() {
+    return { keep: keepThreshold(expBelow(this.epsilon), this.window, this.steps) };
+  }
+
+  get ratio() {
+    return windowRatio(this.steps, this.window, this.thresholds.keep);
+  }
+
+  get layout() {
+    return [numbers("point", this.steps + this.window)];
+  }
+
+  perturb(/** @type {number} */ key, /** @type {Source} */ source) {
+    return drawCell(key, this.steps, this.window, this.thresholds.keep, source);
+  }
+}
+
+/** The square wave mechanism: the same law, whose collector learns how the values are distributed. */
+export class SquareWave extends Piecewise {}
+
+/** @returns {Rational} of a cell in the window and one outside */
+export function windowRatio(/** @type {number} */ steps, /** @type {number} */ window, /** @type {bigint} */ keep) {
+  return [keep * BigInt(steps), (ONE - keep) * BigInt(window)];
+}
+
+/** A cell of the window that starts at the key, with the threshold `keep`, or one of the `steps` cells outside. */
+export function drawCell(
+  /** @type {number} */ key,
+  /** @type {number} */ steps,
+  /** @type {number} */ window,
+  /** @type {bigint} */ keep,
+  /** @type {Source} */ source,
+) {
+  if (source.bernoulli(keep)) return key + source.below(window);
+  const other = source.below(steps);
+  return other + (other >= key ? window : 0);
+}

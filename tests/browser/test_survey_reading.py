@@ -1,0 +1,126 @@
+"""The survey page and the ledger for everyone who looks at them: hostile texts, the policy, keyboards, narrow screens, readers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.answering import agree, draw, fill, opened, send
+from tests.browser.conftest import AXE, HOSTILE
+from tests.browser.test_dashboard import CONTRAST, SIZES
+from tests.services import needed
+
+
+def test_hostile_texts_do_nothing(site):
+    page, watched = opened(site, "evil")
+    shown = HOSTILE.replace("\u202e", "�")
+    agree(page)
+    page.get_by_role("radio").first.check()
+    page.locator("[data-stratum]").select_option(index=1)
+    draw(page)
+    expect(page.locator("#told")).to_have_text(shown)
+    expect(page.locator("#report")).to_contain_text(f"{shown}: {shown}")  # the stratum
+    send(page)
+    page.goto("/ledger")
+    expect(page.locator(".cards h2")).to_have_text(shown)
+    for path in (f"{site.path('evil')}/answer", "/ledger"):
+        page.goto(path)
+        assert page.locator("img[src=x], main script").count() == 0
+        assert page.title().replace(HOSTILE, "").replace(shown, "") in ("Answer:  – deniable", "My ledger – deniable")
+    watched.check(site.server.url)
+
+
+def test_the_policy_of_both_pages_forbids_inline_and_remote_script(site):
+    page, watched = site.open()
+    for path in (f"{site.path('morning-drink')}/answer", "/ledger"):
+        answer = page.goto(path)
+        assert "script-src 'self';" in answer.headers["content-security-policy"]
+        page.evaluate("""() => {
+          for (const [name, value] of [["textContent", "document.title = 'hacked'"], ["src", "http://192.0.2.1/x.js"]]) {
+            const script = document.createElement("script");
+            script[name] = value;
+            document.body.append(script);
+          }
+        }""")
+        sent = page.evaluate("() => fetch('http://192.0.2.1/').then(() => 'sent', (error) => error.name)")
+        assert sent == "TypeError"
+        assert "hacked" not in page.title()
+    assert len([text for text in watched.complaints if "Content Security Policy" in text]) >= 6
+
+
+def test_without_script_it_says_why_nothing_can_be_sent(site):
+    page, _ = opened(site, "morning-drink", java_script_enabled=False)
+    expect(page.locator("noscript p")).to_be_visible()
+    expect(page.locator("noscript p")).to_contain_text("Answering needs script")
+    expect(page.get_by_text("The whole promise")).to_be_visible()
+    assert not page.get_by_role("button", name="I agree").is_visible()
+    assert not page.get_by_text("One moment").is_visible()
+
+
+def test_the_keyboard_alone_is_enough(site):
+    page, watched = opened(site, "morning-drink")
+    expect(page.get_by_role("button", name="I agree")).to_be_visible()
+
+    def tab_to(name):
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            active = page.evaluate("[document.activeElement.textContent, document.activeElement.id, document.activeElement.type].join()")
+            if name in active:
+                return
+        raise AssertionError(f"the keyboard does not reach {name}")
+
+    tab_to("I agree")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Your answer")).to_be_focused()
+    tab_to("radio")
+    page.keyboard.press("ArrowDown")
+    tab_to("stratum-0")
+    page.keyboard.press("w")  # web
+    tab_to("Draw the noise")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Before it is sent")).to_be_focused()
+    expect(page.locator("#told")).to_have_text("coffee")
+    tab_to("Send")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Sent. Thank you.")).to_be_focused()
+    tab_to("My ledger")
+    page.keyboard.press("Enter")
+    expect(page.locator("#spent")).to_have_text("2 of 10")
+    watched.check(site.server.url)
+
+
+def steps(page, site):
+    """Every state of the new pages, one after the other, by name."""
+    page.goto(f"{site.path('morning-drink')}/answer")
+    expect(page.get_by_role("button", name="I agree")).to_be_visible()
+    yield "survey-consent"
+    agree(page)
+    fill(page, "tea", platform="web")
+    yield "survey-answer"
+    draw(page)
+    yield "survey-review"
+    send(page)
+    yield "survey-done"
+    page.goto("/ledger")
+    expect(page.locator("#spent")).to_have_text("2 of 10")
+    yield "ledger"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_step_fits_and_can_be_read_and_axe_finds_no_serious_fault(site, theme, size, tmp_path):
+    """Pictures go to the folder that DENIABLE_SCREENSHOTS names, for people to look at."""
+    needed(AXE.exists(), "axe-core is not installed (npm install --prefix .bench axe-core)")
+    folder = Path(os.environ.get("DENIABLE_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    page, _ = site.open(color_scheme=theme, viewport=SIZES[size], bypass_csp=True)  # or else the policy would refuse axe itself
+    for name in steps(page, site):
+        page.screenshot(path=folder / f"{name}-{size}-{theme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        assert page.evaluate(CONTRAST) == [], name
+        page.add_script_tag(path=AXE)
+        found = page.evaluate("axe.run().then((result) => result.violations)")
+        assert [(fault["id"], fault["nodes"][0]["html"]) for fault in found if fault["impact"] in ("serious", "critical")] == [], name
