@@ -10,7 +10,8 @@ import pytest
 
 import deniable as dn
 from deniable.core.cooccurrence import _moment, pair_laws
-from deniable.core.integrity import DRAWN, _chance, popcount_laws
+from deniable.core.integrity import DRAWN
+from deniable.core.popcount import chance_of, popcount_laws
 
 SPECS = [
     dn.OUE(domain_size=6, epsilon=1.0),
@@ -50,7 +51,7 @@ def test_the_popcount_follows_one_of_its_laws_whatever_people_hold(spec):
     known = popcount_laws(spec)
     bits = next(column.count for column in spec.layout if column.name == "bits")
     counts = np.arange(bits + 1)
-    exactly, at_most, at_least = ([_chance(law, counts, kind) for law in known] for kind in ("pmf", "cdf", "sf"))
+    exactly, at_most, at_least = ([chance_of(law, counts, kind) for law in known] for kind in ("pmf", "cdf", "sf"))
     used = set()
     for _, law in laws(spec):
         groups = {}  # in a cohort the number of a value's bits is fixed; nothing else depends on what is public

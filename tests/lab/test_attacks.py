@@ -6,9 +6,12 @@ from math import exp
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import deniable as dn
 from deniable.core.integrity import check
+from deniable.core.popcount import chance_of, popcount_laws, sift
+from deniable.core.postprocess import norm_sub
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
@@ -62,7 +65,72 @@ def test_the_published_table_is_reproduced(d, epsilon):
         estimate = spec.estimate(tally)
         assert estimate.frequencies[targets].sum() - held == pytest.approx(told["OUE"], rel=0.02)
     assert estimate.postprocess("norm-mul").frequencies[targets].sum() - held == pytest.approx(told["clip"], abs=0.02)
-    assert estimate.postprocess("norm-sub").frequencies[targets].sum() - held < 0.5 * told["OUE"] + 0.1
+
+
+def without_noise(spec, crowd, hidden):
+    """The counts of a crowd without end, liars and all: (1 - b) f for everybody, and what a made-up report adds to each value."""
+    p, q, d = float(spec.p), float(spec.q), spec.domain_size
+    set_bits = np.full(d, 0.0)
+    if hidden:  # as many bits as an honest report has: what is left for the others is spread evenly
+        set_bits[:-TARGETS] = (p + (d - 1) * q - TARGETS) / (d - TARGETS)
+    set_bits[-TARGETS:] = 1.0
+    return (1 - LIARS) * crowd.probabilities + LIARS * (set_bits - q) / (p - q)
+
+
+@pytest.mark.parametrize(("d", "epsilon"), TABLE)
+def test_norm_sub_leaves_more_than_two_fifths_of_the_gain(d, epsilon):
+    """The reference aims at a quarter or less. At its own setting that does not hold: without any noise 42 to 57 % is left, measured
+    as well, and its own column for clipping and scaling has 37 to 54 %. Only where the raw gain is above 4 would a quarter be reached,
+    since what is left is below 1: GRR over 1,024 values, 3 %.
+    """
+    crowd, spec = Zipf(1.5, d), dn.OUE(domain_size=d, epsilon=epsilon)
+    held = float(crowd.probabilities[-TARGETS:].sum())
+    assert min(told["clip"] / told["OUE"] for told in TABLE.values()) > 0.37
+    for kind in ("crafted", "hidden"):
+        limit = norm_sub(without_noise(spec, crowd, kind == "hidden"), 1.0)[-TARGETS:].sum() - held
+        raw = without_noise(spec, crowd, kind == "hidden")[-TARGETS:].sum() - held
+        assert raw == pytest.approx(TABLE[d, epsilon]["OUE"], rel=2e-3)
+        assert 0.42 < limit / raw < 0.57
+        tally, targets = counted(spec, crowd, kind)
+        found = spec.estimate(tally).postprocess("norm-sub").frequencies[targets].sum() - held
+        assert found == pytest.approx(limit, abs=0.06)  # noise takes a little from everybody
+        assert found / raw > 0.4
+
+
+def test_what_was_made_up_naively_can_be_sifted_out_and_nothing_else():
+    """A mitigation that leaves less than a quarter, where honest reports never have so few bits: not at epsilon 4, nor if liars hide."""
+    source = ReplaySource.from_key("sift")
+    for (d, epsilon), kind, left in (
+        ((102, 1.0), "crafted", 0),
+        ((1024, 1.0), "crafted", 0),
+        ((1024, 4.0), "crafted", 1),
+        ((1024, 1.0), "hidden", 1),
+    ):
+        spec, targets = dn.OUE(domain_size=d, epsilon=epsilon), np.arange(d - TARGETS, d)
+        made_up = craft(spec, kind, targets, 500, source)
+        honest = spec.privatize(np.zeros(20_000, dtype=int), source=source)
+        assert sift(made_up).n == pytest.approx(500 * left, abs=3)
+        assert sift(honest).n >= 20_000 - stats.binom.isf(1e-6, 20_000, 1e-4)
+    with pytest.raises(ParameterError, match="law"):
+        sift(dn.GRR(domain_size=9, epsilon=1.0).privatize([1]))
+
+
+@pytest.mark.parametrize(("d", "epsilon"), TABLE)
+def test_sifting_honest_reports_costs_next_to_nothing(d, epsilon):
+    """The reference allows 5 % more error on clean data. Exactly: what a bit's probability becomes among the reports that are kept."""
+    spec = dn.OUE(domain_size=d, epsilon=epsilon)
+    p, q = float(spec.p), float(spec.q)
+    [law] = popcount_laws(spec)
+    counts = np.arange(d + 1)
+    kept = (chance_of(law, counts, "cdf") > 5e-5) & (chance_of(law, counts, "sf") > 5e-5)
+    whole = chance_of(law, counts, "pmf")[kept].sum()
+    assert 0 < 1 - whole < 1e-4
+    others = (1 - p) * stats.binom.pmf(counts - 1, d - 2, q) + p * stats.binom.pmf(counts - 2, d - 2, q)  # the bits but one that is set
+    own = stats.binom.pmf(counts - 1, d - 1, q)
+    for chance, rest in ((q, others), (p, own)):
+        shift = chance * rest[kept].sum() / whole - chance
+        bias = N * abs(shift) / (p - q)
+        assert (1 + bias**2 / spec.variance(n=N)) ** 0.5 < 1.05
 
 
 @pytest.mark.parametrize(("d", "epsilon"), TABLE)

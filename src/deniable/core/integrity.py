@@ -25,15 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from deniable.client.bloom_rr import BloomRR
-from deniable.client.cms import CMS
-from deniable.client.dbitflip import DBitFlip
 from deniable.client.frequency import FrequencySpec
-from deniable.client.unary import UnaryEncoding
 from deniable.contract.spec import Spec
 from deniable.core.cooccurrence import strongest_pair
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
+from deniable.core.popcount import chance_of, popcount_laws, popcount_range, popcounts
 from deniable.core.reports import Reports
 from deniable.core.table import Table
 from deniable.errors import ParameterError
@@ -41,8 +38,6 @@ from deniable.kernels.compiled import Array
 
 DRAWN = ("seed", "function", "cohort", "row", "step", "buckets")
 """Columns that do not depend on the value, and are uniform."""
-REACH = 12
-"""Popcounts that are so many standard deviations from their mean are looked at one by one; those beyond, together."""
 
 
 class Finding(NamedTuple):
@@ -56,16 +51,6 @@ class Finding(NamedTuple):
     expected: float
     p_value: float
     what: str
-
-
-class Coins(NamedTuple):
-    """Some coins of one kind and some of another, thrown together with a probability."""
-
-    chance: float
-    own: int
-    p: float
-    others: int
-    q: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,13 +141,13 @@ def _popcounts(reports: Reports) -> Iterator[Finding]:
     laws, n = popcount_laws(reports.spec), reports.n
     if not laws:
         return
-    seen = np.sort(_popcount(reports))
+    seen = np.sort(popcounts(reports))
     bits = laws[0][0].own + laws[0][0].others
-    counts = np.arange(*_range(laws, bits))
+    counts = np.arange(*popcount_range(laws, bits))
     below, until = np.searchsorted(seen, counts, "left"), np.searchsorted(seen, counts, "right")
     # Where the law depends on the value a little, every report's chance lies between the smallest and the largest.
     at_most, at_least, most, least = (
-        bound([_chance(law, counts, kind) for law in laws], axis=0)
+        bound([chance_of(law, counts, kind) for law in laws], axis=0)
         for kind, bound in (("cdf", np.max), ("sf", np.max), ("pmf", np.max), ("pmf", np.min))
     )
     tests = [
@@ -197,46 +182,3 @@ def _draws(reports: Reports) -> Iterator[Finding]:
         p_value = cells * float(stats.binom.sf(most - 1, reports.n, each / cells))
         told = f"one of {cells:.4g} possible draws of the {column.name} came {most:,} times"
         yield Finding(f"draws of {column.name}", float(most), reports.n * each / cells, min(1.0, p_value), told)
-
-
-# --- the law of the popcount ---
-
-
-def popcount_laws(spec: Spec) -> list[list[Coins]]:
-    """The law of the number of set bits, as a mixture of coins; several where it depends on the value, none where it says nothing."""
-    if isinstance(spec, UnaryEncoding):
-        return [[Coins(1.0, 1, float(spec.p), spec.domain_size - 1, float(spec.q))]]
-    if isinstance(spec, CMS):
-        return [[Coins(1.0, 1, float(spec.p), spec.width - 1, float(spec.apart))]]
-    if isinstance(spec, DBitFlip):
-        drawn, p, q = spec.bits / spec.domain_size, float(spec.p), float(spec.q)
-        return [[Coins(drawn, 1, p, spec.bits - 1, q), Coins(1 - drawn, 0, p, spec.bits, q)]]
-    if isinstance(spec, BloomRR):
-        q, most = float(spec.q), min(spec.hashes, spec.bits)
-        return [[Coins(1.0, marked, 1 - q, spec.bits - marked, q)] for marked in range(1, most + 1)]
-    return []
-
-
-def _popcount(reports: Reports) -> Array:
-    bits = reports.columns["bits"]
-    if bits.ndim == 1:  # one bit a person, eight people to a byte
-        return np.unpackbits(bits, count=reports.n, bitorder="little").astype(np.int64)
-    return np.asarray(np.bitwise_count(bits).sum(axis=1, dtype=np.int64))
-
-
-def _range(laws: list[list[Coins]], bits: int) -> tuple[int, int]:
-    """Which popcounts to look at one by one: it depends on the spec alone, not on what was seen."""
-    coins = [part for law in laws for part in law]
-    means = [part.own * part.p + part.others * part.q for part in coins]
-    reach = REACH * max(part.own * part.p * (1 - part.p) + part.others * part.q * (1 - part.q) for part in coins) ** 0.5
-    return max(0, int(min(means) - reach)), min(bits, int(max(means) + reach)) + 1
-
-
-def _chance(law: list[Coins], counts: Array, kind: str) -> Array:
-    """The probability of at most (``cdf``), at least (``sf``) or exactly (``pmf``) so many bits."""
-    total = np.zeros(counts.size)
-    for part in law:
-        for own in range(part.own + 1):
-            left = counts - own - (kind == "sf")
-            total += part.chance * stats.binom.pmf(own, part.own, part.p) * getattr(stats.binom, kind)(left, part.others, part.q)
-    return np.clip(total, 0.0, 1.0)

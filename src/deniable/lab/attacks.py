@@ -2,6 +2,7 @@
 
 ========  ===========================================================================================================================
 crafted   the maximal gain attack (Cao, Jia, Gong 2021): every made-up report supports as many targets as it can
+searched  the same for local hashing, by liars who draw ``tries`` seeds and keep the best: one, if seeds are assigned (``seeds``)
 hidden    the same for unary encoding, with the number of set bits that an honest report would have had
 lying     liars claim to hold a target, and randomize that honestly: no test of reports can see it
 ========  ===========================================================================================================================
@@ -14,7 +15,7 @@ frequencies of the targets rise together by b ((k - r q) / (p - q) - f). For GRR
     OLH        b (r (e^epsilon + g - 1) / (e^epsilon - 1) - f)          OUE's for g = e^epsilon + 1, which is rounded
     lying      b (1 - f)
 
-OLH's is reached: a device chooses its own hash function, and some put all targets on one symbol.
+OLH's is reached: a device chooses its own hash function, and some put all targets on one symbol. Where it cannot, k is what ``seeds`` says.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method, Oracle
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population
+from deniable.lab.seeds import craft_searched, draw_words
 from deniable.tasks.plan import most_gain
 
-KINDS = ("crafted", "hidden", "lying")
+KINDS = ("crafted", "searched", "hidden", "lying")
 TRIES = 4096
 """How many hash functions a liar looks at."""
 TOGETHER = 1 << 12
@@ -64,6 +66,7 @@ class Attack(Method):
     targets: int = 10
     postprocess: str | None = None
     label: str = ""
+    tries: int = 1
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -71,7 +74,8 @@ class Attack(Method):
         if not 0 < self.liars < 1:
             raise ParameterError("liars", self.liars, allowed="a share between 0 and 1", fix="0.05 is one in twenty")
         if not self.label:
-            told = f"{self.mechanism}, {self.kind}" + (f", {self.postprocess}" if self.postprocess else "")
+            told = f"{self.mechanism}, {self.kind}" + (f" in {self.tries}" if self.tries > 1 else "")
+            told += f", {self.postprocess}" if self.postprocess else ""
             object.__setattr__(self, "label", told)
 
     @property
@@ -92,23 +96,25 @@ class Attack(Method):
         truth = np.bincount(keys, minlength=setup.domain_size)
         targets = np.arange(setup.domain_size - self.targets, setup.domain_size)
         lies = np.diff(np.arange(n + 1) * count // n) == 1  # evenly among the crowd, whatever its order
-        made_up = craft(setup, self.kind, targets, count, source)
+        made_up = craft(setup, self.kind, targets, count, source, tries=self.tries)
         honest = setup.privatize(np.asarray(values)[~lies], source=source)
         estimate = setup.estimate(setup.tally(honest) + setup.tally(made_up))
         counts = estimate.counts if self.postprocess is None else estimate.postprocess(self.postprocess).counts
         held = float(truth[targets].sum() / n)
         gain = count / n * (1 - held) if self.kind == "lying" else most_gain(setup, targets=self.targets, liars=count / n, held=held)
-        return Outcome(estimate.values, truth, counts, predicted={} if self.postprocess else {"gain": gain}, targets=targets)
+        predicted = {} if self.postprocess or self.kind == "searched" else {"gain": gain}  # a search gains what the targets' pattern allows
+        return Outcome(estimate.values, truth, counts, predicted=predicted, targets=targets)
 
     @property
     def gives(self) -> set[str]:
         return {"counts", "targets"}
 
     def identity(self) -> str:
-        return repr((self.label, self.mechanism, self.kind, self.liars, self.targets, self.postprocess))
+        told = repr((self.label, self.mechanism, self.kind, self.liars, self.targets, self.postprocess))
+        return told if self.tries == 1 else f"{told} {self.tries}"
 
 
-def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: Source) -> Reports:
+def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: Source, *, tries: int = 1) -> Reports:
     """So many made-up reports that lift the values with these keys."""
     if kind == "lying":
         claimed = [spec.domain.value(int(key)) for key in targets]
@@ -127,7 +133,11 @@ def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: So
         return made_up
     if kind == "crafted" and isinstance(spec, OLH):
         return _on_one_symbol(spec, targets, count, source)
-    raise ParameterError("kind", kind, allowed=f"an attack on {spec.mechanism}", fix="crafted works on GRR, OLH and unary encoding")
+    if kind == "searched" and isinstance(spec, OLH):
+        return craft_searched(spec, targets, count, source, tries)
+    raise ParameterError(
+        "kind", kind, allowed=f"an attack on {spec.mechanism}", fix="crafted works on GRR, OLH and unary encoding, searched on OLH"
+    )
 
 
 def _with_room(spec: UnaryEncoding, targets: Array, count: int, source: Source) -> Array:
@@ -135,7 +145,7 @@ def _with_room(spec: UnaryEncoding, targets: Array, count: int, source: Source) 
     honest = spec.privatize([spec.domain.value(int(targets[0]))] * count, source=source)
     bits = np.unpackbits(honest.columns["bits"], axis=1, count=spec.domain_size, bitorder="little").astype(bool)
     lacking = targets.size - bits[:, targets].sum(axis=1)
-    order = _words(bits.size, source).reshape(bits.shape) >> np.uint64(1)
+    order = draw_words(bits.size, source).reshape(bits.shape) >> np.uint64(1)
     order[~bits] = order[:, targets] = np.uint64(1 << 63)  # neither what is not set nor a target is cleared
     first = np.argpartition(order, targets.size - 1, axis=1)[:, : targets.size]
     first = np.take_along_axis(first, np.argsort(np.take_along_axis(order, first, axis=1), axis=1), axis=1)
@@ -153,8 +163,8 @@ def _on_one_symbol(spec: OLH, targets: Array, count: int, source: Source) -> Rep
     if spec.seed_words != 2:
         raise ParameterError("spec", repr(spec), allowed="keys of up to 32 bits", fix="attack a smaller domain")
     high = np.uint64(0xFFFFFFFF00000000)
-    steps = _words(TRIES, source) >> (np.arange(TRIES) % 32).astype(np.uint64) & high
-    starts = _words(TRIES, source) & high
+    steps = draw_words(TRIES, source) >> (np.arange(TRIES) % 32).astype(np.uint64) & high
+    starts = draw_words(TRIES, source) & high
     keys = np.arange(spec.domain_size, dtype=np.uint64)
     best, fewest, symbol = 0, spec.domain_size + 1, 0
     for i in range(TRIES):
@@ -164,13 +174,6 @@ def _on_one_symbol(spec: OLH, targets: Array, count: int, source: Source) -> Rep
             best, fewest, symbol = i, int(hit.sum()), int(symbols[targets[0]])
     made_up = Reports.empty(spec, count)
     made_up.columns["seed"][:, 0] = steps[best] if fewest <= spec.domain_size else 0  # zero puts everything on one symbol
-    made_up.columns["seed"][:, 1] = starts[best] | _words(count, source) & ~high
+    made_up.columns["seed"][:, 1] = starts[best] | draw_words(count, source) & ~high
     made_up.columns["symbol"][:] = symbol if fewest <= spec.domain_size else int(starts[best] >> np.uint64(32)) * spec.hash_range >> 32
     return made_up
-
-
-def _words(count: int, source: Source) -> Array:
-    words = np.empty(count, dtype=np.uint64)
-    if source.fill(words.data) < count:
-        raise ParameterError("source", "too few words", allowed=f"{count} words", fix="use a stream from a key")
-    return words
