@@ -7,6 +7,10 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
+import again
+import amplify
+import distributions
+import means
 import memory
 import oracles
 import raw
@@ -59,6 +63,10 @@ def main():
             oracles.table,
         ),
         "search": ("Finding strings of 48 bits, epsilon = 3", lambda: search.measure(not options.quick), search.table),
+        "again": ("Answers given again and again, against plain NumPy, d = 128", again.measure, again.table),
+        "means": ("Means against plain NumPy, epsilon = 1", means.measure, means.table),
+        "distributions": ("Distributions and vectors against plain NumPy", distributions.measure, distributions.table),
+        "amplify": ("What a shuffle is worth", amplify.measure, amplify.table),
         "support": (f"OLH support counting, d = {DOMAIN_SIZE}", support.measure, support.table),
         "memory": ("Feeding chunks", memory.measure, memory.table),
         "startup": ("Before the first answer", startup.measure, startup.table),

@@ -16,6 +16,7 @@ import numpy as np
 
 from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
+from deniable.client.longitudinal import Longitudinal
 from deniable.client.sketch import SketchProtocol
 from deniable.contract.spec import MECHANISMS
 from deniable.core.chart import Chart
@@ -24,6 +25,7 @@ from deniable.testing import ReplaySource
 
 FOLDER = Path(__file__).parent.parent / "docs" / "figures"
 PAGES = {"RR": "randomized-response", "SubsetSelection": "subset-selection", "HadamardResponse": "hadamard-response", "BloomRR": "bloom-rr"}
+PAGES |= {"LongitudinalGRR": "longitudinal-grr", "LongitudinalUnary": "longitudinal-unary", "DBitFlipPM": "dbit-flip-pm"}
 """Pages that are not named like their mechanism in small letters."""
 PEOPLE = 10_240
 VALUES = 64
@@ -38,8 +40,13 @@ COLORS = alt.Scale(scheme="category20")
 def main() -> None:
     """Measure, then draw one figure for each oracle and one for all."""
     FOLDER.mkdir(exist_ok=True)
-    names = [name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec)]
+    every = [name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec)]
+    names = [name for name in every if not issubclass(MECHANISMS[name], Longitudinal)]  # the others' epsilon is about more than one report
     lines = [line(name, "epsilon", epsilon) for name in names for epsilon in LINE]
+    for name in set(every) - set(names):
+        own = [line(name, "epsilon", epsilon) for epsilon in LINE]
+        measured = [point(name, "epsilon", epsilon) for epsilon in EPSILONS]
+        _draw(name, lines + own, measured).save(FOLDER / f"{PAGES.get(name, name.lower())}.svg")
     points = []
     for name in names:
         points += [point(name, "epsilon", epsilon) for epsilon in EPSILONS]

@@ -9,9 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from client_vectors import answerable, budget
 from encoder_vectors import encoders
+from longitudinal_vectors import longitudinal
+from numeric_vectors import numeric
 from spec_vectors import canonical, probability, specs
 from task_vectors import envelopes, rounds, tasks
+from token_vectors import signatures, tokens
 
 from deniable.client import (
     BLH,
@@ -188,10 +192,15 @@ def main() -> None:
         reports = [bad for spec, _ in examples for bad in refused_reports(spec)]
         wrong = [bad for spec, _ in examples for bad in refused_specs(spec)]
         _write(name, {"mechanism": name, "cases": cases, "refused_reports": reports, "refused_specs": wrong})
+    for name, content in longitudinal(case, refused_reports, refused_specs).items():
+        _write(name, content)
+    for name, content in numeric(case, refused_reports, refused_specs).items():
+        _write(name, content)
     _write("source", {"cases": primitives()})
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
-    for content in (canonical, probability, specs, encoders, tasks, rounds, envelopes):
+    documents = (canonical, probability, specs, encoders, tasks, rounds, envelopes)
+    for content in (*documents, budget, tokens, signatures, answerable):
         _write(content.__name__, content())
 
 
@@ -249,6 +258,10 @@ def primitives() -> list[dict[str, Any]]:
     thresholds = [0, 1, ONE // 4, ONE // 2, ONE - 1, ONE, 4961093570831980854]
     edge = [0, LARGE, ONE // 2, ONE // 2 - 1]
     found = [_primitive("bernoulli", [a], iter(edge[i:] + edge)) for a in thresholds for i in range(len(edge))]
+    ratios = [(0, 1), (1, 1), (1, 3), (2, 3), (1, 2**80), (2**80 - 1, 2**80), (5, 7 * 2**64)]
+    found += [_primitive("bernoulli_ratio", [a, b], iter(edge[i:] + edge)) for a, b in ratios for i in range(len(edge))]
+    ties = [ONE // 3, ONE // 3, 0], [ONE // 3, ONE // 3, LARGE]  # 1/3 has the same digits in every word
+    found += [_primitive("bernoulli_ratio", [1, 3], iter(words)) for words in ties]
     found += [_primitive("bernoulli_bits", [a, k], _words(f"bits/{a}/{k}")) for a in thresholds for k in (1, 63, 64, 65, 130)]
     found += [_primitive("below", [k], _words(f"below/{k}")) for k in (1, 2, 3, 1000, 2**33 + 1)]
     found += [_primitive("below", [3 * 2**62], iter([0, 2, 2**63 + 1, 5, 7])), _primitive("below", [3], iter([0, 1]))]  # rejected first

@@ -12,6 +12,9 @@ from math import ceil
 from typing import Any
 from unittest.mock import patch
 
+from numeric_vectors import MAKERS as NUMERIC
+from numeric_vectors import bad_parameters, bad_ranges
+
 from deniable.client import (
     BLH,
     CMS,
@@ -29,11 +32,15 @@ from deniable.client import (
     THE,
     BloomRR,
     DBitFlip,
+    DiscreteLaplace,
     HadamardResponse,
+    OneBitMean,
+    SignRR,
     SubsetSelection,
 )
 from deniable.contract.canonical import canonical_json, number, parse_canonical
 from deniable.contract.domain import Bytes, Domain, IndexRange, Integers, Text
+from deniable.contract.numbers import Numbers
 from deniable.contract.probability import exp_above, exp_below, log_above
 from deniable.contract.source import ONE
 from deniable.contract.spec import Spec
@@ -116,13 +123,13 @@ MAKERS: list[Callable[[float], Spec]] = [
 def specs() -> dict[str, Any]:
     """Each mechanism over the whole range of epsilon, and what its parameters may not be."""
     cases, refused = [], []
-    for make in MAKERS:
+    for make in (*MAKERS, *NUMERIC):
         for epsilon in EPSILONS:
             try:
                 spec = make(epsilon)
             except DeniableError:  # refused: written down as if it were not, where the mechanism can say its thresholds at all
                 try:
-                    with patch("deniable.client.frequency.check_resolution"):
+                    with patch("deniable.client.frequency.check_resolution"), patch("deniable.client.numeric.check_resolution"):
                         refused.append({"why": "probabilities of too few digits", "spec": make(epsilon).canonical.decode()})
                 except DeniableError:
                     continue
@@ -165,6 +172,7 @@ def _refused_parameters() -> list[dict[str, str]]:
         (THE(domain_size=3, epsilon=1.0), {"theta": "0.5"}),
         (THE(domain_size=3, epsilon=1.0), {"theta": "0.750"}),
         (THE(domain_size=3, epsilon=1.0), {"theta": 1}),
+        *bad_parameters(),
     ]
     found = []
     for spec, change in bad:
@@ -223,6 +231,9 @@ def _refused_domains() -> list[dict[str, str]]:
         (OUE(domain_size=4, epsilon=1.0), IndexRange(2**24 + 1)),
         (RWS(domain_size=4, epsilon=1.0), IndexRange(2**32)),
         (HRR(domain_size=4, epsilon=1.0), Bytes(4)),
+        (OneBitMean(low=0, high=1, epsilon=1.0), IndexRange(2)),
+        (SignRR(epsilon=1.0), Numbers(-1, 1, steps=2)),
+        (DiscreteLaplace(low=0, high=1, epsilon=1.0), Numbers(0, 1, steps=1338)),
     ]
     plain += [(spec, domain.to_json()) for spec, domain in listed]
     found = []
@@ -241,4 +252,5 @@ def _bad_domains() -> list[Any]:
     found += [{"kind": "index", "size": size} for size in sizes]
     found += [{"kind": "categories", "labels": names} for names in labels]
     found += [{"kind": "integers", "low": low, "high": high} for low, high in bounds]
+    found += bad_ranges()
     return [*found, {"kind": "text", "max_length": 0}, {"kind": "text", "max_length": 65_536}, {"kind": "words", "max_length": 4}]

@@ -6,6 +6,7 @@ Part of ``make_vectors``.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from typing import Any
 
@@ -66,6 +67,9 @@ def tasks() -> dict[str, Any]:
         TOKENS,
     ]
     examples.append(replace(TOKENS, period=TOKENS.end - TOKENS.start, retention=0))  # one period: no later one needs its reports
+    examples.append(replace(TOKENS, seeds="assigned"))
+    moments = [datetime(2026, 7, 2, 11, 59, 59, 999_999, tzinfo=timezone(timedelta(hours=-3, minutes=-30))), datetime(1, 1, 1)]
+    examples += [replace(TASK, strata=(), default=default) for default in (0.1, -1e-300, *moments)]
     return {"cases": [_task_case(task) for task in examples], "refused": _refused_tasks(), "refused_surveys": _refused_surveys()}
 
 
@@ -123,14 +127,17 @@ def _refused_tasks() -> list[dict[str, str]]:
             [["a", ["x", "y"], 7]], [[f"s{i}", ["x", "y"]] for i in range(17)],
         ],
         "default": [True, [], {}, {"integer": 5}, {"integer": "5"}, {"bytes": "FF"}, {"bytes": "0"}, {"bytes": "00 ff"}, {"bytes": 7},
-            {"text": "a"}],
+            {"text": "a"}, {"float": "1"}, {"float": "0.10"}, {"float": 1}, {"float": "x"}, {"float": "0.1", "bytes": ""}, {"time": 7},
+            {"time": "2026-01-01T00:00:00Z"}, {"time": "2026-01-01T00:00:00.5"}, {"time": "2026-02-30T00:00:00"},
+            {"time": "2026-01-01T24:00:00"}, {"time": "2026-01-01T00:00:00+24:00"}, {"time": "2026-01-01"}],
     }  # fmt: skip
     bad = [(f"{name} {value!r}"[:60], canonical_json({**content, name: value})) for name, values in changes.items() for value in values]
     bad += [(f"without {name}", canonical_json({k: v for k, v in content.items() if k != name})) for name in content if name != "default"]
     bad += [("one field more", canonical_json({**content, "extra": 1})), ("a space", TASK.canonical + b" "), ("a list", b"[]")]
     bad += [(f"tokens, and {change}"[:60], _changed(TOKENS, change)) for change in _refused_admissions(TOKENS.issuer.hex())]
     bad += [
-        (f"no tokens, and {change}"[:60], _changed(TASK, change)) for change in [{"issuer": TOKENS.issuer.hex()}, {"admission": "open"}]
+        (f"no tokens, and {change}"[:60], _changed(TASK, change))
+        for change in [{"issuer": TOKENS.issuer.hex()}, {"admission": "open"}, {"seeds": "assigned"}]
     ]
     return [{"why": why, "task": data.decode()} for why, data in bad]
 
@@ -143,7 +150,13 @@ def _refused_admissions(issuer: str) -> list[dict[str, Any]]:
     issuers = ["", issuer[2:], "00" + issuer, "7f" + issuer[2:], issuer[:-2] + "02", issuer.replace("8", "A"), "x" * 512, 7, []]
     admissions = ["open", "secret", "tokens", "", "TOKEN", True, []]
     found: list[dict[str, Any]] = [{"issuer": other} for other in issuers] + [{"admission": other} for other in admissions]
-    return [*found, {"answers": 367}, {"retention": 11}, {"rounds": True, "period": TOKENS.end - TOKENS.start, "retention": 11}]
+    return [
+        *found,
+        *({"seeds": other} for other in ("own", "", "Assigned", True, [])),
+        {"answers": 367},
+        {"retention": 11},
+        {"rounds": True, "period": TOKENS.end - TOKENS.start, "retention": 11},
+    ]
 
 
 def _refused_surveys() -> list[dict[str, str]]:

@@ -10,6 +10,8 @@ from typing import Any
 from hypothesis import settings
 
 from deniable.client.frequency import FrequencySpec
+from deniable.client.longitudinal import Longitudinal
+from deniable.client.mean import MeanSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from tests.postgres import postgres, postgres_address  # noqa: F401  # fixtures
 
@@ -36,10 +38,22 @@ def all_specs() -> list[FrequencySpec]:
     return [spec_from_json(text.encode()) for text in texts]
 
 
+def frequency_specs() -> list[FrequencySpec]:
+    """Those that count values."""
+    return [spec for spec in all_specs() if isinstance(spec, FrequencySpec)]
+
+
+def mean_specs() -> list[MeanSpec]:
+    """Every spec for a mean that is asked once, each once."""
+    names = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, MeanSpec) and not issubclass(cls, Longitudinal))
+    texts = dict.fromkeys(case["spec"] for name in names for case in vectors(name)["cases"])
+    return [spec_from_json(text.encode()) for text in texts]
+
+
 def some_values(spec: FrequencySpec, count: int) -> list[Any]:
     """Allowed values, the first and the last of the domain among them."""
     if spec.domain.listed:
-        last = spec.domain_size - 1
+        last = spec.domain.size - 1
         return [spec.domain.value(last * (i % 7) // 6) for i in range(count)]
     strings = ["", "a", "tea", "é" if spec.domain.kind == "text" else "e"]
     return [strings[i % 4] if spec.domain.kind == "text" else strings[i % 4].encode() for i in range(count)]
@@ -47,7 +61,7 @@ def some_values(spec: FrequencySpec, count: int) -> list[Any]:
 
 def asked_of(spec: FrequencySpec) -> Any:
     """What to ask about: None where the whole domain can be estimated, a short list where it cannot."""
-    if spec.domain.listed and spec.domain_size <= 1 << 20:
+    if spec.domain.listed and spec.domain.size <= 1 << 20:
         return None
     return sorted(set(some_values(spec, 7)))
 

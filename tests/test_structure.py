@@ -54,6 +54,17 @@ def test_a_published_spec_can_be_read_before_anything_else_is_imported():
     assert done.stdout.decode().strip() == repr(spec)
 
 
+def test_a_mechanism_is_loaded_from_its_own_file_when_it_is_asked_for():
+    code = "import sys, deniable; deniable.GRR; print(*sorted(name.split('.')[-1] for name in sys.modules if 'deniable.client.' in name))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"grr", "pure"} <= set(done.stdout.split()) <= {"grr", "pure", "frequency", "linear"}
+    for name, mechanism in MECHANISMS.items():
+        assert mechanism.__module__.rpartition(".")[2].replace("_", "") == name.lower()
+    for name in ("antigravity", "os", "hashed", "reporter", "grr"):  # names in data; the first would open a browser
+        assert name not in MECHANISMS
+    assert "antigravity" not in sys.modules
+
+
 def test_a_device_without_any_package_can_report():
     """With site-packages switched off: spec, randomize, encode; bulk work names the extra to install."""
     code = """
@@ -119,7 +130,8 @@ def test_randomness_comes_from_the_system_alone():
 
 
 def test_public_names_are_few_and_load():
-    assert len(dir(deniable)) <= 40
+    assert len(set(dir(deniable)) - set(MECHANISMS)) <= 30  # mechanisms are public by rule; all else must earn its name
+    assert f"{len(MECHANISMS)} exact mechanisms" in (ROOT / "README.md").read_text()
     for name in dir(deniable):
         assert getattr(deniable, name) is not None
     assert deniable.OLH is __import__("deniable.client", fromlist=["OLH"]).OLH

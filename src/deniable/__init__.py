@@ -9,23 +9,38 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the mechanisms' own files decide
+    from deniable import accounting as accounting
     from deniable import errors as errors
+    from deniable import shuffle as shuffle
     from deniable.client import presets as presets
     from deniable.client.blh import BLH as BLH
     from deniable.client.bloom_rr import BloomRR as BloomRR
     from deniable.client.cms import CMS as CMS
+    from deniable.client.dbit_flip_pm import DBitFlipPM as DBitFlipPM
     from deniable.client.dbitflip import DBitFlip as DBitFlip
+    from deniable.client.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+    from deniable.client.duchi import Duchi as Duchi
     from deniable.client.flh import FLH as FLH
     from deniable.client.grr import GRR as GRR
     from deniable.client.hadamard_response import HadamardResponse as HadamardResponse
     from deniable.client.hcms import HCMS as HCMS
     from deniable.client.hrr import HRR as HRR
+    from deniable.client.hybrid import Hybrid as Hybrid
+    from deniable.client.loloha import LOLOHA as LOLOHA
+    from deniable.client.longitudinal_grr import LongitudinalGRR as LongitudinalGRR
+    from deniable.client.longitudinal_unary import LongitudinalUnary as LongitudinalUnary
     from deniable.client.olh import OLH as OLH
+    from deniable.client.one_bit_mean import OneBitMean as OneBitMean
+    from deniable.client.one_bit_mean_pm import OneBitMeanPM as OneBitMeanPM
     from deniable.client.oue import OUE as OUE
     from deniable.client.pgr import PGR as PGR
+    from deniable.client.piecewise import Piecewise as Piecewise
+    from deniable.client.rappor import RAPPOR as RAPPOR
     from deniable.client.rr import RR as RR
     from deniable.client.rws import RWS as RWS
     from deniable.client.she import SHE as SHE
+    from deniable.client.sign_rr import SignRR as SignRR
+    from deniable.client.square_wave import SquareWave as SquareWave
     from deniable.client.subset_selection import SubsetSelection as SubsetSelection
     from deniable.client.sue import SUE as SUE
     from deniable.client.the import THE as THE
@@ -34,6 +49,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.contract.domain import IndexRange as IndexRange
     from deniable.contract.domain import Integers as Integers
     from deniable.contract.domain import Text as Text
+    from deniable.contract.numbers import Numbers as Numbers
     from deniable.contract.protocol import protocol_from_json as protocol_from_json
     from deniable.contract.question import Question as Question
     from deniable.contract.spec import spec_from_json as spec_from_json
@@ -43,6 +59,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.lab.audit import empirical_audit as empirical_audit
     from deniable.lab.audit import exact_audit as exact_audit
     from deniable.local.choose import frequency_oracle as frequency_oracle
+    from deniable.local.choose_mean import mean_oracle as mean_oracle
+    from deniable.local.vector.priv_unit import PrivUnit as PrivUnit
     from deniable.tasks.heavy_hitters.finding import heavy_hitters as heavy_hitters
     from deniable.tasks.heavy_hitters.pem import PEM as PEM
     from deniable.tasks.plan import plan as plan
@@ -51,6 +69,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "deniable.contract.domain": ("Bytes", "Categories", "IndexRange", "Integers", "Text"),
+    "deniable.contract.numbers": ("Numbers",),
     "deniable.contract.protocol": ("protocol_from_json",),
     "deniable.contract.question": ("Question",),
     "deniable.contract.survey": ("Survey",),
@@ -59,20 +78,27 @@ _HOMES = {
     "deniable.core.tally": ("Tally",),
     "deniable.lab.audit": ("empirical_audit", "exact_audit"),
     "deniable.local.choose": ("frequency_oracle",),
+    "deniable.local.choose_mean": ("mean_oracle",),
+    "deniable.local.vector.priv_unit": ("PrivUnit",),
     "deniable.tasks.heavy_hitters.finding": ("heavy_hitters",),
     "deniable.tasks.heavy_hitters.pem": ("PEM",),
     "deniable.tasks.plan": ("plan",),
 }
-_MODULES = {"errors": "deniable.errors", "presets": "deniable.client.presets"}
+_MODULES = {
+    "accounting": "deniable.accounting",
+    "errors": "deniable.errors",
+    "presets": "deniable.client.presets",
+    "shuffle": "deniable.shuffle",
+}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'deniable' has no attribute {name!r}")
-    if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
     try:
+        if name in _MODULES:
+            return importlib.import_module(_MODULES[name])
         value = getattr(importlib.import_module(_HOME.get(name, "deniable.client")), name)
     except ModuleNotFoundError as error:
         from deniable.errors import MissingExtra

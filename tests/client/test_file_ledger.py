@@ -212,6 +212,7 @@ def test_a_file_of_the_first_version_is_brought_up_to_date_and_loses_nothing(led
     ledger.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
     other = sqlite3.connect(path)
     other.execute("DROP TABLE kept")
+    other.execute("DROP TABLE diary")
     other.execute("PRAGMA user_version = 1")
     other.close()
     again = FileLedger(path, lifetime_epsilon=8.0)
@@ -219,10 +220,21 @@ def test_a_file_of_the_first_version_is_brought_up_to_date_and_loses_nothing(led
     assert FileLedger(path, lifetime_epsilon=8.0).entries() == ledger.entries() != []
 
 
-@pytest.mark.parametrize("change", ["PRAGMA user_version = 3", "PRAGMA application_id = 7"])
+def test_a_golden_file_of_version_2_stays_readable(path):
+    """Written by the release before permanent answers were kept: two reports, one of them sent, a ticket, a token and a consent."""
+    shutil.copy(ROOT / "tests" / "data" / "ledger-2.sqlite", path)
+    ledger = FileLedger(path, lifetime_epsilon=8.0)
+    assert [(entry.report, entry.state) for entry in ledger.entries()] == [(b"first report", "sent"), (b"second report", "pending")]
+    assert ledger.spent() == Fraction(3, 10)
+    assert (ledger.ticket(TASK.id, lambda: 0), ledger.recall(TASK.id, "tokens")) == (7, b"\0kept")
+    assert ledger.consented(TASK.id)
+    assert (ledger.kept(TASK.id), ledger.permanent_answers()) == ({}, 0)
+
+
+@pytest.mark.parametrize("change", ["PRAGMA user_version = 4", "PRAGMA user_version = 0", "PRAGMA application_id = 7"])
 def test_another_version_and_another_program_s_file_are_left_alone(ledger, path, change):
     other = sqlite3.connect(path)
     other.execute(change)
     other.close()
-    with pytest.raises(LedgerError, match="a ledger of version 2"):
+    with pytest.raises(LedgerError, match="a ledger of version 3"):
         FileLedger(path, lifetime_epsilon=8.0)

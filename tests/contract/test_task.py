@@ -58,7 +58,7 @@ def test_every_field_is_part_of_the_meaning():
         "retention": 1, "protocol": dn.Survey((dn.Question(name="drink", spec=dn.RR(epsilon=1.0)),)).canonical,
         "admission": "secret",
     }  # fmt: skip
-    assert set(others) | {"issuer"} == {field.name for field in fields(Task)} - {"model"}  # "local" is the only one so far
+    assert set(others) | {"issuer", "seeds"} == {field.name for field in fields(Task)} - {"model"}  # "local" is the only one so far
     ids = {replace(TASK, **{name: value}).id for name, value in others.items()}
     ids |= {replace(TASK, admission="token", issuer=issuer).id for issuer in (ISSUER, ISSUER[:-1] + b"\x03")}
     assert len(ids | {TASK.id}) == len(others) + 3

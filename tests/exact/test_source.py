@@ -23,6 +23,7 @@ class EveryWord(ForkingSource):
     word_bits = BITS
     word_values = 1 << BITS
     bernoulli = Source.bernoulli
+    bernoulli_ratio = Source.bernoulli_ratio
     pick = Source.pick
     below = Source.below
     bernoulli_bits = Source.bernoulli_bits
@@ -42,6 +43,24 @@ def test_bernoulli_has_exactly_its_probability(threshold):
     law = law_of(lambda source: source.bernoulli(threshold), fork=EveryWord)
     assert law[True] == Fraction(threshold, 1 << BITS)
     assert law.total == 1
+
+
+@pytest.mark.parametrize("denominator", [1, 2, 64, 128, 4096])
+def test_bernoulli_ratio_has_exactly_its_probability(denominator):
+    """Ratios of up to two words of digits: ties are broken by the next word."""
+    for numerator in {*range(0, denominator + 1, 1 + denominator // 40), denominator}:
+        law = law_of(lambda source, a=numerator: source.bernoulli_ratio(a, denominator), fork=EveryWord)
+        assert law[True] == Fraction(numerator, denominator)
+        assert law.total == 1
+
+
+def test_ratios_without_an_end_are_decided_by_the_first_word_that_differs():
+    """1/3 has the digits 21, 21, 21 ... in words of 6 bits."""
+    for words, expected in (([20], True), ([22], False), ([21, 0], True), ([21, 21, 63], False), ([21, 21, 20], True)):
+        source = ReplaySource(words)
+        source.word_bits = BITS
+        assert source.bernoulli_ratio(1, 3) is expected
+        assert source.consumed == len(words)
 
 
 @pytest.mark.parametrize("first", range(1, (1 << BITS) - 1))

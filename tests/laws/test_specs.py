@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable.client.linear import LinearProtocol
+from deniable.client.mean import MeanSpec
 from deniable.client.pure import PureProtocol
 from deniable.contract.probability import exp_below
 from deniable.contract.spec import MECHANISMS, spec_from_json
@@ -146,9 +147,21 @@ def test_estimate_is_the_sum_of_exact_scores(spec):
         assert estimate.counts[i] == pytest.approx(float(exact), rel=1e-9, abs=1e-9 * spec.influence)
 
 
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, MeanSpec)], ids=repr)
+def test_mean_is_the_average_of_exact_scores(spec):
+    """The tally adds up what the scalar code says about each report, and the float estimate is the exact average, to rounding."""
+    reports = batch(spec, 50)
+    one_by_one = [reports[i] for i in range(50)]
+    tally = spec.tally(reports)
+    assert tally.counters.tolist() == np.sum([spec.features(report) for report in one_by_one], axis=0).tolist()
+    exact = spec.domain.start + spec.unit * sum(spec.score(report) for report in one_by_one) / 50
+    assert spec.estimate(tally).center == pytest.approx(float(exact), rel=1e-12, abs=1e-12 * spec.influence)
+
+
 @each_spec
 def test_other_specs_are_refused_by_name(spec):
-    other = dataclasses.replace(spec, epsilon=spec.epsilon + 0.5) if spec.mechanism != "RR" else type(spec)(epsilon=3.0, domain=spec.domain)
+    coin = {"coin": None} if hasattr(spec, "coin") else {}  # given thresholds are those of another epsilon
+    other = dataclasses.replace(spec, epsilon=3.0 if spec.mechanism == "RR" else spec.epsilon + 0.5, **coin)
     with pytest.raises(MergeError, match=r"spec\.(epsilon|hash_range|coin)"):
         tally_of(spec, 5) + tally_of(other, 5)
     with pytest.raises(MergeError, match=r"spec\."):

@@ -25,7 +25,8 @@ def words_of(case):
 
 def test_every_mechanism_has_vectors_and_every_file_a_mechanism():
     documents = {"canonical", "probability", "specs", "encoders", "tasks", "rounds", "envelopes"}
-    assert {path.stem for path in VECTORS.glob("*.json")} == set(MECHANISMS) | {"source", "hashing"} | documents
+    device = {"budget", "answerable", "signatures", "tokens"}
+    assert {path.stem for path in VECTORS.glob("*.json")} == set(MECHANISMS) | {"source", "hashing"} | documents | device
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['digest'][:6]}-{case['value']}")

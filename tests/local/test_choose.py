@@ -7,11 +7,14 @@ from math import e, exp, inf
 import pytest
 
 import deniable as dn
+from deniable.client.frequency import FrequencySpec
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose import PREFERENCE, frequency_oracle, predicted_error
 from deniable.local.work import device_work, server_work
 from deniable.testing import ReplaySource
+
+ORACLES = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 6.0])
@@ -78,7 +81,7 @@ def test_an_epsilon_beyond_some_oracles_leaves_the_others():
         frequency_oracle(domain_size=4, epsilon=0)
 
 
-@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+@pytest.mark.parametrize("mechanism", ORACLES)
 def test_device_work_is_what_a_device_draws(mechanism):
     """Random words drawn for 50 reports against the estimate: within a factor of two, and a few words for what is drawn besides."""
     size = 2 if mechanism == "RR" else 500
@@ -89,7 +92,7 @@ def test_device_work_is_what_a_device_draws(mechanism):
     assert device_work(spec) / 2 <= source.consumed / 50 <= 2 * device_work(spec) + 3
 
 
-@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+@pytest.mark.parametrize("mechanism", ORACLES)
 def test_server_work_grows_with_reports_and_values(mechanism):
     sizes = [2] if mechanism == "RR" else [16, 4096, 2**16]
     work = [[server_work(MECHANISMS[mechanism](domain_size=size, epsilon=1.0), n) for size in sizes] for n in (1000, 10**6)]

@@ -22,12 +22,12 @@ from deniable.client.sketch import SketchProtocol
 from deniable.core.reports import Reports
 from deniable.core.scores import ScoreEstimate
 from deniable.testing import ReplaySource
-from tests.conftest import all_specs, asked_of, candidates_of, some_values
+from tests.conftest import asked_of, candidates_of, frequency_specs, some_values
 
 SIGMAS = 4.892  # two-sided alpha = 1e-6
 CELLS = 56_000
 SKETCHES = (SketchProtocol, BloomRR)  # unbiased over hash functions: test_sketches and test_bloom draw those too
-SPECS = [spec for spec in all_specs() if (spec.domain_size <= 1024 or spec.mechanism == "OLH") and not isinstance(spec, SKETCHES)]
+SPECS = [spec for spec in frequency_specs() if (spec.domain_size <= 1024 or spec.mechanism == "OLH") and not isinstance(spec, SKETCHES)]
 
 
 def crowd(spec, n):

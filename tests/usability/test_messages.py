@@ -119,9 +119,9 @@ MISTAKES = {
     ),
     "plan with an error in words": (lambda: dn.plan(domain_size=4, epsilon=1.0, error="small"), ParameterError, ["error", "'small'"]),
     "plan of an unknown oracle": (
-        lambda: dn.plan(domain_size=4, epsilon=1.0, oracles=["RAPPOR"]),
+        lambda: dn.plan(domain_size=4, epsilon=1.0, oracles=["RAPOR"]),
         ParameterError,
-        ["oracles", "'RAPPOR'", "GRR", "spelling"],
+        ["oracles", "'RAPOR'", "GRR", "spelling"],
     ),
     "plan of no able oracle": (
         lambda: dn.plan(domain_size=4, epsilon=1.0, oracles=["RR"]),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import typer
 
 from deniable import __version__
+from deniable.cli.account import account
 from deniable.cli.audit import audit
 from deniable.cli.demo import demo
 from deniable.cli.enrol import enrol
 from deniable.cli.estimate import estimate
 from deniable.cli.export import export, verify
 from deniable.cli.lab import lab
-from deniable.cli.plan import plan
+from deniable.cli.plan_mean import plan
 from deniable.cli.rebuild import rebuild
 from deniable.cli.serve import serve
 from deniable.cli.simulate import simulate
+from deniable.cli.tally import tally
 from deniable.cli.task import task
 from deniable.cli.token import token
 
@@ -27,6 +29,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(audit)
+app.command()(account)
 app.command()(simulate)
 app.command()(estimate)
 app.add_typer(plan, name="plan")
@@ -38,6 +41,7 @@ app.command()(enrol)
 app.command()(rebuild)
 app.command()(export)
 app.command()(verify)
+app.command()(tally)
 
 
 def _version(asked: bool) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from deniable.cli.console import Mechanism, err, out, plain_errors, print_json
 from deniable.client.frequency import FrequencySpec
+from deniable.client.numeric import NumericSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, exact_audit
@@ -71,7 +72,7 @@ def audit(
             raise typer.Exit(1)
 
 
-def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_file: Path | None) -> FrequencySpec:
+def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_file: Path | None) -> FrequencySpec | NumericSpec:
     if spec_file is not None:
         given = [value for value in (mechanism, epsilon, domain_size) if value is not None]
         if given:
@@ -81,10 +82,14 @@ def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_f
         raise ParameterError("mechanism", None, allowed=f"one of {sorted(MECHANISMS)}, or --spec", fix="try: deniable audit GRR")
     else:
         cls: Any = MECHANISMS[str(mechanism)]
+        if issubclass(cls, NumericSpec):
+            steps = 1 if mechanism == "SignRR" else 3 if domain_size is None else domain_size - 1
+            numeric: NumericSpec = cls(low=0, high=steps, steps=steps, epsilon=1.0 if epsilon is None else epsilon)
+            return numeric
         small = SMALL.get(str(mechanism), {})
         size = cls.default_size or (2 if mechanism == "SHE" else 4) if domain_size is None else domain_size
         usual = 7.5 if mechanism == "SHE" else 1.0  # its grid is the coarser, the larger epsilon is
         spec = cls(epsilon=usual if epsilon is None else epsilon, domain_size=size, **small)
-    if not isinstance(spec, FrequencySpec):
-        raise ParameterError("mechanism", spec.mechanism, allowed="a frequency oracle", fix="see deniable audit --help")
+    if not isinstance(spec, FrequencySpec | NumericSpec):
+        raise ParameterError("mechanism", spec.mechanism, allowed="a mechanism with a law to enumerate", fix="see deniable audit --help")
     return spec

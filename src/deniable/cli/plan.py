@@ -61,14 +61,15 @@ def frequencies(
             rows = found.rows()
             rows["server"] = [steps / 1e9 for steps in rows["server"]]
             told = "±: standard error of a count, of a share; smallest share that is told from zero half of the time"
-            out.print(_table(rows, TELLS, found.headline(), told))
+            out.print(plan_table(rows, TELLS, found.headline(), told))
             cost = "one liar moves a count by so many people; 1 % of liars raise a share by so much"
-            out.print(_table(rows, COSTS, "Costs and risks", cost))
+            out.print(plan_table(rows, COSTS, "Costs and risks", cost))
             for reason in found.left_out:
                 out.print(f"left out: {reason}")
 
 
-def _table(rows: dict[str, Any], heads: dict[str, str], title: str, caption: str) -> Table:
+def plan_table(rows: dict[str, Any], heads: dict[str, str], title: str, caption: str) -> Table:
+    """Some columns of a plan, in rows under their heads."""
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     names = [name for name in heads if name in rows]
     for name in names:

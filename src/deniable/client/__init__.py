@@ -1,6 +1,6 @@
 """What runs on a person's device, one mechanism per file, each found by being here. Standard library only.
 
-The mechanisms are loaded at once. The reporter and the ledgers, which bring HTTP, TLS and SQLite along, are loaded on first use.
+All of them are loaded on first use: a device pays for the mechanism it was built with, and for HTTP, TLS and SQLite only if it reports.
 """
 
 import importlib
@@ -15,11 +15,9 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _DEVICE decides
     from deniable.client.reporter import Reporter as Reporter
 
 _DEVICE = {"Reporter": "reporter", "MemoryLedger": "ledger", "FileLedger": "file_ledger"}
-_LATER = {*_DEVICE.values(), "board", "budget", "transport"}
+_LATER = {*_DEVICE.values(), "board", "budget", "bulletin", "transport"}
 
-for _module in pkgutil.iter_modules(__path__):
-    if _module.name not in _LATER:
-        importlib.import_module(f"{__name__}.{_module.name}")
+MECHANISMS.shelve(__name__, [module.name for module in pkgutil.iter_modules(__path__) if module.name not in _LATER])
 
 
 def __getattr__(name: str) -> Any:

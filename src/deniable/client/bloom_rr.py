@@ -105,6 +105,11 @@ class BloomRR(FrequencySpec):
         return Fraction(self.flip, ONE)
 
     @property
+    def both(self) -> tuple[Fraction, Fraction]:
+        """The probabilities that a bit that is set, and one that is not, are reported as 1."""
+        return 1 - self.q, self.q
+
+    @property
     def ratio(self) -> Fraction:
         """Two filters without a common bit."""
         return ((1 - self.q) / self.q) ** self.differing
@@ -139,13 +144,19 @@ class BloomRR(FrequencySpec):
     def variance(self, n: int, f: float = 0.0) -> float:
         """The variance of a count among n reports, for any f, if the candidates' filters do not overlap."""
         check_crowd(n, f)
-        q = float(self.q)
-        return n * q * (1 - q) / (self.hashes * (1 - 2 * q) ** 2)
+        return n * self.bit_variance / self.hashes
+
+    @property
+    def bit_variance(self) -> float:
+        """The variance of one debiased bit, set or not, whichever is larger."""
+        p, q = self.both
+        return float(max(p * (1 - p), q * (1 - q)) / (p - q) ** 2)
 
     @property
     def influence(self) -> float:
-        """All bits of the value set; for candidates whose filters do not overlap."""
-        return float((1 - self.q) / (1 - 2 * self.q))
+        """All bits of the value set, or none; for candidates whose filters do not overlap."""
+        p, q = self.both
+        return float(max(1 - q, q) / (p - q))
 
 
 def fits_by_chance(bits: int, hashes: int) -> float:

@@ -23,8 +23,11 @@ class Account(NamedTuple):
     """Over all tasks."""
 
 
-def allow(task: Task, period: int, epsilon: float, account: Account, lifetime: Fraction) -> Fraction:
-    """The exact cost of one more answer, if every rule allows it; BudgetExceeded if one does not."""
+def allow(task: Task, period: int, epsilon: float, account: Account, lifetime: Fraction, *, paid: bool = False) -> Fraction:
+    """The exact cost of one more answer, if every rule allows it; BudgetExceeded if one does not.
+
+    An answer drawn from a permanent one that was ``paid`` for costs nothing more. All other rules hold for it too.
+    """
     if not account.consented:
         raise no_consent(task.name)
     if not isfinite(epsilon) or not 0 < exact(epsilon) <= exact(task.epsilon if isfinite(task.epsilon) else 0):
@@ -40,7 +43,7 @@ def allow(task: Task, period: int, epsilon: float, account: Account, lifetime: F
         raise BudgetExceeded(
             "answers", account.in_task + 1, allowed=f"{task.answers} to {task.name!r}, ever", fix="stop asking this person"
         )
-    cost = exact(epsilon)
+    cost = Fraction(0) if paid else exact(epsilon)
     if account.spent + cost > lifetime:
         received, allowed = decimal(account.spent + cost), f"{decimal(lifetime)} over a lifetime, all tasks together"
         raise BudgetExceeded("epsilon", received, allowed=allowed, fix="this device has told enough; it may still take part for less")

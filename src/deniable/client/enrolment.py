@@ -13,6 +13,7 @@ from collections.abc import Callable
 from deniable.client.ledger import Ledger
 from deniable.client.transport import Response
 from deniable.contract.admission import (
+    ASSIGNED,
     MODULUS_BYTES,
     NUMBER_BYTES,
     OPEN,
@@ -25,9 +26,11 @@ from deniable.contract.admission import (
     spend_id,
     token_message,
 )
+from deniable.contract.assigned import assigned_seed, seed_words
 from deniable.contract.blind_rsa import blind, draw_bytes, finalize
 from deniable.contract.envelope import Envelope
 from deniable.contract.source import Source
+from deniable.contract.spec import Spec
 from deniable.contract.task import Task
 from deniable.errors import ParameterError, ProtocolError, WireError
 
@@ -66,11 +69,16 @@ def stamp_for(task: Task, ledger: Ledger, secret: str | None) -> Stamp:
     if task.admission == SECRET:
         shared = read_secret(secret)
         return lambda envelope, _: envelope._replace(token=prove(shared, envelope))
-    kept = ledger.recall(task.id, TOKENS)
-    if kept is None:
-        raise ProtocolError("tokens", "none", allowed=f"a device that enrolled for {task.name!r}", fix="call enrol(code) first")
-    tokens = _cut(kept, TOKEN_BYTES)
+    tokens = _tokens(task, ledger)
     return lambda envelope, place: envelope._replace(id=spend_id(tokens[place][:NUMBER_BYTES]), token=tokens[place])
+
+
+def seeds_for(task: Task, ledger: Ledger) -> Callable[[Spec, int], tuple[int, ...]]:
+    """The seed that is assigned to a report, given its mechanism and how many answers the task had before; empty if it draws its own."""
+    if task.seeds != ASSIGNED:
+        return lambda _spec, _place: ()
+    tokens = _tokens(task, ledger)
+    return lambda spec, place: assigned_seed(tokens[place], seed_words(spec))
 
 
 def read_secret(text: str | None) -> bytes:
@@ -83,6 +91,13 @@ def read_secret(text: str | None) -> bytes:
         received = "none" if text is None else f"{len(text)} characters"
         raise ParameterError("secret", received, allowed=f"{SECRET_MARK} and {2 * SECRET_BYTES} digits", fix="pass secret=... as given out")
     return found
+
+
+def _tokens(task: Task, ledger: Ledger) -> list[bytes]:
+    kept = ledger.recall(task.id, TOKENS)
+    if kept is None:
+        raise ProtocolError("tokens", "none", allowed=f"a device that enrolled for {task.name!r}", fix="call enrol(code) first")
+    return _cut(kept, TOKEN_BYTES)
 
 
 def _draw(task: Task, source: Source) -> bytes:

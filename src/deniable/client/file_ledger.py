@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from deniable.client.budget import Account, allow, read_id
+from deniable.client.diary import PERSONAL, Diary
 from deniable.client.ledger import PENDING, REFUSED, SENT, WITHDRAWN, Entry, Ledger, LedgerError
 from deniable.contract.task import Task
 
-VERSION = 2
+VERSION = 3
 _MARK = int.from_bytes(b"DNLG", "big")
 _TABLES = """
 CREATE TABLE entry (
@@ -28,7 +29,11 @@ CREATE TABLE consent (task BLOB PRIMARY KEY);
 CREATE TABLE ticket (task BLOB PRIMARY KEY, ticket INTEGER NOT NULL);
 """
 _KEPT = "CREATE TABLE kept (task BLOB NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (task, name))"
-"""What version 2 has in addition."""
+_DIARY = """CREATE TABLE diary (
+    task BLOB NOT NULL, question TEXT NOT NULL, class TEXT NOT NULL, answer BLOB NOT NULL, PRIMARY KEY (task, question, class)
+)"""
+_ADDED = {2: _KEPT, 3: _DIARY}
+"""What each version has in addition to the one before."""
 _opening = threading.Lock()
 
 
@@ -91,8 +96,9 @@ class FileLedger(Ledger):
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {_MARK}")
             mark, version = _MARK, 1
-        if (mark, version) == (_MARK, 1):
-            database.execute(_KEPT)
+        if mark == _MARK and 1 <= version < VERSION:
+            for step in range(version + 1, VERSION + 1):
+                database.execute(_ADDED[step])
             database.execute(f"PRAGMA user_version = {VERSION}")
         elif (mark, version) != (_MARK, VERSION):
             allowed = f"a ledger of version {VERSION}"
@@ -138,16 +144,35 @@ class FileLedger(Ledger):
         with self._step() as database:
             return _kept(database, read_id(task), name)
 
-    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes]) -> Entry:
+    def kept(self, task: bytes | str) -> dict[str, dict[str, bytes]]:
+        found: dict[str, dict[str, bytes]] = {}
         with self._step() as database:
+            for name, group, answer in database.execute("SELECT question, class, answer FROM diary WHERE task = ?", (read_id(task),)):
+                found.setdefault(name, {})[group] = bytes(answer)
+        return found
+
+    def permanent_answers(self) -> int:
+        with self._step() as database:
+            return int(database.execute("SELECT COUNT(*) FROM diary WHERE class != ?", (PERSONAL,)).fetchone()[0])
+
+    def spend(
+        self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes], diary: Diary | None = None
+    ) -> Entry:
+        with self._step() as database:
+            if diary:
+                rows = database.execute("SELECT class, answer FROM diary WHERE task = ? AND question = ?", (task.id, diary.name))
+                diary.open({group: bytes(answer) for group, answer in rows})
             latest, in_task, in_period = database.execute(
                 "SELECT MAX(period), COUNT(*), COUNT(CASE WHEN period = ? THEN 1 END) FROM entry WHERE task = ?", (period, task.id)
             ).fetchone()
             account = Account(_has_consent(database, task.id), latest, in_period, in_task, _spent(database))
-            cost = allow(task, period, epsilon, account, self.lifetime_epsilon)
+            cost = allow(task, period, epsilon, account, self.lifetime_epsilon, paid=diary is not None and diary.known)
             (number,) = database.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM entry").fetchone()
             entry = Entry(number, task.id, task.name, task.question, period, cost, int(when), make(in_task))
             database.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*entry[:5], str(cost), *entry[6:]))
+            if diary:  # INSERT, not REPLACE: a permanent answer is never overwritten
+                rows_to_keep = [(task.id, diary.name, group, answer) for group, answer in diary.drawn.items()]
+                database.executemany("INSERT INTO diary VALUES (?, ?, ?, ?)", rows_to_keep)
         return entry  # only after the commit: spend, then send
 
     def settle(self, number: int, state: str, code: str = "") -> Entry:

@@ -145,6 +145,11 @@ class FrequencySpec(Spec):
         return log_above(self.ratio)
 
     @property
+    def report_epsilon(self) -> float:
+        """The exact epsilon of one report, which is all there is unless a device answers again and again."""
+        return self.effective_epsilon
+
+    @property
     def guarantee(self) -> Guarantee:
         """What is promised to a person who sends one report."""
         return Guarantee(epsilon=self.epsilon)

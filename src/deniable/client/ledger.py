@@ -6,6 +6,10 @@ fresh noise, and a retry sends the recorded bytes again. Epsilons are added as t
 
 Two of them: ``MemoryLedger`` here, for simulations and for apps that keep nothing, and ``FileLedger``. Neither can know that it was put
 back to an older copy of itself: whoever restores an old profile spends again what that profile has not yet seen.
+
+For questions that are answered again and again (``client.longitudinal``) the same step looks up the permanent answer first. One that is
+there was paid for, and the report costs nothing; one that is not is drawn after the caps were checked, and kept with the report. Permanent
+answers stay when the person withdraws: whoever agrees again must not draw them anew. Losing the ledger loses them: a documented reset.
 """
 
 from __future__ import annotations
@@ -19,12 +23,19 @@ from math import ceil, exp
 from typing import NamedTuple
 
 from deniable.client.budget import Account, allow, decimal, exact, read_id
+from deniable.client.diary import PERSONAL, Diary
 from deniable.contract.task import Task
 from deniable.errors import DeniableError, ParameterError
 
 PENDING, SENT, REFUSED = "pending", "sent", "refused"
 WITHDRAWN = "withdrawn"
 """The code of a report that was dropped because the person withdrew."""
+
+
+_AGAIN = (
+    "Permanent answers kept: {}. Reports drawn from one that was paid for cost nothing more. For them, the line above is about other true\n"
+    "answers that change at the same moments: that and when an answer changed is not protected.\n"
+)
 
 
 class LedgerError(DeniableError):
@@ -92,11 +103,22 @@ class Ledger(ABC):
         """The same; None if nothing was drawn."""
 
     @abstractmethod
-    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes]) -> Entry:
+    def spend(
+        self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes], diary: Diary | None = None
+    ) -> Entry:
         """Check the caps, make the report, record both: BudgetExceeded, and nothing made, if a cap forbids it.
 
         ``make`` is called once, after all checks, with the number of answers that the task had before; if it raises, nothing was spent.
+        A ``diary`` is opened before the checks with what is kept for its question, and what ``make`` draws in it is kept with the report.
         """
+
+    @abstractmethod
+    def kept(self, task: bytes | str) -> dict[str, dict[str, bytes]]:
+        """What a device keeps for a task's longitudinal questions: by the diary's name, permanent answers by class."""
+
+    @abstractmethod
+    def permanent_answers(self) -> int:
+        """How many permanent answers are kept, over all tasks."""
 
     @abstractmethod
     def settle(self, number: int, state: str, code: str = "") -> Entry:
@@ -125,9 +147,11 @@ class Ledger(ABC):
         )
         if not entries:
             return f"{head}\nNothing has been told."
+        again = self.permanent_answers()
         worth = f"{ceil(exp(spent) * 100) / 100:,.2f}" if spent < 14 else "a million or more"
         return (
             f"{head}\nNo true answers make all these reports together more than {worth} times as likely as other true answers would.\n"
+            f"{_AGAIN.format(again) if again else ''}"
             "Not protected: that this device took part, when, and the group labels that a task asks for. Whoever restores an old copy of\n"
             "this ledger forgets what was spent since, and can spend it again.\n\n" + "\n".join(map(str, entries))
         )
@@ -148,6 +172,7 @@ class MemoryLedger(Ledger):
         self._consents: set[bytes] = set()
         self._tickets: dict[bytes, int] = {}
         self._kept: dict[tuple[bytes, str], bytes] = {}
+        self._diaries: dict[tuple[bytes, str], dict[str, bytes]] = {}
         self._lock = threading.Lock()
 
     def consent(self, task: bytes | str) -> None:
@@ -182,14 +207,29 @@ class MemoryLedger(Ledger):
     def recall(self, task: bytes | str, name: str) -> bytes | None:
         return self._kept.get((read_id(task), name))
 
-    def spend(self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes]) -> Entry:
+    def kept(self, task: bytes | str) -> dict[str, dict[str, bytes]]:
+        wanted = read_id(task)
         with self._lock:
+            return {name: dict(answers) for (holder, name), answers in self._diaries.items() if holder == wanted}
+
+    def permanent_answers(self) -> int:
+        with self._lock:
+            return sum(len(answers) - (PERSONAL in answers) for answers in self._diaries.values())
+
+    def spend(
+        self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes], diary: Diary | None = None
+    ) -> Entry:
+        with self._lock:
+            if diary:
+                diary.open(self._diaries.get((task.id, diary.name), {}))
             periods = [entry.period for entry in self._entries if entry.task == task.id]
             spent = sum((entry.epsilon for entry in self._entries), Fraction(0))
             account = Account(task.id in self._consents, max(periods, default=None), periods.count(period), len(periods), spent)
-            cost = allow(task, period, epsilon, account, self.lifetime_epsilon)
+            cost = allow(task, period, epsilon, account, self.lifetime_epsilon, paid=diary is not None and diary.known)
             entry = Entry(len(self._entries) + 1, task.id, task.name, task.question, period, cost, int(when), make(len(periods)))
             self._entries.append(entry)
+            if diary:
+                self._diaries.setdefault((task.id, diary.name), {}).update(diary.drawn)
             return entry
 
     def settle(self, number: int, state: str, code: str = "") -> Entry:

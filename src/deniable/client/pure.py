@@ -50,14 +50,19 @@ class PureProtocol(LinearProtocol):
 
         For a coin with unequal sides (RR) this is about "yes"; "no" has the same variance with 1 - f in place of f.
         """
-        check_crowd(n, f)
-        p, q = self.p, self.q
-        return float(n * q * (1 - q) / (p - q) ** 2) + n * f * float((1 - p - q) / (p - q))
+        return count_variance(n, f, (self.p, self.q))
 
     @property
     def influence(self) -> float:
         pairs = [self.probabilities(key) for key in (0, 1)]
         return float(max(max(1 - q, q) / (p - q) for p, q in pairs))
+
+
+def count_variance(n: int, f: float, supports: tuple[Fraction, Fraction]) -> float:
+    """The variance of an estimated count from supports of these probabilities: of a holder's report, and of another's."""
+    check_crowd(n, f)
+    p, q = supports
+    return float(n * q * (1 - q) / (p - q) ** 2) + n * f * float((1 - p - q) / (p - q))
 
 
 def independent_guess(p: float, q: float, values: float) -> float:

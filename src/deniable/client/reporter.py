@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from types import TracebackType
@@ -14,8 +15,10 @@ from typing import Any
 from deniable.client.answerable import task_domain
 from deniable.client.board import Asked, Board, error_code
 from deniable.client.budget import no_consent, read_id
-from deniable.client.enrolment import enrol, stamp_for
+from deniable.client.diary import Diary
+from deniable.client.enrolment import enrol, seeds_for, stamp_for
 from deniable.client.ledger import PENDING, REFUSED, SENT, Entry, Ledger
+from deniable.client.longitudinal import Longitudinal
 from deniable.client.transport import HTTPTransport, Response, Transport, is_temporary, persist
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.contract.question import Question
@@ -44,10 +47,10 @@ class Receipt:
 class Reporter:
     """One device's part in one task of one collector.
 
-    ``collector`` is its address, a transport to it, or a ``Board`` that many reporters share. ``task`` is the id that the app was built
-    with: whatever the collector hands out is believed only if it is that task, or a round signed by the key in it. ``strata`` are the
-    person's labels, where the task asks for any; they are sent in the clear. ``secret`` is what those who take part share, where the task
-    asks for that; for a task with one-time tokens, ``enrol`` comes before the first report.
+    ``collector`` is its address, a transport to it or to open folders (``bulletin``), or a ``Board`` that many reporters share. ``task`` is
+    the id that the app was built with: whatever the collector hands out is believed only if it is that task, or a round signed by the key
+    in it. ``strata`` are the person's labels, where the task asks for any; they are sent in the clear. ``secret`` is what those who take
+    part share, where the task asks for that; for a task with one-time tokens, ``enrol`` comes before the first report.
     """
 
     def __init__(
@@ -110,12 +113,15 @@ class Reporter:
         if asked is None or question is None:
             return None
         stratum = task.stratum(self.strata)
-        stamp = stamp_for(task, self.ledger, self._secret)
+        stamp, seed = stamp_for(task, self.ledger, self._secret), seeds_for(task, self.ledger)
+        diary = self._diary(task, question, answer)
 
         def make(place: int) -> bytes:
-            return stamp(self._envelope(task, asked, question, stratum, answer), place).pack()
+            with _answerable(task, question):
+                report = diary.report(self._source) if diary else question.answer(answer, self._source, seed(question.spec, place))
+            return stamp(self._envelope(task, asked, question, stratum, question.spec.encode(report)), place).pack()
 
-        entry = self.ledger.spend(task, period=asked.period, epsilon=question.spec.epsilon, when=now, make=make)
+        entry = self.ledger.spend(task, period=asked.period, epsilon=question.spec.epsilon, when=now, make=make, diary=diary)
         return Receipt.of(self._send(entry) if send else entry)
 
     def flush(self) -> list[Receipt]:
@@ -143,15 +149,14 @@ class Reporter:
         scale = asked.scale
         return asked.question(self.ledger.ticket(self.task_id, lambda: self._source.below(scale)) if scale > 1 else 0)
 
-    def _envelope(self, task: Task, asked: Asked, question: Question, stratum: int, answer: Any) -> Envelope:
-        try:
-            payload = question.spec.encode(question.answer(answer, self._source))
-        except DomainError as error:
-            if not task.rounds:
-                raise
-            # The board lets no such round pass, and the value is one of the task's: whatever went wrong is not the app's doing.
-            allowed = "a round that every value of the task can answer"
-            raise ProtocolError(f"question {question.name!r}", "no answer", allowed=allowed, fix="do not trust this collector") from error
+    def _diary(self, task: Task, question: Question, answer: Any) -> Diary | None:
+        """What is kept for a question that is answered again and again; None for the others, whose noise is fresh every time."""
+        if not isinstance(question.spec, Longitudinal):
+            return None
+        with _answerable(task, question):
+            return Diary(question.spec, question.encoder.encode(answer, self._source), question.name)
+
+    def _envelope(self, task: Task, asked: Asked, question: Question, stratum: int, payload: bytes) -> Envelope:
         first, second = self._source.words(2)
         return Envelope(
             task=task.id,
@@ -172,14 +177,27 @@ class Reporter:
 
         try:
             answer = persist(upload, sleep=self._sleep, source=self._source)
-            state, code = _outcome(answer, open_batch(entry.report)[0].id)
+            state, code = outcome(answer, open_batch(entry.report)[0].id)
         except (OSError, WireError):  # no answer, or one that only looks like it, as of a hotel's login page
             return entry
         return entry if state == PENDING else self.ledger.settle(entry.number, state, code)
 
 
-def _outcome(answer: Response, report: bytes) -> tuple[str, str]:
-    """What an answer says about a report: its state and code."""
+@contextmanager
+def _answerable(task: Task, question: Question) -> Iterator[None]:
+    """In a task of rounds, a question that a value cannot answer is not the app's doing, and must not be answered."""
+    try:
+        yield
+    except DomainError as error:
+        if not task.rounds:
+            raise
+        # The board lets no such round pass, and the value is one of the task's.
+        allowed = "a round that every value of the task can answer"
+        raise ProtocolError(f"question {question.name!r}", "no answer", allowed=allowed, fix="do not trust this collector") from error
+
+
+def outcome(answer: Response, report: bytes) -> tuple[str, str]:
+    """What an answer says about a report: its state and code; WireError if it is not a collector's."""
     if answer.status == 201:
         return SENT, ""
     if is_temporary(answer.status):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 OPEN, SECRET, TOKEN = "open", "secret", "token"
 ADMISSIONS = (OPEN, SECRET, TOKEN)
+OWN, ASSIGNED = "own", "assigned"
+"""Who chooses the hash function of a report: the device, or the token that it carries (``contract/assigned``)."""
 SECRET_BYTES = 32
 SECRET_MARK = "ds_"  # noqa: S105  # before the digits of a secret that is handed out
 NUMBER_BYTES = 32
@@ -53,6 +55,9 @@ def check_admission(task: Task) -> None:
     """ParameterError if a task does not say who is counted, or says so in a way that cannot be kept."""
     if task.admission not in ADMISSIONS:
         raise ParameterError("admission", task.admission, allowed=f"one of {list(ADMISSIONS)}", fix='leave it out for "open"')
+    if task.seeds not in (OWN, ASSIGNED) or (task.seeds == ASSIGNED and task.admission != TOKEN):
+        allowed = f'"{OWN}", or "{ASSIGNED}" by one-time tokens: whatever a device may draw again, it may search'
+        raise ParameterError("seeds", task.seeds, allowed=allowed, fix=f'leave it out, or say admission = "{TOKEN}"')
     if task.admission != TOKEN:
         if task.issuer != b"":
             raise ParameterError("issuer", task.issuer, allowed="nothing where no tokens are asked for", fix="leave it out")

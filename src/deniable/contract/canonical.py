@@ -8,7 +8,8 @@ bytes that it received and never writes them again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from operator import index
 from typing import Any
 
@@ -64,13 +65,17 @@ def read_object(parameter: str, value: object, required: set[str], optional: fro
 
 
 def to_plain(value: Any) -> Any:
-    """A value as canonical JSON carries it: text as it is, integers tagged from 2^53 on, bytes in hex.
+    """A value as canonical JSON carries it: text as it is, integers tagged from 2^53 on, bytes in hex, floats and times as text.
 
-    >>> to_plain("tea"), to_plain(7), to_plain(2**63), to_plain(b"tea")
-    ('tea', 7, {'integer': '9223372036854775808'}, {'bytes': '746561'})
+    >>> to_plain("tea"), to_plain(7), to_plain(2**63), to_plain(b"tea"), to_plain(0.1)
+    ('tea', 7, {'integer': '9223372036854775808'}, {'bytes': '746561'}, {'float': '0.1'})
     """
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
+    if isinstance(value, float):
+        return {"float": repr(float(value))}  # the shortest decimal that reads back as the same float
+    if isinstance(value, datetime):
+        return {"time": value.isoformat()}
     if isinstance(value, str):
         return value
     plain = number(index(value))
@@ -83,10 +88,15 @@ def from_plain(plain: Any) -> Any:
         return plain if isinstance(plain, str) else read_number("value", plain)
     if set(plain) == {"integer"}:
         return read_number("value", plain["integer"])
+    readers: dict[frozenset[str], Callable[[str], Any]] = {frozenset({"float"}): float, frozenset({"time"}): datetime.fromisoformat}
+    read = readers.get(frozenset(plain))
     try:
+        if read is not None:
+            (text,) = plain.values()
+            return read(text)
         return bytes.fromhex(read_object("value", plain, {"bytes"})["bytes"])
     except (TypeError, ValueError) as error:
-        raise WireError("value", plain, allowed="bytes in hex", fix="write it with to_plain") from error
+        raise WireError("value", plain, allowed="bytes in hex, a float or a time as text", fix="write it with to_plain") from error
 
 
 def _check(value: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deniable.contract.canonical import read_number, read_object
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
+from deniable.contract.numbers import Numbers
 from deniable.errors import WireError
 
 
@@ -19,7 +20,9 @@ def domain_from_json(data: object) -> Domain:
     if kind == Integers.kind:
         fields = read_object("domain", data, {"kind", "low", "high"})
         return Integers(read_number("low", fields["low"]), read_number("high", fields["high"]))
+    if kind == Numbers.kind:
+        return Numbers.from_json(data)
     for strings in (Bytes, Text):
         if kind == strings.kind:
             return strings(read_number("max_length", read_object("domain", data, {"kind", "max_length"})["max_length"]))
-    raise WireError("domain", data, allowed="kind index, categories, integers, bytes or text", fix="check the version")
+    raise WireError("domain", data, allowed="kind index, categories, integers, numbers, bytes or text", fix="check the version")

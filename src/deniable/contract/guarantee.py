@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, exp
+from math import ceil, exp, inf
+
+ONE_REPORT = "one report"
+TOOK_PART = "that the person took part"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,15 +27,25 @@ class Guarantee:
     epsilon: float
     delta: float = 0.0
     model: str = "local"
-    unit: str = "one report"
+    unit: str = ONE_REPORT
     neighbors: str = "any two inputs of one person"
     honest: str = "the person's own device"
     certificate: str = "exact law"
+    exposed: str = TOOK_PART
+    """What is not protected, whatever epsilon is."""
+    local_epsilon: float | None = None
+    """In the shuffle model, what holds if the shuffler is not honest; infinite if nothing does."""
+    epsilon_at_least: float | None = None
+    """Where it is known: an epsilon below which the promise is certainly not true."""
+    people: int | None = None
+    """In the shuffle model, how many honest, distinct people must be in the batch, the person included."""
 
     def statement(self) -> str:
         """The promise in plain words: what is protected, against whom, and what is not."""
         factor = ceil(exp(self.epsilon) * 100) / 100  # up, like epsilon: a promise is not rounded down
         epsilon = ceil(self.epsilon * 10_000) / 10_000
+        if self.model == "shuffle":
+            return self._shuffled(factor, epsilon)
         if self.model == "central":
             failing = f", except with probability {self.delta:g}" if self.delta else ""
             return (
@@ -47,5 +60,20 @@ class Guarantee:
             f"(epsilon = {epsilon:g}, {self.model} model).\n"
             "The noise is added on the person's own device: nobody else, the collector included, has to be trusted.\n"
             f"This holds for {self.unit}. Epsilons add up: over a lifetime, k of them are worth k times as much to an observer.\n"
-            "Not protected: that the person took part."
+            f"Not protected: {self.exposed}."
+        )
+
+    def _shuffled(self, factor: float, epsilon: float) -> str:
+        """Both epsilons: with an honest shuffler, and without."""
+        local = self.local_epsilon
+        bare = (
+            "nothing is promised" if local is None or local == inf else f"only the local epsilon = {ceil(local * 10_000) / 10_000:g} holds"
+        )
+        return (
+            f"No true answer makes any shuffled batch more than {factor:,.2f} times as likely as another true answer of the same person "
+            f"would, except with probability {self.delta:g} (epsilon = {epsilon:g}, delta = {self.delta:g}, {self.model} model).\n"
+            f"This needs {self.honest} to hide who sent which report, and {self.people or 0:,} honest, distinct people in the batch; "
+            f"otherwise {bare}.\n"
+            f"This holds for {self.unit}. Epsilons and deltas add up.\n"
+            f"Not protected: {self.exposed}."
         )

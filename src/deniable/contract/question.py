@@ -9,6 +9,7 @@ from functools import cached_property
 from math import lcm
 from typing import Any
 
+from deniable.contract.assigned import Assigned
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_object, to_plain
 from deniable.contract.encoder import Encoder, Identity, encoder_from_json
 from deniable.contract.source import SYSTEM, Source
@@ -47,9 +48,9 @@ class Question:
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
             raise ParameterError("share", self.share, allowed="a Fraction above 0, at most 1", fix="write Fraction(1, 3)")
 
-    def answer(self, value: Any, source: Source = SYSTEM) -> Any:
-        """One person's report."""
-        return self.spec.randomize(self.encoder.encode(value, source), source)
+    def answer(self, value: Any, source: Source = SYSTEM, seed: tuple[int, ...] = ()) -> Any:
+        """One person's report, under the ``seed`` that was assigned to it, if any."""
+        return self.spec.randomize(self.encoder.encode(value, source), Assigned(seed, source) if seed else source)
 
     def to_json(self) -> dict[str, Any]:
         """The question as plain data."""

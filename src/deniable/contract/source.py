@@ -1,18 +1,20 @@
-"""The only way to randomness: five primitives on 64-bit words.
+"""The only way to randomness: six primitives on 64-bit words.
 
 How many words each primitive consumes, and in which order, is part of the contract: scalar Python, the bulk kernels and
 the browser client turn the same words into the same report, and ``vectors/`` proves it.
 
-======================  =====================================================================================
-primitive               words consumed
-======================  =====================================================================================
-``words(k)``            k
-``bernoulli(a)``        1; true if the word is below a
-``pick(c)``             1; the number of entries of c that are at most the word
-``below(k)``            1, and 1 more for each rejection (probability below k / 2^64)
-``bernoulli_bits(a,k)`` per block of 64 lanes, 1 for each binary digit of a / 2^64 that is looked at, the most
-                        significant first; a block ends when every lane is decided or only zeros of a are left
-======================  =====================================================================================
+========================  ===================================================================================
+primitive                 words consumed
+========================  ===================================================================================
+``words(k)``              k
+``bernoulli(a)``          1; true if the word is below a
+``bernoulli_ratio(a,b)``  1, and 1 more for each tie (probability 1 / 2^64); true if the words, as the digits of
+                          a number between 0 and 1, are below a / b
+``pick(c)``               1; the number of entries of c that are at most the word
+``below(k)``              1, and 1 more for each rejection (probability below k / 2^64)
+``bernoulli_bits(a,k)``   per block of 64 lanes, 1 for each binary digit of a / 2^64 that is looked at, the most
+                          significant first; a block ends when every lane is decided or only zeros of a are left
+========================  ===================================================================================
 
 A probability is an integer ``a`` in 0..2^64, meaning a / 2^64. There is no float here and no seed.
 """
@@ -58,6 +60,14 @@ class Source(ABC):
     def bernoulli(self, threshold: int) -> bool:
         """True with probability threshold / 2^64, exactly."""
         return self.word() < threshold
+
+    def bernoulli_ratio(self, numerator: int, denominator: int) -> bool:
+        """True with probability numerator / denominator, exactly: digit by digit, as far as the words agree with the ratio's digits."""
+        while True:
+            digits, numerator = divmod(numerator << self.word_bits, denominator)
+            word = self.word()
+            if word != digits or not numerator:
+                return word < digits
 
     def pick(self, cumulative: Sequence[int]) -> int:
         """I with probability (cumulative[i] - cumulative[i - 1]) / 2^64, exactly; the entries rise from above 0 to below 2^64."""

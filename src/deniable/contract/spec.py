@@ -20,6 +20,7 @@ from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
+from deniable.contract.mechanisms import Mechanisms
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
 from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError
@@ -27,8 +28,11 @@ from deniable.errors import DeniableError, MissingExtra, ParameterError, WireErr
 SpecType = TypeVar("SpecType", bound="Spec")
 BulkType = TypeVar("BulkType")
 
-MECHANISMS: dict[str, type[Spec]] = {}
-"""Every mechanism by its name. Specs are read through this table and never by importing a name found in data."""
+MECHANISMS = Mechanisms()
+"""Every mechanism by its name. Specs are read through this table, and only files on its shelf are ever loaded for a name found in data."""
+
+FLOATING = {"PrivUnit": "deniable.local.vector.priv_unit"}
+"""Mechanisms without an exact law, and where they are: they need the analyst's packages, also to randomize."""
 
 _BULK: dict[type, Callable[[Any], BulkHalf]] = {}
 _BULK_PACKAGES = ("deniable.local",)
@@ -172,9 +176,7 @@ def spec_from_json(data: bytes) -> Spec:
     importlib.import_module("deniable.client")  # registers the mechanisms; contract knows only the name
     content = read_object("spec", parse_canonical(data), {"mechanism", "parameters", "thresholds"})
     name = content["mechanism"]
-    if not isinstance(name, str) or name not in MECHANISMS:
-        raise WireError("mechanism", name, allowed=f"one of {sorted(MECHANISMS)}", fix="upgrade deniable or check the name")
-    cls = MECHANISMS[name]
+    cls = _mechanism(name)
     allowed = {f.name for f in fields(cls) if f.metadata.get("travels", True)}  # type: ignore[arg-type]  # every spec is a dataclass
     raw = read_object("parameters", content["parameters"], set(), frozenset(allowed))
     limits = content["thresholds"] if isinstance(content["thresholds"], dict) else {}
@@ -188,6 +190,18 @@ def spec_from_json(data: bytes) -> Spec:
     if spec.canonical != data:
         raise WireError("spec", data, allowed="the canonical form", fix="publish the spec again")
     return spec
+
+
+def _mechanism(name: object) -> type[Spec]:
+    if isinstance(name, str) and name in MECHANISMS:
+        return MECHANISMS[name]
+    if not isinstance(name, str) or name not in FLOATING:
+        raise WireError("mechanism", name, allowed=f"one of {sorted(MECHANISMS)}", fix="upgrade deniable or check the name")
+    try:
+        found: type[Spec] = getattr(importlib.import_module(FLOATING[name]), name)
+    except ModuleNotFoundError as error:
+        raise WireError("mechanism", name, allowed="an exact mechanism on a device", fix='pip install "deniable[analysis]"') from error
+    return found
 
 
 def _write(value: object) -> object:

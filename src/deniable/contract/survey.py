@@ -10,7 +10,7 @@ from typing import Any
 
 from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.encoder import Attribute
-from deniable.contract.guarantee import Guarantee
+from deniable.contract.guarantee import ONE_REPORT, Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.spec import Spec
@@ -55,7 +55,7 @@ class Survey(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         worst = max((question.spec.guarantee for question in self.questions), key=lambda guarantee: guarantee.epsilon)
-        return replace(worst, unit="one answer to one question of the survey")
+        return replace(worst, unit="one answer to one question of the survey") if worst.unit == ONE_REPORT else worst
 
     @cached_property
     def canonical(self) -> bytes:

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import inf, prod
 from typing import Any
 
-from deniable.contract.admission import OPEN, check_admission
+from deniable.contract.admission import OPEN, OWN, check_admission
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_number, read_object, to_plain
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Round
@@ -25,7 +25,7 @@ VERSION = 1
 MOST_STRATA = 1 << 16
 LONGEST_TEXT = 4096
 LAST_SECOND = 1 << 40
-_OPTIONAL = frozenset({"default", "admission", "issuer"})
+_OPTIONAL = frozenset({"default", "admission", "issuer", "seeds"})
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -42,6 +42,7 @@ class Task:
     ``default``; where that is None they send nothing, and that shows. A person's **strata** are sent in the clear.
 
     ``admission`` says who is counted: everybody, those who share a secret, or one report for each token of the ``issuer``, an RSA modulus.
+    ``seeds`` says who chooses the hash function of a report that brings its own: the device, or its token (``contract.assigned``).
     """
 
     name: str
@@ -65,6 +66,7 @@ class Task:
     model: str = "local"
     admission: str = OPEN
     issuer: bytes = b""
+    seeds: str = OWN
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -112,6 +114,7 @@ class Task:
             "default": None if self.default is None else to_plain(self.default),
             "admission": None if self.admission == OPEN else self.admission,
             "issuer": self.issuer.hex() or None,
+            "seeds": None if self.seeds == OWN else self.seeds,
         }
         return canonical_json({name: value for name, value in content.items() if name not in _OPTIONAL or value is not None})
 

@@ -22,6 +22,7 @@ from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
+    from deniable.core.histogram import HistogramEstimate
     from deniable.core.postprocess import Postprocessed
 
 Kind = TypeVar("Kind", bound="FrequencyEstimate")
@@ -136,6 +137,12 @@ class FrequencyEstimate(Table):
         from deniable.core.postprocess import postprocess
 
         return postprocess(self, method)
+
+    def distribution(self) -> HistogramEstimate:
+        """The distribution of numbers whose grid points were counted: quantiles, cumulative shares, mean; see ``core.histogram``."""
+        from deniable.core.histogram import HistogramEstimate
+
+        return HistogramEstimate.of(self)
 
     def _alpha(self, level: float, simultaneous: bool) -> float:
         check_level("level", level)

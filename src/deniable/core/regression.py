@@ -36,12 +36,13 @@ _CONDITION = 1e-8
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionEstimate(FrequencyEstimate):
     """Least-squares counts. ``design`` is cohorts x bits x candidates, ``seen`` cohorts x bits, both centered; ``noise`` is the variance of
-    one debiased bit.
+    one debiased bit, and ``largest`` how large it can be.
     """
 
     design: Array
     seen: Array
     noise: float = field(kw_only=True)
+    largest: float = field(kw_only=True)
     filled: float = field(kw_only=True)
     complete: bool = field(kw_only=True)
     """Whether nobody can hold a value that is not a candidate."""
@@ -92,9 +93,7 @@ class RegressionEstimate(FrequencyEstimate):
         rest = 0.0 if self.complete else self.n * self.filled * (1 - self.filled)
         noise = np.diag(inverse) * cohorts * self.noise
         spread = moved + self.n * noise + np.diag(inverse) * cohorts * rest
-        flip = (1 - np.sqrt(1 / (1 + 4 * self.noise))) / 2  # noise = q (1 - q) / (1 - 2 q)^2, solved for q
-        largest = (1 - flip) / (1 - 2 * flip) + self.filled
-        reach = float(np.max(np.abs(weights).sum(axis=2), initial=0.0)) * largest
+        reach = float(np.max(np.abs(weights).sum(axis=2), initial=0.0)) * (self.largest + self.filled)
         collisions = self.filled * (1 - self.filled) * np.diag(inverse)  # for each squared count of a value that is not on the list
         return ScoreEstimate(
             self.spec,

@@ -49,14 +49,14 @@ class SecureStream(Source):
         return len(buffer)
 
 
-def serve_everyone(people: int, serve: Serve, source: Source | None) -> None:
+def serve_everyone(people: int, serve: Serve, source: Source | None, *, chunk: int = CHUNK) -> None:
     """Run a kernel over all people: in parallel chunks with secure streams, or in one go on the words of a given source."""
     if source is not None:
         _serve(0, people, serve, source)
         return
     key = os.urandom(32)
-    chunks = range(-(-people // CHUNK))
-    in_parallel(lambda i: _serve(i * CHUNK, min(people, (i + 1) * CHUNK), serve, SecureStream(key, i)), chunks)
+    chunks = range(-(-people // chunk))
+    in_parallel(lambda i: _serve(i * chunk, min(people, (i + 1) * chunk), serve, SecureStream(key, i)), chunks)
 
 
 def in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

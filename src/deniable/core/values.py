@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
+from deniable.contract.numbers import Numbers
+from deniable.core.number_column import nearest_points
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 
@@ -30,6 +32,8 @@ def keys_of(domain: Domain, values: Any) -> Array:
         return _indices_of_labels(domain, values)
     if isinstance(domain, Bytes):
         return _keys_of_strings(domain, values)
+    if isinstance(domain, Numbers):
+        return nearest_points(domain, values)
     return _keys_of_integers(domain, values)
 
 

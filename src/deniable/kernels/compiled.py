@@ -17,11 +17,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class _Announcement(event.Listener):
     """Says once per process that a compilation has begun; kernels found in the cache stay silent."""
 
+    def __init__(self) -> None:
+        self.tell: Callable[[str], object] = lambda text: sys.stderr.write(f"deniable: {text}\n")
+
     def on_start(self, event: Any) -> None:
         ours = str(getattr(event.data.get("dispatcher"), "__module__", "")).startswith("deniable")
         if ours and not self.done:
             self.done = True
-            sys.stderr.write("deniable: compiling kernels for this machine, once for each kind of data (a second or two) ...\n")
+            self.tell("compiling kernels for this machine, once for each kind of data (a second or two) ...")
 
     def on_end(self, event: object) -> None:
         pass
@@ -29,7 +32,13 @@ class _Announcement(event.Listener):
     done = False
 
 
-event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]  # numba leaves it untyped
+_announcement = _Announcement()
+event.register("numba:compile", _announcement)  # type: ignore[no-untyped-call]  # numba leaves it untyped
+
+
+def announce_by(tell: Callable[[str], object]) -> None:
+    """Have compilations announced in another way than by a line on standard error, as by a server that logs."""
+    _announcement.tell = tell
 
 
 def kernel(function: Function) -> Function:

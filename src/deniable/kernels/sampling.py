@@ -1,4 +1,4 @@
-"""The four primitives of ``contract.source`` on an array of words, and the mechanisms' draws on top of them.
+"""The primitives of ``contract.source`` on an array of words, and the mechanisms' draws on top of them.
 
 A kernel takes people in order and consumes words in order, exactly as the scalar code does. It returns how many people it has
 served and how many words it has used: when the words run out in the middle of a person, that person is taken back and served

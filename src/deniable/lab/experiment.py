@@ -186,6 +186,7 @@ NEEDS = {
     "numbers": 'a distribution: postprocess "norm-sub"',
     "list": "a list of the most frequent values: k",
     "targets": "liars: an Attack",
+    "rate": "someone who watches: an Observer",
 }
 
 

@@ -33,6 +33,8 @@ class Outcome:
     """What theory expects of a measure, where it knows."""
     targets: Array | None = None
     """The positions of the values that liars lift, if there are any."""
+    rate: float | None = None
+    """How often an observer was right, where there is one."""
 
     @cached_property
     def most_frequent(self) -> list[Any]:
@@ -57,7 +59,8 @@ class Outcome:
 class Metric:
     """A measure, and what it needs.
 
-    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, or liars' ``targets``.
+    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, liars' ``targets``, or an
+    observer's ``rate``.
     """
 
     measure: Callable[[Outcome], float]
@@ -82,8 +85,10 @@ METRICS: dict[str, Metric] = {
     "ncr": Metric(lambda outcome: metrics.ncr(outcome.found or [], outcome.most_frequent), "list"),
     "ndcg": Metric(lambda outcome: metrics.ndcg(outcome.found or [], outcome.most_frequent), "list"),
     "gain": Metric(lambda outcome: outcome.gain, "targets", logarithmic=True),
+    "observed": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "rate"),
 }
-"""Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, scores of lists from 0 to 1, liars' gain."""
+"""Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, scores of lists from 0 to 1, liars' gain,
+and how often an observer is right."""
 
 
 def known_metric(name: object) -> Metric:

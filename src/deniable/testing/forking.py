@@ -45,6 +45,11 @@ class ForkingSource(Source):
         self.weight *= Fraction(threshold if outcome else ONE - threshold, ONE)
         return bool(outcome)
 
+    def bernoulli_ratio(self, numerator: int, denominator: int) -> bool:
+        outcome = self.outcome(2)
+        self.weight *= Fraction(numerator if outcome else denominator - numerator, denominator)
+        return bool(outcome)
+
     def pick(self, cumulative: Sequence[int]) -> int:
         outcome = self.outcome(len(cumulative) + 1)
         edges = (0, *cumulative, ONE)

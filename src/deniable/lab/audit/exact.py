@@ -11,12 +11,16 @@ from typing import Any
 from deniable.client.frequency import FrequencySpec
 from deniable.client.hashed import HashedProtocol
 from deniable.client.linear import LinearProtocol
+from deniable.client.longitudinal import Longitudinal
+from deniable.client.mean import MeanSpec
+from deniable.client.numeric import NumericSpec
 from deniable.client.pure import PureProtocol
 from deniable.contract.domain import Domain, Text
 from deniable.contract.law import Law
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.errors import ParameterError
 from deniable.lab.audit.family import collisions, reduced
+from deniable.lab.audit.numeric import mean_checks, numeric_laws
 from deniable.testing import law_of
 
 LARGEST_ENUMERATION = 1 << 16
@@ -56,7 +60,7 @@ class Audit:
         return [check.name for check in self.checks if not check.passed]
 
 
-def exact_audit(spec: FrequencySpec) -> Audit:
+def exact_audit(spec: FrequencySpec | NumericSpec) -> Audit:
     """Enumerate the law of ``spec.randomize`` and compare it with everything that the spec claims.
 
     >>> from deniable.client import GRR
@@ -64,37 +68,47 @@ def exact_audit(spec: FrequencySpec) -> Audit:
     >>> audit.passed, audit.epsilon, [check.name for check in audit.checks]
     (True, 1.0, ['total', 'support', 'privacy', 'tight', 'law', 'unbiased', 'variance'])
     """
-    values = audit_inputs(spec.domain)
-    if spec.needs_listed_domain and len(values) < spec.domain_size:  # others hash: a report depends on the symbol alone
-        raise ParameterError("domain_size", spec.domain_size, allowed="at most 256 values, all of them audited", fix="audit a small domain")
-    if spec.outputs * len(values) > LARGEST_ENUMERATION:
-        raise ParameterError(
-            "domain_size",
-            spec.domain_size,
-            allowed=f"few enough reports to enumerate ({spec.outputs} reports x {len(values)} inputs; limit {LARGEST_ENUMERATION})",
-            fix="audit a small domain: the code is the same; or use the empirical audit",
-        )
-    # A seed is public and independent of the value: each is a mechanism of its own.
-    seeds = [tuple(_SEEDS[(i + k) % len(_SEEDS)] for k in range(spec.seed_words)) for i in range(len(_SEEDS) if spec.seed_words else 1)]
-    tables = {seed: {v: law_of(partial(spec.randomize, v), seed=seed) for v in values} for seed in seeds}
+    tables = {(): numeric_laws(spec)} if isinstance(spec, NumericSpec) else _laws_by_seed(spec)
     worst = _worst_ratio([list(laws.values()) for laws in tables.values()])
     epsilon = None if worst is None else log_above(worst)
     totals = {law.total for laws in tables.values() for law in laws.values()}
     honest = all(law == spec.law(v, seed=seed) for seed, laws in tables.items() for v, law in laws.items())
-    private = worst is not None and worst <= exp_below(spec.epsilon)
-    stated = epsilon is not None and epsilon <= spec.effective_epsilon <= spec.epsilon
+    claimed = spec.first_epsilon if isinstance(spec, Longitudinal) else spec.epsilon  # of one report
+    private = worst is not None and worst <= exp_below(claimed)
+    stated = epsilon is not None and epsilon <= spec.report_epsilon <= claimed
     checks = [
         Check("total", totals == {Fraction(1)}, "every law sums to exactly 1"),
-        Check("support", worst is not None, f"every report is possible for each of {len(values):,} inputs"),
-        Check("privacy", private and stated, f"worst ratio {_shown(worst)} <= e^{spec.epsilon:g} = {float(exp_below(spec.epsilon)):.12g}"),
-        Check("tight", epsilon is None or epsilon >= spec.effective_epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
+        Check("support", worst is not None, f"every report is possible for each of {len(next(iter(tables.values()))):,} inputs"),
+        Check("privacy", private and stated, f"worst ratio {_shown(worst)} <= e^{claimed:g} = {float(exp_below(claimed)):.12g}"),
+        Check("tight", epsilon is None or epsilon >= spec.report_epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
         Check("law", honest, "the enumerated law is the stated one, fraction by fraction"),
     ]
     if isinstance(spec, HashedProtocol):
         checks += _hash_checks(spec, list(tables.values()))
     elif isinstance(spec, LinearProtocol):
         checks += _estimator_checks(spec, tables[()])
-    return Audit(spec.epsilon, epsilon, tuple(checks))
+    elif isinstance(spec, MeanSpec):
+        unbiased, stated = mean_checks(spec, tables[()])
+        checks.append(Check("unbiased", unbiased, "the expectation of a score is exactly the value, between grid points too"))
+        checks.append(Check("variance", stated, f"exactly as stated, at most {spec.variance(n=1):.6g} for each report"))
+    return Audit(claimed, epsilon, tuple(checks))
+
+
+def _laws_by_seed(spec: FrequencySpec) -> dict[tuple[int, ...], dict[Any, Law[Any]]]:
+    """The enumerated laws. A seed is public and independent of the value: each is a mechanism of its own."""
+    values = audit_inputs(spec.domain)
+    if spec.needs_listed_domain and len(values) < spec.domain_size:  # others hash: a report depends on the symbol alone
+        raise ParameterError("domain_size", spec.domain_size, allowed="at most 256 values, all of them audited", fix="audit a small domain")
+    ways = spec.outputs ** (2 if isinstance(spec, Longitudinal) else 1)  # through each permanent answer
+    if ways * len(values) > LARGEST_ENUMERATION:
+        raise ParameterError(
+            "domain_size",
+            spec.domain_size,
+            allowed=f"few enough reports to enumerate ({ways} ways x {len(values)} inputs; limit {LARGEST_ENUMERATION})",
+            fix="audit a small domain: the code is the same; or use the empirical audit",
+        )
+    seeds = [tuple(_SEEDS[(i + k) % len(_SEEDS)] for k in range(spec.seed_words)) for i in range(len(_SEEDS) if spec.seed_words else 1)]
+    return {seed: {v: law_of(partial(spec.randomize, v), seed=seed) for v in values} for seed in seeds}
 
 
 def _worst_ratio(tables: list[list[Law[Hashable]]]) -> Fraction | None:

@@ -55,7 +55,7 @@ class BulkBloomRR(FrequencyOracle[BloomRR]):
     def estimated(self, tally: Tally, candidates: Any) -> RegressionEstimate:
         if candidates is None:
             super().check_countable(None)
-        spec, q = self.spec, float(self.spec.q)
+        spec, (p, q) = self.spec, map(float, self.spec.both)
         chosen = Candidates.everything(spec.domain) if candidates is None else Candidates.of(spec.domain, candidates)
         marked = np.zeros((spec.cohorts, spec.bits, chosen.keys.size))
         mark_filters(self.functions, spec.hashes, self.long, chosen.keys, marked)
@@ -67,8 +67,9 @@ class BulkBloomRR(FrequencyOracle[BloomRR]):
             chosen.values,
             tally.n,
             marked - filled,
-            (ones - q * sizes) / (1 - 2 * q) - filled * sizes,
-            noise=q * (1 - q) / (1 - 2 * q) ** 2,
+            (ones - q * sizes) / (p - q) - filled * sizes,
+            noise=spec.bit_variance,
+            largest=spec.influence,
             filled=filled,
             complete=chosen.keys.size == spec.domain_size,
         )

@@ -1,0 +1,226 @@
+"""Answers given again and again: a permanent answer, drawn once and kept, and reports that are drawn from it.
+
+A device that drew fresh noise for every report would give its value away: the noise averages out. So the noise comes in two steps. The
+**permanent** answer is drawn once for each class of values (in most mechanisms a value is a class of its own) and kept for good. Every
+report is an **instantaneous** answer, drawn from the permanent one. However many reports there are, they tell no more than the permanent
+answer does: ``epsilon``. The first of them, alone, tells ``first_epsilon``.
+
+What the two steps do *not* hide: that a value changed, and when. ``epsilon`` is about two values that a person may hold all the time.
+For histories of w values that change at the same moments it is w times as much (``lifetime_epsilon``), and for histories that change at
+different moments the reports differ by what their instantaneous noise allows, which adds up with every report.
+
+Some mechanisms also draw something **personal** once for all, whatever the value: a hash function, a cohort, a set of buckets. It is in
+every report, in the open, so it links the reports of a device.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from deniable.client.frequency import LARGEST_LAW, FrequencySpec
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.law import Law
+from deniable.contract.probability import TIGHTNESS, check_epsilon, log_above
+from deniable.contract.source import SYSTEM, Source
+from deniable.contract.spec import Spec
+from deniable.contract.wire import Layout
+from deniable.errors import ParameterError
+
+ANY = Fraction(1)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Longitudinal(Spec):
+    """A mechanism in two steps. ``epsilon`` is what all reports about one value tell, for good; ``first_epsilon`` what one tells.
+
+    ``randomize`` is one report of a device that has nothing yet. A device that keeps what it must keep uses ``client.diary``.
+    """
+
+    first_epsilon: float = None  # type: ignore[assignment]  # half of epsilon, in most mechanisms
+
+    if TYPE_CHECKING:  # what every family of mechanisms has
+
+        @property
+        def ratio(self) -> Fraction: ...
+        @property
+        def outputs(self) -> int: ...
+
+    # --- what each mechanism provides ---
+
+    @property
+    @abstractmethod
+    def answer_layout(self) -> Layout:
+        """The columns of an answer, permanent or instantaneous: a report without its personal part."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> int:
+        """How many classes a device can tell its values apart by, at most: so many permanent answers it can come to keep."""
+
+    @abstractmethod
+    def class_of(self, key: int, personal: Any) -> int:
+        """The class of the value with this key. All values of a class share one permanent answer."""
+
+    @abstractmethod
+    def permanent_of(self, group: int, personal: Any, source: Source) -> Any:
+        """The permanent answer of a class."""
+
+    @abstractmethod
+    def instantaneous(self, memo: Any, source: Source = SYSTEM) -> Any:
+        """The answer of one report, from the permanent one."""
+
+    @abstractmethod
+    def permanent_law(self, group: int, personal: Any) -> Law[Any]:
+        """The exact law of ``permanent_of``."""
+
+    @abstractmethod
+    def instantaneous_law(self, memo: Any) -> Law[Any]:
+        """The exact law of ``instantaneous``."""
+
+    @property
+    @abstractmethod
+    def first_ratio(self) -> Fraction:
+        """The largest ratio of the probabilities of one report under two inputs; ``ratio`` is that of the permanent answer."""
+
+    # --- what is drawn once for all; nothing, in some mechanisms ---
+
+    @property
+    def personal_layout(self) -> Layout:
+        """The columns of what is drawn once for all; they come first in every report."""
+        return ()
+
+    def personal(self, source: Source = SYSTEM) -> Any:
+        """What a device draws once for all its values."""
+        return ()
+
+    def personal_law(self, seed: tuple[int, ...]) -> Law[Any]:
+        """The exact law of ``personal``, given the public seed where there is one."""
+        return Law({(): ANY})
+
+    # --- what follows ---
+
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[misc]  # of the family, which calls resolve
+        real = self.first_effective_epsilon
+        if real > self.first_epsilon or self.first_epsilon - real > TIGHTNESS:
+            allowed = f"what these probabilities reach: {real!r}"
+            raise ParameterError("first_epsilon", self.first_epsilon, allowed=allowed, fix="let the probabilities be computed from it")
+
+    def resolve(self) -> None:
+        first = self.usual_first if self.first_epsilon is None else check_epsilon(self.first_epsilon)
+        if first > self.epsilon:
+            allowed = f"at most epsilon = {self.epsilon!r}"
+            raise ParameterError("first_epsilon", first, allowed=allowed, fix="one report tells no more than all of them")
+        object.__setattr__(self, "first_epsilon", first)
+        super().resolve()  # type: ignore[misc]  # of the family
+
+    @property
+    def usual_first(self) -> float:
+        """What one report tells if nothing else was said."""
+        return self.epsilon / 2
+
+    def too_close(self) -> ParameterError:
+        """The refusal of a first epsilon that leaves nothing for the second step to do."""
+        allowed = f"clearly below epsilon = {self.epsilon!r}"
+        return ParameterError("first_epsilon", self.first_epsilon, allowed=allowed, fix="half of epsilon is usual")
+
+    @property
+    def layout(self) -> Layout:
+        return (*self.personal_layout, *self.answer_layout)
+
+    def joined(self, personal: Any, answer: Any) -> Any:
+        """What is sent: the personal part, where there is one, and the answer."""
+        return (personal, answer) if self.personal_layout else answer
+
+    def key_of(self, value: Any) -> int:
+        """What the classes are told apart by; DomainError if the value is not allowed."""
+        return self.domain.key(value)
+
+    def permanent(self, value: Any, source: Source = SYSTEM, *, personal: Any = ()) -> Any:
+        """The permanent answer for a value: to be drawn once for its class, and kept."""
+        return self.permanent_of(self.class_of(self.key_of(value), personal), personal, source)
+
+    def perturb(self, key: int, source: Source) -> Any:
+        personal = self.personal(source)
+        memo = self.permanent_of(self.class_of(key, personal), personal, source)
+        return self.joined(personal, self.instantaneous(memo, source))
+
+    @cached_property
+    def first_effective_epsilon(self) -> float:
+        """The epsilon of one report by the integer law, rounded up to a float; never above ``first_epsilon``."""
+        return log_above(self.first_ratio)
+
+    @property
+    def report_epsilon(self) -> float:
+        return self.first_effective_epsilon
+
+    def lifetime_epsilon(self, values: int) -> Fraction:
+        """What all reports of a person who has held so many different values tell, at most: epsilon for each class, exactly.
+
+        About two histories that change at the same moments; the change itself is not protected.
+        """
+        if type(values) is not int or values < 1:
+            raise ParameterError("values", values, allowed="an integer from 1 on", fix="say how many different values a person may hold")
+        return min(values, self.classes) * Fraction(repr(self.epsilon))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to a person who holds one value and reports it again and again."""
+        return Guarantee(
+            epsilon=self.epsilon,
+            unit="all reports about one value, however many; another value costs as much again",
+            neighbors="any two values that one person may hold all the time",
+            honest="the person's own device, which must keep its permanent answers",
+            exposed="that the person took part, that and when the value changed, and which reports come from one device",
+        )
+
+    def history_law(self, values: Sequence[Any], *, seed: tuple[int, ...] = ()) -> Law[tuple[Any, ...]]:
+        """The exact joint law of successive reports of one device that holds these values in turn.
+
+        >>> from deniable.client import LongitudinalGRR
+        >>> law = LongitudinalGRR(domain_size=3, epsilon=2.0, first_epsilon=1.0).history_law([0, 0])
+        >>> round(float(law[0, 0]), 4), round(float(law[0, 1]), 4)
+        (0.3799, 0.0981)
+        """
+        if self.outputs ** len(values) > LARGEST_LAW:
+            allowed = f"at most {LARGEST_LAW} different histories"
+            raise ParameterError("values", f"{len(values)} of them", allowed=allowed, fix="a smaller domain, or fewer reports")
+        keys = [self.key_of(value) for value in values]
+        weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+        for personal, chance in self.personal_law(seed).items():
+            groups = [self.class_of(key, personal) for key in keys]
+            kept = list(dict.fromkeys(groups))
+            together = [self._repeated(group, personal, groups.count(group)) for group in kept]
+            for several in product(*(law.items() for law in together)):
+                answers = {group: iter(found) for group, (found, _) in zip(kept, several, strict=True)}
+                history = tuple(self.joined(personal, next(answers[group])) for group in groups)
+                weights[history] += chance * prod((weight for _, weight in several), start=ANY)
+        return Law(weights)
+
+    def _repeated(self, group: int, personal: Any, count: int) -> dict[tuple[Any, ...], Fraction]:
+        """The joint law of so many answers from one permanent answer."""
+        weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+        for memo, chance in self.permanent_law(group, personal).items():
+            answers = self.instantaneous_law(memo)
+            for several in product(answers, repeat=count):
+                weights[several] += chance * prod((answers[answer] for answer in several), start=ANY)
+        return weights
+
+
+class LongitudinalSpec(Longitudinal, FrequencySpec):
+    """A mechanism in two steps that counts how many people hold each value."""
+
+    @abstractmethod
+    def permanent_variance(self, n: int, f: float = 0.0) -> float:
+        """The variance of an estimated count if the permanent answers were seen as they are.
+
+        It is what more rounds cannot average away, and the covariance of two rounds with the same people and the same values.
+        """

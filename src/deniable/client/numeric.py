@@ -1,0 +1,148 @@
+"""What all mechanisms for numbers share: a range and its grid, privacy, randomizing, the exact law.
+
+``mean`` adds what an estimate of the mean needs. A value is first rounded to the grid at random, without bias; mechanisms see grid points.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.law import Law
+from deniable.contract.numbers import Numbers, round_at_random
+from deniable.contract.probability import check_epsilon, check_resolution, log_above
+from deniable.contract.source import SYSTEM, Source
+from deniable.contract.spec import Spec
+from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.core.reports import Reports
+    from deniable.core.tally import Tally
+
+LARGEST_LAW = 1 << 16
+_RANGE = ("low", "high", "steps", "clip")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NumericSpec(Spec):
+    """A mechanism that randomizes a number.
+
+    Give either ``low`` and ``high``, and perhaps ``steps`` and ``clip``, or a ``domain`` (see ``Numbers``).
+    """
+
+    low: Any = field(default=None, metadata={"travels": False})
+    high: Any = field(default=None, metadata={"travels": False})
+    steps: int = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # resolved at once, below
+    clip: bool = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # resolved at once, below
+    domain: Numbers = None  # type: ignore[assignment]  # resolved at once, below
+    epsilon: float
+
+    tight: ClassVar[bool] = True
+    """Whether the law uses up the epsilon it is given; where it cannot, ``effective_epsilon`` says what it uses."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        if self.domain is None:
+            object.__setattr__(self, "domain", self._declared())
+        elif not isinstance(self.domain, Numbers):
+            raise ParameterError("domain", self.domain, allowed="Numbers", fix="write low=0, high=100 instead, or domain=Numbers(0, 100)")
+        for name in _RANGE:
+            given, meant = getattr(self, name), getattr(self.domain, name)
+            if given is not None and given != meant:
+                raise ParameterError(name, given, allowed=f"{meant!r}, as in domain", fix="leave it out")
+            object.__setattr__(self, name, meant)
+        self.resolve()
+        check_resolution(self.epsilon, self.effective_epsilon, tight=self.tight)
+
+    def _declared(self) -> Numbers:
+        if self.low is None or self.high is None:
+            raise ParameterError(
+                "low, high", (self.low, self.high), allowed="the range that answers may have", fix="write low=0, high=100, or domain="
+            )
+        domain = Numbers(self.low, self.high, self.steps, self.clip or False)
+        usual = self.usual_steps() if self.steps is None else None
+        return domain if usual is None else Numbers(self.low, self.high, usual, domain.clip)
+
+    def usual_steps(self) -> int | None:
+        """The steps of the grid, where nobody says how many; None for those of ``Numbers``. Epsilon is known by then."""
+        return None
+
+    def resolve(self) -> None:
+        """Fill in the parameters that were left open, once epsilon and domain are known to be good."""
+
+    def __repr__(self) -> str:
+        shown = f"domain={self.domain!r}"
+        if not self.domain.times:
+            shown = repr(self.domain)[len("Numbers(") : -1].replace(", ", ", high=", 1)
+            shown = f"low={shown}"
+        told = [f for f in fields(self) if f.name not in (*_RANGE, "domain", "epsilon") and getattr(self, f.name) != f.default]
+        own = [f"{f.name}={getattr(self, f.name)!r}" for f in told]
+        return f"{type(self).__name__}({', '.join([shown, f'epsilon={self.epsilon!r}', *own])})"
+
+    if TYPE_CHECKING:  # what the bulk half returns, for editors and type checkers
+
+        def privatize(self, values: Any, *, source: Source | None = None) -> Reports: ...
+        def tally(self, reports: Any, *, candidates: Any = None) -> Tally: ...
+
+    # --- what each mechanism provides, on grid points ---
+
+    @abstractmethod
+    def perturb(self, key: int, source: Source) -> Any:
+        """The report of someone whose value was rounded to this grid point."""
+
+    @abstractmethod
+    def output_law(self, key: int) -> Law[Any]:
+        """The exact law of ``perturb`` for a grid point."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """The number of different reports."""
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest ratio of the probabilities of one report under two inputs: e to the effective epsilon."""
+
+    # --- what follows ---
+
+    def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
+        """One person's report: the value rounded to the grid, at random and without bias, then the mechanism."""
+        return self.perturb(round_at_random(self.position(value), source), source)
+
+    def position(self, value: Any) -> Fraction:
+        """Where a value lies on the grid, from 0 to ``steps``; DomainError if it is not allowed."""
+        return self.domain.position(value)
+
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
+        """The exact output law for a value, as Fractions; between two grid points it is a mixture of theirs."""
+        if self.outputs > LARGEST_LAW:
+            raise ParameterError("steps", self.steps, allowed=f"at most {LARGEST_LAW} different reports", fix="name fewer steps")
+        if seed:
+            raise ParameterError("seed", seed, allowed="none: reports for numbers draw no seed", fix="leave it out")
+        place = self.position(value)
+        key = place.__floor__()
+        below, rest = self.output_law(key), place - key
+        if not rest:
+            return below
+        above = self.output_law(key + 1)
+        return Law({report: (1 - rest) * below[report] + rest * above[report] for report in {*below, *above}})
+
+    @cached_property
+    def effective_epsilon(self) -> float:
+        """The epsilon of the integer law, rounded up to a float; never above epsilon."""
+        return log_above(self.ratio)
+
+    @property
+    def report_epsilon(self) -> float:
+        """The exact epsilon of one report, which is all there is unless a device answers again and again."""
+        return self.effective_epsilon
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to a person who sends one report."""
+        return Guarantee(epsilon=self.epsilon)

@@ -1,0 +1,104 @@
+"""The piecewise mechanism, on a lattice."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+from deniable.client.lattice import LatticeProtocol, score_moments
+from deniable.client.windows import Line, Parabola, best_window, window_moments, window_share
+from deniable.contract.law import Law
+from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.source import ONE, Source
+from deniable.contract.spec import mechanism
+from deniable.errors import ParameterError
+
+
+@mechanism
+class Piecewise(LatticeProtocol):
+    """Send a cell of the window that starts at the value, or, less often, any cell outside; all cells of either kind equally likely.
+
+    The grid has G = ``steps`` steps, and the lattice G + w cells. ``window`` is w; if left out, the one with the smallest worst case, found
+    in exact arithmetic: between G e^(-epsilon / 4) and G e^(-epsilon / 3). The paper's, G e^(-epsilon / 2), is a little better in the
+    middle of the range at small epsilon; its worst variance is 3 % larger at epsilon 1, and three times as large at epsilon 8.
+
+    Guarantee: epsilon-local for any two inputs; a cell of the window is e^epsilon times as likely as one outside, rounded down.
+
+    Estimator: the mean of (y - A) / B, where A + B i is the expected cell at the grid point i, exactly. Variance with the paper's window,
+    in half ranges squared, s = e^(epsilon / 2): t^2 / (s - 1) + (s + 3) / (3 (s - 1)^2). Rounding to the grid adds at most
+    ``rounding_variance``.
+
+    Cost: log2 (G + w) bits, 16 by default; three random words on the device; the collector adds up n numbers and their squares.
+
+    >>> oracle = Piecewise(low=-1, high=1, epsilon=2.0)
+    >>> oracle.window, oracle.report_bits, round(oracle.variance(n=1, value=0), 4), round(oracle.variance(n=1), 4)
+    (19382, 16, 0.671, 1.0922)
+    >>> paper = Piecewise(low=-1, high=1, epsilon=2.0, window=12055)
+    >>> round(paper.variance(n=1, value=0), 3), round(paper.variance(n=1, value=1), 3)
+    (0.646, 1.228)
+
+    References: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019; Zhao et al. 2020 (better windows).
+    """
+
+    window: int = None  # type: ignore[assignment]  # resolved below
+
+    def resolve(self) -> None:
+        if self.window is None:
+            e = exp_below(self.epsilon)
+            object.__setattr__(self, "window", best_window(self.steps, lambda window: worst_at(self.steps, window, e)))
+        check_window(self.window, self.steps)
+
+    @cached_property
+    def keep(self) -> int:
+        """The threshold of a cell of the window. Rounded down: missing the window more often only adds privacy."""
+        return floor_threshold(window_share(self.steps, self.window, exp_below(self.epsilon)))
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        return {"keep": self.keep}
+
+    @property
+    def points(self) -> int:
+        return self.steps + self.window
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.keep * self.steps, (ONE - self.keep) * self.window)
+
+    def perturb(self, key: int, source: Source) -> int:
+        return draw_cell(key, self.steps, self.window, self.keep, source)
+
+    def output_law(self, key: int) -> Law[int]:
+        inside, outside = Fraction(self.keep, ONE * self.window), Fraction(ONE - self.keep, ONE * self.steps)
+        return Law({cell: inside if key <= cell < key + self.window else outside for cell in range(self.points)})
+
+    @cached_property
+    def _moments(self) -> tuple[Line, Parabola]:
+        return window_moments(self.steps, self.window, Fraction(self.keep, ONE))
+
+    @property
+    def line(self) -> Line:
+        return self._moments[0]
+
+    @property
+    def parabola(self) -> Parabola:
+        return self._moments[1]
+
+
+def draw_cell(key: int, steps: int, window: int, keep: int, source: Source) -> int:
+    """A cell of the window that starts at the key, with the threshold ``keep``, or one of the ``steps`` cells outside."""
+    if source.bernoulli(keep):
+        return key + source.below(window)
+    other = source.below(steps)
+    return other + window * (other >= key)
+
+
+def worst_at(steps: int, window: int, e: Fraction) -> Fraction:
+    """The variance of a score at either end of the range, where it is largest, if e^epsilon is e."""
+    return score_moments(*window_moments(steps, window, window_share(steps, window, e)))[0]
+
+
+def check_window(window: object, steps: int) -> None:
+    """Refuse a window that is none."""
+    if type(window) is not int or not 1 <= window <= steps:
+        raise ParameterError("window", window, allowed=f"an integer from 1 to {steps}, the steps", fix="leave it out for the best one")

@@ -1,0 +1,48 @@
+"""Every mechanism by its name, each loaded from its file when it is first asked for.
+
+A device that was built for one mechanism need not load the other thirty.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, MutableMapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deniable.contract.spec import Spec
+
+
+class Mechanisms(MutableMapping[str, "type[Spec]"]):
+    """Mechanisms by name, in alphabetical order. Asking for one loads its file; going through all of them loads them all.
+
+    A mechanism's file bears its name in small letters, underscores left aside: ``SubsetSelection`` is in ``subset_selection``. So a name
+    found in data is looked for among the files that were put on the shelf, and nowhere else.
+    """
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, type[Spec]] = {}
+        self._shelf: dict[str, str] = {}
+
+    def shelve(self, package: str, modules: Iterable[str]) -> None:
+        """Put a package's modules on the shelf; those without a mechanism do no harm there."""
+        self._shelf |= {module.replace("_", ""): f"{package}.{module}" for module in modules}
+
+    def __getitem__(self, name: str) -> type[Spec]:
+        if name not in self._loaded and name.lower() in self._shelf:
+            importlib.import_module(self._shelf[name.lower()])
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, mechanism: type[Spec]) -> None:
+        self._loaded[name] = mechanism
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for module in self._shelf.values():
+            importlib.import_module(module)
+        return iter(sorted(self._loaded))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))

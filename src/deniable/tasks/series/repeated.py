@@ -1,0 +1,190 @@
+"""The time series of a population whose devices answer again and again, each from the permanent answers that it keeps.
+
+Each period's tally has the law of one report of each device, so its own estimate and interval hold as they are. What is different is
+anything about *several* periods: a device that keeps its value draws its reports from the same permanent answer, so its errors repeat.
+With V the variance of a period's count and C that of a count from permanent answers seen as they are (``permanent_variance``)::
+
+    covariance of two periods     s C       s: the share of people whose value is of the same class in both
+    variance of a change          V1 + V2 - 2 s C
+    variance of an average        (sum of V + 2 sum of s C) / T^2        it does not go below about s C
+
+Nobody knows s for sure. Left out, a change is given the error of s = 0 and an average that of s = 1: the larger one each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from deniable.client.longitudinal import LongitudinalSpec
+from deniable.client.rappor import RAPPOR
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits, check_level
+from deniable.core.table import Table
+from deniable.core.tally import Tally
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
+
+
+def repeated(spec: LongitudinalSpec, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedEstimate:
+    """The series behind the tallies of successive periods of the same people.
+
+    ``stay`` is the share of people whose value stays the same from one period to another, where it is known; it sharpens statements about
+    several periods. Without it they hold whoever changed.
+
+    >>> from deniable.client import LongitudinalGRR
+    >>> from deniable.local.longitudinal.crowd import Crowd
+    >>> from deniable.testing import ReplaySource
+    >>> spec = LongitudinalGRR(domain_size=3, epsilon=4.0, first_epsilon=2.0)
+    >>> crowd = Crowd(spec, source=ReplaySource.from_key("series"))
+    >>> days = [[0] * (6000 - 1000 * day) + [1] * (1000 + 1000 * day) + [2] * 3000 for day in range(3)]
+    >>> series = repeated(spec, [spec.tally(crowd.report(values)) for values in days])
+    >>> np.round(series.counts[:, 0]).tolist()
+    [6093.0, 4936.0, 3937.0]
+    >>> low, high = series.change_interval(0, 2)
+    >>> bool(low[0] < -2000 < high[0]), bool(low[2] < 0 < high[2])
+    (True, True)
+    """
+    if not isinstance(spec, LongitudinalSpec):
+        allowed = "a mechanism that answers again and again"
+        raise ParameterError("spec", spec, allowed=allowed, fix="for others, periods are independent: estimate and compare them")
+    if not tallies:
+        raise ParameterError("tallies", tallies, allowed="one or more", fix="tally each period")
+    if stay is not None and (isinstance(stay, bool) or not isinstance(stay, int | float) or not 0 <= stay <= 1):
+        raise ParameterError("stay", stay, allowed="a share from 0 to 1, or None", fix="leave it out if you do not know it")
+    return RepeatedEstimate(spec, tuple(spec.estimate(tally, candidates=candidates) for tally in tallies), stay=stay)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RepeatedEstimate(Table):
+    """One estimate for each period; ``counts`` and ``stderr`` are periods x values."""
+
+    spec: LongitudinalSpec
+    periods: tuple[FrequencyEstimate, ...]
+    stay: float | None = field(default=None, kw_only=True)
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """The values that are counted."""
+        return self.periods[0].values
+
+    @property
+    def n(self) -> Array:
+        """How many people reported in each period."""
+        return np.array([period.n for period in self.periods])
+
+    @cached_property
+    def counts(self) -> Array:
+        """Estimated counts of each period."""
+        return np.array([period.counts for period in self.periods])
+
+    @property
+    def stderr(self) -> Array:
+        """The standard error of each count by itself."""
+        return np.array([period.stderr for period in self.periods])
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
+        """Limits (low, high) for each count of each period; for all values of all periods together if simultaneous."""
+        check_level("level", level)
+        each = 1 - (1 - level) / (len(self.periods) if simultaneous else 1)  # Bonferroni needs no independence
+        low, high = zip(*(period.interval(each, simultaneous=simultaneous) for period in self.periods), strict=True)
+        return np.array(low), np.array(high)
+
+    # --- several periods together ---
+
+    def change(self, first: int, last: int) -> Array:
+        """How much each count grew from one period to another."""
+        return np.asarray(self.counts[last] - self.counts[first])
+
+    def change_stderr(self, first: int, last: int) -> Array:
+        """The standard error of each change; people who keep their value make it smaller, so without ``stay`` nobody does."""
+        variance = self._variance(first) + self._variance(last) - 2 * self._covariance(first, last, self.stay or 0.0)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+    def change_interval(self, first: int, last: int, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
+        """Limits (low, high) for each change; for all values together if simultaneous."""
+        alpha = self._alpha(level, simultaneous)
+        if self._plenty(simultaneous):
+            reach = stats.norm.isf(alpha / 2) * self.change_stderr(first, last)
+            return self.change(first, last) - reach, self.change(first, last) + reach
+        (low_1, high_1), (low_2, high_2) = (self.periods[place].interval(1 - alpha / 2) for place in (first, last))
+        return low_2 - high_1, high_2 - low_1
+
+    @property
+    def average(self) -> Array:
+        """Each count on average over the periods."""
+        return np.asarray(self.counts.mean(axis=0))
+
+    @property
+    def average_stderr(self) -> Array:
+        """The standard error of each average; people who keep their value make it larger, so without ``stay`` everybody does."""
+        stay, several = 1.0 if self.stay is None else self.stay, range(len(self.periods))
+        alone = sum((self._variance(place) for place in several), np.zeros(len(self.values)))
+        shared = sum((self._covariance(a, b, stay) for a in several for b in several[a + 1 :]), np.zeros(len(self.values)))
+        return np.asarray(np.sqrt(np.maximum(alone + 2 * shared, 0.0)) / len(self.periods))
+
+    def average_interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
+        """Limits (low, high) for each average; for all values together if simultaneous."""
+        alpha = self._alpha(level, simultaneous)
+        if self._plenty(simultaneous):
+            reach = stats.norm.isf(alpha / 2) * self.average_stderr
+            return self.average - reach, self.average + reach
+        low, high = zip(*(period.interval(1 - alpha / len(self.periods)) for period in self.periods), strict=True)
+        return np.mean(low, axis=0), np.mean(high, axis=0)
+
+    def _alpha(self, level: float, simultaneous: bool) -> float:
+        check_level("level", level)
+        return (1 - level) / (self.periods[0].family_size if simultaneous else 1)
+
+    def _plenty(self, simultaneous: bool) -> bool:
+        return all(period.enough >= (NORMAL_TAILS_FROM if simultaneous else NORMAL_FROM) for period in self.periods)
+
+    def _variance(self, place: int) -> Array:
+        period = self.periods[place]
+        return np.asarray(np.maximum(period.variance(np.clip(period.counts, 0, period.n)), 0.0))
+
+    def _covariance(self, first: int, last: int, stay: float) -> Array:
+        """Of two periods' counts; those who stay hold a value as often as in the period where fewer do."""
+        both = min(self.periods[first].n, self.periods[last].n)
+        most = np.sqrt(self._variance(first) * self._variance(last))
+        if isinstance(self.spec, RAPPOR):  # how far filters overlap is in the variance alone: what it allows, at most
+            part = 1.0 if self.stay is None else self.spec.permanent_variance(1) / self.spec.variance(1)
+            return np.asarray(stay * part * most)
+        held = np.clip(np.minimum(self.counts[first], self.counts[last]), 0, both)
+        none, all_ = self.spec.permanent_variance(both), self.spec.permanent_variance(both, f=1.0)
+        return np.asarray(np.minimum(stay * (none + (all_ - none) * held / max(both, 1)), most))
+
+    # --- what people see ---
+
+    def rows(self) -> dict[str, Any]:
+        low, high = self.interval()
+        size = len(self.values)
+        return {
+            "value": list(self.values) * len(self.periods),
+            "period": np.repeat(np.arange(len(self.periods)), size),
+            "count": self.counts.ravel(),
+            "stderr": self.stderr.ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+
+    def headline(self) -> str:
+        known = "an unknown share" if self.stay is None else f"{100 * self.stay:.4g} %"
+        return f"{len(self.periods)} periods, {self.spec.mechanism}; low and high: 95 %, noise only; {known} of the people keep their value"
+
+    def order(self) -> Array:
+        return np.arange(self.counts.size)
+
+    def chart(self, k: int = 5) -> Chart:
+        """The k values with the largest averages over time, with their 95 % intervals."""
+        from deniable.tasks.series.chart import series_chart
+
+        return series_chart(self, np.argsort(-self.average, kind="stable")[:k])
