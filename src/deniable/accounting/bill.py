@@ -1,0 +1,99 @@
+"""The bill: what events cost together, by every rule that knows them; the smallest epsilon is the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from deniable.accounting.basic import advanced, basic
+from deniable.accounting.combinations import Bag, worlds
+from deniable.accounting.event import Event
+from deniable.accounting.moments import rdp, zcdp
+from deniable.accounting.pld import pld
+from deniable.accounting.randomized_response import exact
+from deniable.contract.guarantee import Guarantee
+from deniable.errors import ParameterError
+
+RULES: dict[str, Callable[[Bag, float], float]] = {
+    "basic": basic,
+    "advanced": advanced,
+    "zCDP": zcdp,
+    "RDP": rdp,
+    "exact": exact,
+    "PLD": pld,
+}
+"""Every rule by its name: from a bag of leaves and delta to epsilon. Each refuses what it does not know, naming the event."""
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What events cost at a delta: epsilon by each rule that knows them, and why the others refuse."""
+
+    delta: float
+    relation: str
+    epsilons: dict[str, float]
+    refusals: dict[str, str]
+
+    @property
+    def epsilon(self) -> float:
+        """The smallest epsilon: every rule is valid, so the best one counts."""
+        return min(self.epsilons.values())
+
+    @property
+    def certificate(self) -> str:
+        """The rule that it comes from; the simplest one where several agree."""
+        return next(rule for rule, epsilon in self.epsilons.items() if epsilon == self.epsilon)
+
+    def guarantee(
+        self, *, model: str = "central", unit: str = "all of these events together", honest: str = "whoever ran them"
+    ) -> Guarantee:
+        """The promise that the bill amounts to."""
+        neighbors = "any two inputs of one person" if self.relation == "replace" else "with one person, or without"
+        return Guarantee(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            model=model,
+            unit=unit,
+            neighbors=neighbors,
+            honest=honest,
+            certificate=f"{self.certificate} composition",
+        )
+
+
+def account(event: Event, *, delta: float, rules: tuple[str, ...] | None = None) -> Bill:
+    """The bill of an event, which may be a combination of any number of them.
+
+    Epsilons are upper bounds. ``rules`` names the rules to ask; all if left out. An event that no rule knows is refused.
+
+    >>> from deniable.accounting import Pure, Repeated
+    >>> bill = account(Repeated(event=Pure(epsilon=0.1), times=1000), delta=1e-6)
+    >>> {rule: round(epsilon, 2) for rule, epsilon in bill.epsilons.items()}
+    {'basic': 100.0, 'advanced': 21.62, 'zCDP': 20.54, 'RDP': 20.46, 'exact': 19.34, 'PLD': 19.34}
+    >>> bill.certificate, round(bill.epsilon, 4)
+    ('exact', 19.3447)
+    """
+    if not isinstance(event, Event):
+        raise ParameterError("event", event, allowed="an event", fix="as in Pure(epsilon=1.0)")
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1:
+        raise ParameterError("delta", delta, allowed="from 0 on, below 1", fix="far below 1 / n: 1e-6 is usual; 0 for pure epsilon")
+    asked = tuple(RULES) if rules is None else rules
+    bags = worlds(event)
+    epsilons, refusals = {}, {}
+    for rule in asked:
+        if rule not in RULES:
+            raise ParameterError("rules", rule, allowed=f"some of {list(RULES)}", fix="leave it out for all of them")
+        try:
+            epsilons[rule] = max(_price(rule, bag, delta) for bag in bags)
+        except ParameterError as refusal:
+            refusals[rule] = str(refusal)
+    if not epsilons or min(epsilons.values()) == inf:
+        why = "; ".join(f"{rule}: {reason}" for rule, reason in refusals.items()) or "no finite epsilon at this delta"
+        raise ParameterError("event", event, allowed="events that one of the rules knows", fix=why)
+    return Bill(float(delta), event.relation, {rule: epsilon for rule, epsilon in epsilons.items() if epsilon < inf}, refusals)
+
+
+def _price(rule: str, bag: Bag, delta: float) -> float:
+    if delta == 0 and rule != "basic":
+        raise ParameterError("delta", delta, allowed=f"above 0 for {rule}", fix="pure epsilons are added by the basic rule")
+    return RULES[rule](bag, delta)

@@ -1,0 +1,194 @@
+"""The budget filter: answers questions until the budget is gone, and never forgets what was spent.
+
+**Reserve, draw, send.** A request reserves its cost, durably, *before* any noise is drawn; ``sending`` is recorded before any byte leaves.
+A crash anywhere in between counts as spent. A request that was not sent can be abandoned and is then refunded; one that was sent cannot. A
+request id that comes again gets the same reservation and costs nothing more: draw its noise once, and keep the answer.
+
+**Adaptive choice.** Events may be chosen by looking at the answers before, their epsilons too. Sums of (epsilon, delta) and sums of rho
+stay valid then; a loss distribution of events that were not fixed beforehand does not. So the filter adds, by one of two rules, and a
+schedule that *is* fixed is reserved as one event, at the price of its best rule.
+
+References: Rogers, Roth, Ullman, Vadhan 2016 (filters); Feldman, Zrnic 2021 (the zCDP filter).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from deniable.accounting.bill import account
+from deniable.accounting.calibration import calibrate
+from deniable.accounting.combinations import worlds
+from deniable.accounting.event import Event, check_neighbors, event_from_json
+from deniable.accounting.journal import JournalError, Step, step
+from deniable.accounting.moments import rho_of, zcdp_epsilon
+from deniable.client.budget import decimal, exact
+from deniable.errors import BudgetExceeded, ParameterError, ProtocolError
+
+RESERVED, SENT, ABANDONED = "reserved", "sent", "abandoned"
+
+
+class Cost(NamedTuple):
+    """What a request takes from the budget: epsilon and delta, or rho, as exact fractions."""
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+
+
+class Request(NamedTuple):
+    """One line of the book."""
+
+    id: str
+    event: Event
+    cost: Cost
+    when: int
+    label: str
+    state: str
+
+
+class BudgetFilter:
+    """A budget for one data set, in a file that any number of processes may share.
+
+    ``neighbors`` is the relation that the budget is stated for. ``rule`` is ``"basic"`` (epsilons and deltas add up) or ``"zCDP"`` (rhos
+    add up, and become epsilon at delta once, at the end). Budget and rule are the file's first record; whoever opens it again must name
+    the same ones. ``clock`` is for tests.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        neighbors: str,
+        rule: str = "basic",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path, self.rule, self._clock = Path(path).absolute(), rule, clock
+        self.budget, self.neighbors = budget_of(epsilon, delta, rule), check_neighbors(neighbors)
+        promise = {"epsilon": repr(float(epsilon)), "delta": repr(float(delta)), "neighbors": neighbors, "rule": rule}
+        head = {"kind": "budget", "version": 1, **promise}
+        with step(self.path, create=True) as book:
+            if not book.records:
+                book.append(head)
+            elif book.records[0] != head:
+                allowed = f"the budget in the file: {book.records[0]}"
+                raise ParameterError("budget", head, allowed=allowed, fix="a budget is not changed in place: open it as it is")
+
+    def quote(self, event: Event, *, delta: float = 0.0) -> Cost:
+        """What an event would cost; nothing is spent. ``delta`` is its share of the budget's delta, under the basic rule."""
+        if event.relation != self.neighbors:
+            allowed = f"events stated for {self.neighbors!r}, as the budget is"
+            raise ParameterError("event", event, allowed=allowed, fix="an add-remove event becomes one for replace in Replaced(event=...)")
+        if self.rule == "zCDP":
+            return Cost(rho=max(sum((n * exact(rho_of(leaf)) for leaf, n in bag.items()), Fraction(0)) for bag in worlds(event)))
+        return Cost(exact(account(event, delta=delta).epsilon), exact(delta))
+
+    def reserve(self, request: str, event: Event, *, delta: float = 0.0, label: str = "") -> Request:
+        """Take the cost of an event from the budget, durably; BudgetExceeded, and nothing taken, if it is not there."""
+        if not isinstance(request, str) or not 1 <= len(request) <= 200:
+            raise ParameterError("request", request, allowed="a text of 1 to 200 characters", fix="name each request by an id of its own")
+        cost = self.quote(event, delta=delta)
+        with step(self.path) as book:
+            known = requests(book)
+            if request in known:
+                same = known[request].event == event and known[request].cost.delta == cost.delta
+                if not same or known[request].state == ABANDONED:
+                    fix = "an id names one request forever: take a new one"
+                    raise ProtocolError("request", request, allowed=f"an id that is new, or {known[request].event!r} again", fix=fix)
+                return known[request]
+            self._check(cost, known)
+            book.append(
+                {
+                    "kind": "reserve",
+                    "request": request,
+                    "event": event.to_json(),
+                    "cost": {name: str(value) for name, value in cost._asdict().items() if value},
+                    "label": label,
+                    "when": int(self._clock()),
+                }
+            )
+            return requests(book)[request]
+
+    def sending(self, request: str) -> None:
+        """Record that an answer is about to leave; from here on it is spent, whatever happens."""
+        self._settle(request, SENT)
+
+    def abandon(self, request: str) -> None:
+        """Give back what a request has reserved; ProtocolError if it was sent."""
+        self._settle(request, ABANDONED)
+
+    def requests(self) -> list[Request]:
+        """Every request, the oldest first."""
+        with step(self.path, write=False) as book:
+            return list(requests(book).values())
+
+    def spent(self) -> Cost:
+        """What is gone, reservations included; recomputed from the records each time."""
+        return total(self.requests())
+
+    def _settle(self, request: str, state: str) -> None:
+        with step(self.path) as book:
+            known = requests(book)
+            if request not in known:
+                raise ProtocolError("request", request, allowed="an id that was reserved", fix="reserve before drawing any noise")
+            if known[request].state == state:
+                return
+            if known[request].state != RESERVED:
+                fix = "what was sent stays spent; what was abandoned needs a new request"
+                raise ProtocolError("request", f"{request!r}, {known[request].state}", allowed="a request that is only reserved", fix=fix)
+            book.append({"kind": state, "request": request})
+
+    def _check(self, cost: Cost, known: dict[str, Request]) -> None:
+        spent = total(list(known.values()))
+        for name, wanted, gone, cap in zip(Cost._fields, cost, spent, self.budget, strict=True):
+            if wanted and gone + wanted > cap:
+                allowed = f"{decimal(cap)}, of which {decimal(max(cap - gone, Fraction(0)))} is left"
+                raise BudgetExceeded(name, decimal(gone + wanted), allowed=allowed, fix="nothing was released: ask less, or stop")
+
+
+def budget_of(epsilon: float, delta: float, rule: str) -> Cost:
+    """The caps behind a promise; the largest rho that keeps it, under zCDP."""
+    if rule not in ("basic", "zCDP"):
+        allowed = "'basic' or 'zCDP'"
+        raise ParameterError("rule", rule, allowed=allowed, fix="other rules need a schedule that is fixed: reserve it as one event")
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < inf:
+        raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="try 1.0, for good")
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1 or (rule == "zCDP" and delta == 0):
+        raise ParameterError("delta", delta, allowed="from 0 on, below 1; above 0 for zCDP", fix="far below 1 / n: 1e-6 is usual")
+    if rule == "basic":
+        return Cost(epsilon=exact(epsilon), delta=exact(delta))
+    return Cost(rho=exact(calibrate(lambda rho: zcdp_epsilon(rho, delta) <= epsilon, safe=0.0, risky=float(epsilon), name="rho")))
+
+
+def requests(book: Step) -> dict[str, Request]:
+    """The requests in a book by their ids, in order; JournalError if it is not one of a budget."""
+    found: dict[str, Request] = {}
+    if not book.records or book.records[0].get("kind") != "budget" or book.records[0].get("version") != 1:
+        head = book.records[0] if book.records else None
+        raise JournalError("ledger", head, allowed="a budget ledger of version 1", fix="name another file, or upgrade deniable")
+    for body in book.records[1:]:
+        if body["kind"] == "reserve":
+            cost = Cost(**{name: Fraction(value) for name, value in body["cost"].items()})
+            found[body["request"]] = Request(body["request"], event_from_json(body["event"]), cost, body["when"], body["label"], RESERVED)
+        elif body["kind"] in (SENT, ABANDONED):
+            found[body["request"]] = found[body["request"]]._replace(state=body["kind"])
+    return found
+
+
+def total(entries: list[Request]) -> Cost:
+    """The sum of all costs but the abandoned ones'."""
+    kept = [entry.cost for entry in entries if entry.state != ABANDONED]
+    return Cost(*(sum((cost[i] for cost in kept), Fraction(0)) for i in range(3)))
+
+
+def read_book(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Request], int]:
+    """The head of a ledger, its requests and the bytes of an unfinished last line, without taking part."""
+    with step(Path(path), write=False) as book:
+        return dict(book.records[0]) if book.records else {}, list(requests(book).values()), book.torn
