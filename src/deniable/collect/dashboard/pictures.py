@@ -45,7 +45,7 @@ def change_chart(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Sp
 
 
 def error_chart(points: Sequence[Mapping[str, Any]], epsilon: float) -> Spec:
-    """Standard errors of a share against epsilon: the best mechanism, the others, and a trusted collector."""
+    """Standard errors of a share against epsilon: the best mechanism, the others, a shuffler, and a trusted collector."""
     axis = {"type": "log", "nice": False}
     ends = [floor(log10(end(point["error"] for point in points))) for end in (min, max)]
     tens = [10.0**power for power in range(ends[0], ends[1] + 1)]
@@ -55,16 +55,21 @@ def error_chart(points: Sequence[Mapping[str, Any]], epsilon: float) -> Spec:
         "detail": {"field": "name"},
     }
     layers: list[Spec] = [
-        {"transform": [{"filter": {"field": "kind", "equal": kind}}], "mark": {"type": "line", "style": style}, "encoding": encoding}
+        {"transform": [{"filter": {"field": "kind", "equal": kind}}], "mark": {"type": "line", **style}, "encoding": encoding}
         for kind, style in KINDS.items()
     ]
     here = {"x": {"datum": epsilon, "type": "quantitative"}}
     layers.append({"data": {"values": [{}]}, "mark": {"type": "rule", "style": "ink", "strokeDash": [4, 4]}, "encoding": here})
-    description = "Standard error of a share against epsilon, for each mechanism and for a trusted collector; the table says the same."
+    description = "Standard error of a share against epsilon: each mechanism, a shuffler, a trusted collector; the page says the same."
     return _chart([dict(point) for point in points], layers, description) | {"height": 280}
 
 
-KINDS = {"other": "other", "best": "accent", "central": "second"}
+KINDS: dict[str, Spec] = {
+    "other": {"style": "other"},
+    "best": {"style": "accent"},
+    "shuffled": {"style": "second", "strokeDash": [5, 4]},
+    "central": {"style": "second"},
+}
 """What is drawn in the planner, and in which of the page's colors."""
 
 

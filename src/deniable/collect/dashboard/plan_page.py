@@ -93,7 +93,9 @@ def _price(found: Planned) -> Element:
     times = number(found.best["frequency"] / found.central)
     told = (
         f"A trusted collector that sees every answer, and adds the noise itself, would be off by ± {_share(found.central)}. "
-        f"That nobody has to be trusted costs {times} times the error."
+        f"That nobody has to be trusted costs {times} times the error. With an honest shuffler in between, the whole batch keeps this "
+        f"epsilon (delta = 10⁻⁶) if each device spends {found.local_epsilon:.2g}, and the error is ± {_share(found.shuffled)}; "
+        "who does not trust the shuffler has that larger epsilon."
     )
     return element("p", told, class_="price", data_live="price")
 
@@ -102,6 +104,7 @@ def _legend(found: Planned) -> Element:
     entries = (
         ("best", f"best: {found.best['value']}", "legend-best"),
         ("other", "other mechanisms", None),
+        ("shuffled", "best, with an honest shuffler", None),
         ("central", "trusted collector", None),
     )
     items = [

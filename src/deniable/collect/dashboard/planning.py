@@ -1,4 +1,4 @@
-"""The planner's figures: what every mechanism would tell, and what a collector that people had to trust would."""
+"""The planner's figures: what every mechanism would tell, and what a shuffler or a collector that people had to trust would add."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from msgspec import Meta
 from deniable.collect.web.shapes import Strict
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.local.choose import predicted_error
+from deniable.shuffle.amplification import local_epsilon_for
 from deniable.tasks.plan import Plan, at_epsilon, plan
 
 MOST_PEOPLE = 10**10
@@ -20,6 +21,10 @@ LARGEST_DOMAIN = 1 << 20
 EPSILONS = tuple(0.1 * 10 ** (i / 12) for i in range(25))
 """Where the chart's lines are computed: from 0.1 to 10."""
 KEPT = 256
+DELTA = 1e-6
+"""Of the promise with a shuffler, which has no pure one."""
+MOST_SHUFFLED = 10**7
+"""What holds for so many people holds for more, and is quick to compute."""
 _turn = threading.Lock()
 
 
@@ -38,6 +43,9 @@ class Planned:
     rows: tuple[dict[str, Any], ...]
     left_out: tuple[str, ...]
     central: float
+    shuffled: float
+    local_epsilon: float
+    """What each device may spend for the same promise of the whole batch, with an honest shuffler."""
     points: tuple[dict[str, Any], ...]
 
     @property
@@ -61,21 +69,34 @@ def central_error(n: int, epsilon: float) -> float:
     return sqrt(2) / epsilon / n
 
 
+def shuffled_error(found: Plan, epsilon: float) -> tuple[float, float]:
+    """The smallest standard error of a share if an honest shuffler mixed the reports, and the local epsilon that it allows.
+
+    Epsilon is then that of the whole batch, with delta = 10^-6, by the clone bound, which holds for every mechanism.
+    """
+    local = local_epsilon_for(epsilon=epsilon, n=min(found.n, MOST_SHUFFLED), delta=DELTA, largest=LARGEST_EPSILON)
+    errors = [predicted_error(other, found.n) / found.n for spec in found.specs if (other := at_epsilon(spec, local))]
+    return min(errors, default=inf), local
+
+
 @lru_cache(KEPT)
 def _plan(n: int, epsilon: float, domain_size: int) -> Planned:
     found = plan(n=n, epsilon=epsilon, domain_size=domain_size)
     columns = found.rows()
     names = ("value", "frequency", "detectable", "bits", "liars")
     rows = tuple(dict(zip(names, cells, strict=True)) for cells in zip(*(columns[name] for name in names), strict=True))
-    return Planned(rows, found.left_out, central_error(n, epsilon), tuple(_points(found)))
+    return Planned(rows, found.left_out, central_error(n, epsilon), *shuffled_error(found, epsilon), tuple(_points(found)))
 
 
 def _points(found: Plan) -> list[dict[str, Any]]:
-    points = [{"name": "central", "kind": "central", "epsilon": epsilon, "error": central_error(found.n, epsilon)} for epsilon in EPSILONS]
+    points: list[dict[str, Any]] = [
+        {"name": "central", "kind": "central", "epsilon": epsilon, "error": central_error(found.n, epsilon)} for epsilon in EPSILONS
+    ]
+    for epsilon in EPSILONS:
+        points.append({"name": "shuffled", "kind": "shuffled", "epsilon": epsilon, "error": shuffled_error(found, epsilon)[0]})
     for place, spec in enumerate(found.specs):
         for epsilon in EPSILONS:
             other = at_epsilon(spec, epsilon)
             error = predicted_error(other, found.n) / found.n if other else inf
-            if 0 < error < inf:
-                points.append({"name": spec.mechanism, "kind": "other" if place else "best", "epsilon": epsilon, "error": error})
-    return points
+            points.append({"name": spec.mechanism, "kind": "other" if place else "best", "epsilon": epsilon, "error": error})
+    return [point for point in points if 0 < point["error"] < inf]
