@@ -85,6 +85,24 @@ def test_silence_says_nothing(name):
         assert outcome(task, EVIL[name], other) == (error, [], [])
 
 
+NUMBERS, BYTES = dn.Numbers(0, 1, steps=1), Integers(0, 255)
+AGAIN = {
+    "numbers that have no answer": (NUMBERS, dn.SignRR(domain=NUMBERS, epsilon=1.0), Identity(), (0, 0.3)),
+    "one kept answer for every bit": (BYTES, dn.DBitFlipPM(domain_size=2, bits=2, epsilon=1.0), Segments(BYTES, ((3, 1),)), (0, 255)),
+    "one kept answer for the value": (BYTES, dn.LongitudinalGRR(domain=BYTES, epsilon=1.0), Identity(), (0, 255)),
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_rounds_count_and_count_with_fresh_noise(name):
+    """Bits 3 and 7 asked with one spec would share a permanent answer: paid for once, and telling whether they are equal."""
+    domain, spec, encoder, values = AGAIN[name]
+    for value in values:
+        error, spent, sent = outcome(rounds_task(domain), Question(name="evil", spec=spec, encoder=encoder), value)
+        assert "do not answer it" in error
+        assert (spent, sent) == ([], [])
+
+
 def test_one_evil_question_spoils_the_round_for_those_who_get_another():
     good = Question(name="good", spec=OLH(domain=WORDS, epsilon=1.0), share=Fraction(1, 2))
     evil = Question(name="evil", spec=GRR(domain=Categories("secret", "x"), epsilon=1.0), share=Fraction(1, 2))

@@ -16,7 +16,7 @@ from deniable.client.piecewise import worst_at
 from deniable.contract.probability import exp_below
 from deniable.contract.source import ONE
 from deniable.core.tally import Tally
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, WireError
 from deniable.lab.audit import empirical_audit, exact_audit
 from deniable.testing import ReplaySource
 from tests.conftest import mean_specs
@@ -129,6 +129,15 @@ TWINS = [
     (NoFloor(**RANGE, steps=1), {"support", "privacy", "law", "unbiased", "variance"}),
     (NoiseTimesNineTenths(**RANGE, steps=4), {"privacy", "law", "unbiased", "variance"}),
 ]
+
+
+@pytest.mark.parametrize("spec", GRID + SMALL, ids=repr)
+def test_no_report_that_can_be_sent_says_more_than_the_influence(spec):
+    """Whatever decodes is counted, so a liar's best report is among these; both ends are reached."""
+    scores = [spec.score(report) for report in range(spec.outputs)]
+    assert (min(scores), max(scores)) == spec.score_range
+    with pytest.raises(WireError):
+        spec.decode(spec.outputs.to_bytes(len(spec.encode(0)), "little"))
 
 
 @pytest.mark.parametrize(("twin", "failures"), TWINS, ids=lambda x: type(x).__name__ if isinstance(x, MeanSpec) else "")

@@ -3,7 +3,8 @@
  *
  * A round comes later than the task that a person agreed to. Were it answerable by some values only, a device that holds another one would
  * stay silent, and its silence would be the answer, without noise and free of charge. So a device looks at the round before it looks at the
- * value: only what takes every value of the task's own domain is answered, by anybody.
+ * value: only what takes every value of the task's own domain is answered, by anybody. Rounds count, with fresh noise: a permanent answer
+ * that was paid for in one round would answer the next one's different question about the same classes free of charge.
  */
 
 import { isObject } from "./canonical.js";
@@ -11,6 +12,8 @@ import { Bytes, Integers, Text } from "./domain.js";
 import { domainFromJson } from "./domain_json.js";
 import { Fragment, Identity, Prefix, Segments } from "./encoders.js";
 import { ProtocolError, reading } from "./errors.js";
+import { Longitudinal } from "./mechanisms/longitudinal.js";
+import { NumericSpec } from "./mechanisms/numeric.js";
 
 /** @typedef {import("./domain.js").Domain} Domain */
 
@@ -42,6 +45,8 @@ export function checkAnswerable(/** @type {import("./task.js").Task} */ task, /*
 /** Whether a question can be answered by every value of a domain. */
 export function takesAll(/** @type {import("./question.js").Question} */ { encoder, spec }, /** @type {Domain} */ domain) {
   const asked = spec.domain;
+  // Some numbers have no answer; and what is kept about one round must not be asked about in the next.
+  if (spec instanceof NumericSpec || spec instanceof Longitudinal) return false;
   if (encoder instanceof Identity) return asked.canonical === domain.canonical;
   const cuts = encoder instanceof Prefix || encoder instanceof Fragment || encoder instanceof Segments;
   if (!cuts || encoder.domain.canonical !== domain.canonical) return false;

@@ -167,7 +167,8 @@ function copyKept(/** @type {Kept} */ kept) {
 
 function repeated(/** @type {number} */ answers) {
   return (
-    `Permanent answers kept: ${answers}. Reports drawn from one that was paid for cost nothing more. For them, the line above is about ` +
-    "other true\nanswers that change at the same moments: that and when an answer changed is not protected.\n"
+    `Permanent answers kept: ${answers}. Reports drawn from one that was paid for cost nothing more. For them, the line above is only ` +
+    "about other\ntrue answers with which the same reports would share a permanent answer: that and when an answer changed is not " +
+    "protected, nor that\nit came back. Where different answers share a permanent answer, whether a change shows depends on the answers.\n"
   );
 }

@@ -148,6 +148,13 @@ test("which rounds are answered replays", () => {
   assert.ok(Math.min(count.true, count.false) > 100);
 });
 
+test("rounds neither ask for numbers nor for what is kept", () => {
+  for (const name of ["SignRR", "LongitudinalGRR", "GRR"]) {
+    const spec = specFromJson(vectors(name).cases[0].spec);
+    assert.equal(takesAll({ encoder: encoderFromJson({ encoder: "Identity" }), spec }, spec.domain), name === "GRR", name);
+  }
+});
+
 test("big numbers and bytes are each other's inverse", () => {
   assert.equal(readBigEndian(bigEndian(2n ** 2047n + 1n, 256)), 2n ** 2047n + 1n);
 });

@@ -2,13 +2,16 @@
 
 A round comes later than the task that a person agreed to. Were it answerable by some values only, a device that holds another one would
 stay silent, and its silence would be the answer, without noise and free of charge. So a device looks at the round before it looks at the
-value: only what takes every value of the task's own domain is answered, by anybody.
+value: only what takes every value of the task's own domain is answered, by anybody. Rounds count, with fresh noise: a permanent answer that
+was paid for in one round would answer the next one's different question about the same classes free of charge.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from deniable.client.longitudinal import Longitudinal
+from deniable.client.numeric import NumericSpec
 from deniable.contract.canonical import parse_canonical
 from deniable.contract.domain import Bytes, Domain, IndexRange, Integers
 from deniable.contract.domain_json import domain_from_json
@@ -51,8 +54,9 @@ def takes_all(question: Question, domain: Domain) -> bool:
     [False, True]
     """
     encoder, asked = question.encoder, question.spec.domain
-    if isinstance(encoder, Identity):
-        return asked == domain
+    counts = not isinstance(question.spec, NumericSpec | Longitudinal)  # some numbers have no answer; and see above
+    if isinstance(encoder, Identity) or not counts:
+        return counts and asked == domain
     if not isinstance(encoder, Prefix | Fragment | Segments) or encoder.domain != domain:
         return False
     if isinstance(encoder, Fragment):

@@ -30,7 +30,8 @@ class Hybrid(OneBitProtocol):
     Estimator: the mean of the parts' scores. Variance in half ranges squared, for every value: 4.267 at epsilon 1, 0.982 at 2, 0.156 at 4
     (with the paper's window 4.289, 1.042, 0.219). Rounding to the grid adds at most ``rounding_variance``.
 
-    Cost: log2 (G + w + 2) bits, 16 by default; three or four random words on the device; the collector adds up n numbers and their squares.
+    Cost: log2 (G + w + 2) bits, 16 by default, and 1 where alpha is 0; three or four random words on the device; the collector adds up n
+    numbers and their squares.
 
     >>> oracle = Hybrid(low=-1, high=1, epsilon=2.0)
     >>> oracle.window, oracle.report_bits, round(oracle.variance(n=1, value=0), 4), round(oracle.variance(n=1, value=1), 4)
@@ -65,8 +66,8 @@ class Hybrid(OneBitProtocol):
 
     @property
     def cells(self) -> int:
-        """The number of cells; the two reports behind them are the bit."""
-        return self.steps + self.window
+        """The number of cells, none where they are never drawn; the two reports behind them are the bit."""
+        return self.steps + self.window if self.mix else 0
 
     @property
     def layout(self) -> Layout:
@@ -78,7 +79,7 @@ class Hybrid(OneBitProtocol):
 
     @property
     def largest_count(self) -> int:
-        return (self.cells - 1) ** 2
+        return max(self.cells - 1, 1) ** 2
 
     @property
     def ratio(self) -> Fraction:

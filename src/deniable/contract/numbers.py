@@ -7,6 +7,7 @@ that it stores, and the draw has exactly that number's probability.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,7 @@ _LONGEST = 2200
 """The bits of the largest exact numerator or denominator: more than any sum of two doubles has."""
 _LARGEST = Fraction(1 << 500)
 """Beyond it, or closer together than its inverse, the squares of distances would not fit a double."""
+_RATIO = re.compile(r"(0|-?[1-9][0-9]*)(/[1-9][0-9]*)?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -222,7 +224,10 @@ def _plainest(exact: Fraction) -> int | float | Fraction:
 def _read_bound(text: object) -> Any:
     try:
         if isinstance(text, str) and len(text) <= _LONGEST:
-            return datetime.fromisoformat(text) if "T" in text else Fraction(text)
-    except (ValueError, ZeroDivisionError):
+            if "T" in text:
+                return _bound(datetime.fromisoformat(text))
+            if _RATIO.fullmatch(text):  # Fraction would also take "1e999999999", and not come back
+                return Fraction(text)
+    except (ValueError, OverflowError):
         pass  # reported below
     raise WireError("domain", text, allowed="a fraction such as '-1' or '1/2', or a datetime in ISO 8601", fix="publish it again")

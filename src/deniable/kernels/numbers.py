@@ -108,8 +108,8 @@ def round_to_window(
 
 @kernel
 def round_to_either(numbers: Array, start: float, scale: float, steps: float, slack: float, law: Array, out: Array, words: Array) -> Served:
-    """Hybrid: a cell, with threshold ``mix``, or a bit, behind all cells. ``law`` is mix, window, keep, first, step."""
-    mix, window, keep, first, step = law[0], law[1], law[2], law[3], law[4]
+    """Hybrid: a cell, with threshold ``mix``, or a bit, behind all cells. ``law`` is mix, window, keep, first, step, cells."""
+    mix, window, keep, first, step, cells = law[0], law[1], law[2], law[3], law[4], law[5]
     at = 0
     for i in range(numbers.size):
         before = at
@@ -123,7 +123,7 @@ def round_to_either(numbers: Array, start: float, scale: float, steps: float, sl
             if at < 0:
                 return i, before, False
         else:
-            cell = np.uint64(steps) + window + np.uint64(words[at] < first + np.uint64(point) * step)
+            cell = cells + np.uint64(words[at] < first + np.uint64(point) * step)
             at += 1
         out[i] = cell
     return numbers.size, at, False

@@ -35,12 +35,17 @@ export class Hybrid extends OneBit {
     return /** @type {Rational} */ (mix && cell[0] * bit[1] > bit[0] * cell[1] ? cell : bit);
   }
 
+  /** The number of cells, none where they are never drawn; the two reports behind them are the bit. */
+  get cells() {
+    return this.thresholds.mix ? this.steps + this.window : 0;
+  }
+
   get layout() {
-    return [numbers("point", this.steps + this.window + 2)];
+    return [numbers("point", this.cells + 2)];
   }
 
   perturb(/** @type {number} */ key, /** @type {Source} */ source) {
     if (source.bernoulli(this.thresholds.mix)) return drawCell(key, this.steps, this.window, this.thresholds.keep, source);
-    return this.steps + this.window + super.perturb(key, source);
+    return this.cells + super.perturb(key, source);
   }
 }

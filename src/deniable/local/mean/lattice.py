@@ -61,7 +61,7 @@ class BulkHybrid(LatticeOracle[Hybrid]):
 
     def perturb(self, numbers: Array, grid: Grid, reports: Reports, part: slice, words: Array) -> Served:
         spec = self.spec
-        law = np.array([spec.mix, spec.window, spec.keep, spec.first, spec.step], dtype=np.uint64)
+        law = np.array([spec.mix, spec.window, spec.keep, spec.first, spec.step, spec.cells], dtype=np.uint64)
         return round_to_either(numbers, *grid, law, reports.columns["point"][part], words)
 
 
