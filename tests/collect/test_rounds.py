@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.collect.collector import Collector
 from deniable.contract.ed25519 import ROUND_CONTEXT, verify
 from deniable.contract.envelope import Envelope
 from deniable.contract.public_log import verify_chain
@@ -127,6 +128,22 @@ def test_a_round_with_too_few_reports_is_asked_once_more(collector, clock):
     clock.now = NOON + 330
     assert collector.tend() == ["closed round 0 of search, opened the next"]
     assert collector.task(task.id).asks(clock.now)
+
+
+def test_a_collector_that_starts_anew_in_a_prolonged_round_asks_to_its_end(collector, clock):
+    task = search_task(collector, period=100, late=10, minimum_batch=4)
+    assert send(collector, *answers(collector, task, 3)) == {}
+    clock.now = NOON + 110
+    assert len(collector.tend()) == 1
+    clock.now = NOON + 130
+    assert send(collector, *answers(collector, task, 1)) == {}  # enough, by now
+    under_way = answers(collector, task, 1)
+    again = Collector(collector.store, clock=clock)
+    assert again.task(task.id).asks(clock.now)
+    assert again.tend() == []
+    assert send(again, *under_way) == {}
+    clock.now = NOON + 220
+    assert again.tend() == ["closed round 0 of search, opened the next"]
 
 
 def test_a_search_that_ends_with_too_few_reports_has_no_result(collector, clock):

@@ -44,8 +44,8 @@ class LiveTask:
     questions: tuple[Question, ...] = ()
     opened: int = 0
     """When the round at hand was opened."""
-    prolonged: int = 0
-    """How often it was found to have too few reports when its time was over, and was asked for as long again."""
+    prolonged: dict[int, int] = field(default_factory=dict)
+    """By round: how often it was found to have too few reports when its time was over, and was asked for as long again."""
     begun: set[int] = field(default_factory=set)
     """Periods that have reports and are not sealed."""
     sealed: set[int] = field(default_factory=set)
@@ -57,7 +57,7 @@ class LiveTask:
     def asks(self, now: float) -> bool:
         """Whether devices are asked at a time: not before what was asked in a timed round's last time had ``late`` seconds to arrive."""
         times, passed = self.round_times(now)
-        in_time = not self.task.period or (times == self.prolonged and passed < self.task.period)
+        in_time = not self.task.period or (times == self.prolonged.get(self.round, 0) and passed < self.task.period)
         return not self.closed and now < self.task.end and (in_time or not self.task.rounds)
 
     def round_times(self, now: float) -> tuple[int, float]:

@@ -49,7 +49,7 @@ class Collector:
 
     def refresh(self) -> None:
         """Learn what has changed in the store, by this collector or another."""
-        self._roster.read()
+        self._roster.read(self.now())
 
     def publish(self, task: Task, *, new_meaning: bool = False) -> None:
         """Sign a task, log it, and begin to collect."""
@@ -114,9 +114,13 @@ class Collector:
 
     def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
         """The ids among these that a sealed bucket holds: sending those again is a success."""
+        lives = self.admission.tasks
+        asked = {Bucket(*envelope[:2]) for envelope in envelopes if envelope.task in lives}
+        with database_errors():
+            self._roster.learn({bucket for bucket in asked if bucket.period not in lives[bucket.task].sealed})
         sent: dict[Bucket, list[Envelope]] = {}
         for envelope in envelopes:
-            live = self.admission.tasks.get(envelope.task)
+            live = lives.get(envelope.task)
             if live is not None and envelope.period in live.sealed and envelope.period not in live.dropped:
                 sent.setdefault(Bucket(envelope.task, envelope.period), []).append(envelope)
         known: set[bytes] = set()

@@ -33,6 +33,10 @@ class Registry:
         """The public key that devices find in every task."""
         return public_key(self._seed)
 
+    def sampling_key(self, task: bytes) -> bytes:
+        """What only this collector knows, and devices cannot reckon with: by it reports are chosen to be tested."""
+        return hashlib.sha256(b"deniable sample 1\n" + task + self._seed).digest()
+
     # --- publication ---
 
     def publish(self, task: Task, now: float, *, new_meaning: bool = False) -> None:

@@ -7,6 +7,7 @@ and what became of those that were. What was sealed long ago is read once, when 
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from deniable.collect.admission import Admission, LiveTask
@@ -32,27 +33,31 @@ class Roster:
         self._open: set[Bucket] = set()
         self._reading = threading.Lock()
 
-    def read(self) -> None:
+    def read(self, now: float) -> None:
         """Learn what has changed in the store, by this collector or another."""
         with self._reading:  # one at a time: who began to read earlier must not have the last word
-            self._read()
+            self._read(now)
 
-    def _read(self) -> None:
+    def _read(self, now: float) -> None:
         tasks = {}
         for task, closed in self._store.closed().items():
             live = self._admission.tasks.get(task) or self._meet(task)
             if live is not None:
-                tasks[task] = replace(self._at_round(live), closed=closed, secret=live.secret or self._issuer.secret(live.task))
+                tasks[task] = replace(self._at_round(live, now), closed=closed, secret=live.secret or self._issuer.secret(live.task))
+        for task, live in self._admission.tasks.items():  # what was begun here since the last look may be over already
+            self._open |= {Bucket(task, period) for period in live.begun - live.sealed}
         open_now = {stored.bucket for stored in self._store.unfinished() if stored.state == "open"}
         for bucket in open_now:
             if bucket.task in tasks and bucket.period not in tasks[bucket.task].sealed:
                 tasks[bucket.task].begun.add(bucket.period)
-        for stored in self._store.find(self._open - open_now):
-            if stored.bucket.task in tasks:
-                _end(tasks[stored.bucket.task], stored)
+        _end(tasks, self._store.find(self._open - open_now))
         self._open = open_now
         self._admission.tasks = tasks
         self._admission.forget()
+
+    def learn(self, buckets: Collection[Bucket]) -> None:
+        """Learn what became of a few buckets that another collector may have begun and sealed between two looks."""
+        _end(self._admission.tasks, self._store.find(buckets))
 
     def _meet(self, task: bytes) -> LiveTask | None:
         """A task that was not known yet, with all that was sealed of it; None if it is deleted meanwhile."""
@@ -62,23 +67,26 @@ class Roster:
         live = LiveTask(Task.from_json(row.canonical), round=-1)
         if not live.task.rounds:
             live = replace(live, round=0, questions=live.task.survey.questions)
-        for stored in self._store.buckets(task, OVER):
-            _end(live, stored)
+        _end({task: live}, self._store.buckets(task, OVER))
         return live
 
-    def _at_round(self, live: LiveTask) -> LiveTask:
-        """The task in its last round. The sets of periods stay the same objects: others add to them meanwhile."""
+    def _at_round(self, live: LiveTask, now: float) -> LiveTask:
+        """The task in its last round; those before it are sealed. The sets stay the same objects: others add to them meanwhile."""
         last = self._store.last_round(live.task.id) if live.task.rounds and not live.closed else None
         if last is None or last[0] == live.round:
             return live
         questions = self._registry.state(live.task.id, last[0]).open().questions
-        return replace(live, round=last[0], opened=last[1], questions=questions, prolonged=0)
+        live.sealed.update(range(last[0]))
+        found = replace(live, round=last[0], opened=last[1], questions=questions)
+        found.prolonged[last[0]] = found.round_times(now)[0]  # one that is met late is asked to the end of the time it is met in
+        return found
 
 
-def _end(live: LiveTask, stored: StoredBucket) -> None:
-    period = stored.bucket.period
-    if stored.state != "open":
-        live.sealed.add(period)
-        live.begun.discard(period)
-    if stored.state in ("dropping", "dropped"):
-        live.dropped.add(period)
+def _end(tasks: Mapping[bytes, LiveTask], found: Iterable[StoredBucket]) -> None:
+    for stored in found:
+        task, period = stored.bucket
+        if stored.state != "open" and task in tasks:
+            tasks[task].sealed.add(period)
+            tasks[task].begun.discard(period)
+            if stored.state in ("dropping", "dropped"):
+                tasks[task].dropped.add(period)

@@ -77,13 +77,13 @@ def _tend_round(collector: Collector, live: LiveTask, now: float) -> str | None:
     times, _ = live.round_times(now)
     over, few = now >= live.task.end + live.task.late, f"fewer than {live.task.minimum_batch:,} reports in round {live.round}"
     if live.round not in live.sealed:
-        if not over and times <= live.prolonged:
+        if not over and times <= live.prolonged.get(live.round, 0):
             return None
         if collector.lacks_reports(live):
             if over:
                 collector.close_task(live.task.id)
                 return f"closed {live.task.name} without a result: {few}"
-            live.prolonged = times
+            live.prolonged[live.round] = times
             return f"prolonged {live.task.name}: {few}"
     more = collector.close_round(live)
     return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")

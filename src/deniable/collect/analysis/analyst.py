@@ -15,7 +15,6 @@ from deniable.collect.collector import Collector
 from deniable.collect.storage.records import StoredBucket
 from deniable.contract.protocol import Protocol
 from deniable.contract.task import Task
-from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError, ProtocolError
 
@@ -51,7 +50,7 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
         "state": "closed" if closed else "open",
         "rounds": task.rounds,
         "current": None if closed else live.round if task.rounds else task.period_at(now),
-        "prolonged": live.prolonged,
+        "prolonged": live.prolonged.get(live.round, 0),
         "minimum_batch": task.minimum_batch,
         "strata": {name: list(labels) for name, labels in task.strata},
         "periods": periods,
@@ -70,20 +69,25 @@ def _period_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) 
     }
 
 
-def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYTHING) -> Answer:
-    """What the selected reports say; TooFew if they are fewer than the task's minimum batch, for every question."""
+def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYTHING, counted: Counted | None = None) -> Answer:
+    """What the selected reports say; TooFew if they are fewer than the task's minimum batch, for every question.
+
+    ``counted`` is what was counted of a survey before, if it shall not be counted now.
+    """
     task = collector.task(task_id).task
     selection.check(task)
     if task.rounds:
         found, provisional = _result(collector, task), False
     else:
-        counted = count(collector, task_id, selection.periods)
+        counted = counted or count(collector, task_id, selection.periods)
         found = survey_estimates(task, counted.tallies, selection)
         provisional = _provisional(collector, task, counted, selection)
     return answer_of(task, found, selection, provisional=provisional)
 
 
-def compare(collector: Collector, task_id: bytes, first: Selection, second: Selection, alpha: float = 0.05) -> Changes:
+def compare(
+    collector: Collector, task_id: bytes, first: Selection, second: Selection, alpha: float = 0.05, counted: Counted | None = None
+) -> Changes:
     """What changed from one selection to another, with a test; TooFew if either is below the task's minimum batch, for every question."""
     task = collector.task(task_id).task
     if not LEAST_ALPHA <= alpha < 1:
@@ -98,7 +102,7 @@ def compare(collector: Collector, task_id: bytes, first: Selection, second: Sele
         received, fix = (first.to_json(), second.to_json()), "name other periods or other labels for the second"
         raise ParameterError("selections", received, allowed="two that share no reports: the test takes them as independent", fix=fix)
     asked = None if first.periods is None or second.periods is None else {*first.periods, *second.periods}
-    counted = count(collector, task_id, asked)
+    counted = counted or count(collector, task_id, asked)
     before, after = (survey_estimates(task, counted.tallies, side) for side in (first, second))
     shown = {name: before[name].compare(after[name]) for name in before if min(before[name].n, after[name].n) >= task.minimum_batch}
     if not shown:
@@ -131,7 +135,7 @@ def _provisional(collector: Collector, task: Task, counted: Counted, selection: 
     return any(ahead) or any(counted.states.get(period) == "open" for period in selection.periods)
 
 
-def _result(collector: Collector, task: Task) -> Mapping[str, FrequencyEstimate]:
+def _result(collector: Collector, task: Task) -> Mapping[str, Any]:
     """The result of a task of several rounds; ProtocolError while a round is open."""
     last = collector.store.last_round(task.id)  # not as it was known a moment ago: another collector may have closed that one
     number = 0 if last is None else last[0]

@@ -6,7 +6,7 @@ drawn by a function of them that only the collector knows.
 
 from __future__ import annotations
 
-import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,15 +35,14 @@ def integrity_of(
     selection.check(task)
     if task.rounds:
         return {}
-    key = hashlib.sha256(b"deniable sample 1\n" + task_id + collector.store.signing_key()).digest()
-    rows = _kept(collector, task, selection)
-    tested = {question: found for question, found in rows.items() if len(found) >= task.minimum_batch}
-    return {
-        task.survey.questions[place].name: check(
-            Reports.from_rows(task.survey.questions[place].spec, _sample(found, key)[:, ID_BYTES:].tobytes()), alpha / len(tested)
-        )
-        for place, found in tested.items()
-    }
+    counted, sampled = _kept(collector, task, selection)
+    tested = [place for place in sorted(sampled) if counted[place] >= task.minimum_batch]
+    found = {}
+    for place in tested:
+        question = task.survey.questions[place]
+        payloads = sampled[place][:, ID_BYTES:].tobytes()
+        found[question.name] = check(Reports.from_rows(question.spec, payloads), alpha / len(tested))
+    return found
 
 
 def integrity_json(found: Mapping[str, IntegrityReport]) -> list[dict[str, Any]]:
@@ -63,11 +62,12 @@ def integrity_json(found: Mapping[str, IntegrityReport]) -> list[dict[str, Any]]
     ]
 
 
-def _kept(collector: Collector, task: Task, selection: Selection) -> dict[int, Array]:
-    """The selected reports that are still there, by question, each once in its period."""
-    parts: dict[int, list[Array]] = {}
+def _kept(collector: Collector, task: Task, selection: Selection) -> tuple[Counter[int], dict[int, Array]]:
+    """How many of the selected reports are still there, each once in its period, and a sample of them, by question."""
+    counted, sampled, key = Counter[int](), dict[int, Array](), collector.registry.sampling_key(task.id)
+    buckets = collector.store.buckets(task.id)  # before the other connection is taken: there are not enough for two each
     with collector.store.reading() as connection:
-        for stored in collector.store.buckets(task.id):
+        for stored in buckets:
             period, blocks = stored.bucket.period, list[Block]()
             if stored.state == "open":
                 blocks = sort_once(collector.store.log.read_open(connection, stored.bucket))
@@ -75,8 +75,10 @@ def _kept(collector: Collector, task: Task, selection: Selection) -> dict[int, A
                 blocks = collector.store.log.read_sealed(connection, stored.bucket)
             for block in blocks:
                 if selection.holds(task, period, block.stratum):
-                    parts.setdefault(block.question, []).append(block.rows)
-    return {question: np.concatenate(found) for question, found in sorted(parts.items())}
+                    counted[block.question] += len(block.rows)
+                    before = [sampled[block.question]] if block.question in sampled else []
+                    sampled[block.question] = _sample(np.concatenate([*before, block.rows]), key)
+    return counted, sampled
 
 
 def _sample(rows: Array, key: bytes) -> Array:

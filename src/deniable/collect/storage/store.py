@@ -6,6 +6,7 @@ new state: either all of it is there or nothing, and doing it again gives the sa
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class Store(Catalog):
         super().__init__(engine)
         self.log = log
         self._left: set[Bucket] = set()
+        self._sealing = threading.Lock()
         log.clean_up(self._is_counted)  # what a crash after a seal has left
 
     @classmethod
@@ -86,7 +88,7 @@ class Store(Catalog):
 
         With ``once``, an id counts in one period of the task only: the one that is sealed first.
         """
-        with self.log.closing(bucket):
+        with self._sealing, self.log.closing(bucket):  # one at a time: each may need two of the connections that there are
             with self.reading() as connection:
                 arrived = self.log.read_open(connection, bucket)
             blocks = sort_once(arrived)

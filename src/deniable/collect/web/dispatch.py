@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -151,7 +152,7 @@ def refusal_of(error: Exception) -> Refusal:
     """How a failure is told; logged if it is a bug or the store's."""
     if isinstance(error, Refusal):
         return error
-    if isinstance(error, StorageError | OperationalError | InterfaceError):
+    if isinstance(error, StorageError | OperationalError | InterfaceError | NoConnection):
         note_error("storage failed", error)
         return Refusal(507, "storage", "the store cannot do this now; try again later", retry=5)
     if isinstance(error, ProtocolError):

@@ -101,6 +101,7 @@ class Ingest:
         self._collector = collector
         self._committer = committer
         self._news = news
+        self._sealed_codes = {"sealed"} | (_OVER if news else set())  # another collector may have begun and counted what is over
         self._bodies = BodyReader(most=limits.max_body, most_together=limits.most_waiting, seconds=limits.body_seconds)
         self._rate = Rate(limits.reports_per_second, clock) if limits.reports_per_second else None
         self._at_once = 0
@@ -165,7 +166,7 @@ class Ingest:
         if rejected and self._news is not None and not UNHEARD.isdisjoint(code for _, code in rejected):
             await self._news.look()
             rows, rejected = await self._admit(envelopes)
-        if len({envelopes[position][:2] for position, code in rejected if code == "sealed"}) > MOST_SEALED:
+        if len({envelopes[position][:2] for position, code in rejected if code in self._sealed_codes}) > MOST_SEALED:
             raise Refusal(413, "too_large", f"a batch has reports of at most {MOST_SEALED} periods that are counted; send smaller ones")
         count = len(envelopes)
         del envelopes  # they need several times the memory of body and rows, and a request may wait
@@ -190,12 +191,12 @@ class Ingest:
                 codes[position] = "sealed"
         if self._collector.uncounted([envelopes[position] for position, code in codes.items() if code in _OVER]):
             raise Refusal(503, "counting", "a period is over and about to be counted; then it can be told what it holds", retry=1)
-        late = [envelopes[position] for position, code in codes.items() if code == "sealed"]
+        late = [envelopes[position] for position, code in codes.items() if code in self._sealed_codes]
         known = await self._look_up(late) if late else frozenset[bytes]()
         rejected = [
             (envelopes[position].id, codes[position])
             for position in sorted(codes)
-            if codes[position] != "sealed" or envelopes[position].id not in known
+            if codes[position] not in self._sealed_codes or envelopes[position].id not in known
         ]
         reports = self.metrics.reports
         reports["accepted"].inc(len(envelopes) - len(codes))
