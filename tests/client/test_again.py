@@ -267,6 +267,6 @@ def test_an_old_copy_put_back_draws_again(tmp_path):
 def test_the_task_s_statement_says_what_a_lifetime_costs():
     task = task_of(GRR)
     text = privacy_statement(task, task.survey.guarantee)
-    assert "one answer costs epsilon = 2; k different ones cost k times as much" in text
+    assert "one answer that never changes costs epsilon = 2. If it changes, k permanent answers cost k times as much" in text
     assert "that and when the value changed" in text
     assert "epsilon = 2,000" not in text

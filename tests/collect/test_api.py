@@ -294,6 +294,7 @@ def test_a_body_that_is_no_task(site, toml, headers, expected):
         ("/v1/log?after", (400, "malformed")),
         ("/v1/log?%FF=1", (400, "malformed")),
         ("/v1/tasks/{task}/estimate?format=csv", (422, "bad_parameter")),
+        ("/v1/tasks/{task}/estimate?format=parquet&integrity=true", (422, "bad_parameter")),
         ("/v1/tasks/{task}/estimate?period=24", (422, "refused")),
         ("/v1/tasks/{task}/estimate?period=yesterday", (422, "refused")),
         ("/v1/tasks/{task}/estimate?stratum=web", (422, "bad_parameter")),

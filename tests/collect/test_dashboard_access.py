@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from deniable.collect.analysis.analyst import Selection, TooFew
 from deniable.collect.dashboard import sessions
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.web.access import remove_token
@@ -146,6 +147,40 @@ def test_public_estimates_need_no_token_and_change_in_steps_of_the_minimum_batch
     send(site.collector, envelope(site.task, "tea"))
     site.clock.now = site.task.end + site.task.late  # nothing more will come
     assert looked(True) == (141, 101)
+
+
+def test_no_selection_and_no_crowd_of_them_shows_a_single_report(public_site):
+    site = public_site
+    clock = SimpleNamespace(now=0.0)
+    answers = Answers(site.collector, clock=lambda: clock.now)
+    phone, web = (Selection(None, {"where": label}) for label in ("phone", "web"))
+    fill(site, stratum=1)
+    fill(site)
+
+    def shown():
+        """What everyone sees in many ways; each time with other selections of the same reports, more than are kept."""
+        clock.now += 1000.0
+        spans = [Selection(tuple(range(last))) for last in range(1, 24)] + [Selection(tuple(range(1, last))) for last in range(2, 24)]
+        seen = [answers.total(site.task.id, public=True)]
+        for selection in (Selection(), phone, web, *spans, *(Selection(each.periods, phone.strata) for each in spans), Selection()):
+            try:
+                found = answers.estimate(site.task.id, selection, public=True)
+                seen.append({name: (each.n, tuple(each.counts)) for name, each in found.estimates.items()})
+            except TooFew:
+                seen.append(None)
+        both = answers.compare(site.task.id, phone, web, 0.05, public=True).comparisons["q0"]
+        tested = answers.integrity(site.task.id, public=True)
+        return [*seen, (both.first.n, both.second.n), {name: each.n for name, each in tested.items()}]
+
+    before = shown()
+    assert before[0] == 240
+    for _ in range(site.task.minimum_batch - 1):
+        send(site.collector, envelope(site.task, "tea"))
+        assert shown() == before
+    send(site.collector, envelope(site.task, "tea"))
+    after = shown()
+    assert (after[0], after[1]["q0"][0], after[2]["q0"][0], after[3], after[4]["q0"][0]) == (260, 180, 100, before[3], 180)
+    assert after[-2:] == [(100, 80), {"q0": 180, "q1": 80}]
 
 
 def test_an_answer_is_computed_once_for_many_and_again_later(site):

@@ -18,6 +18,7 @@ from deniable.client import FileLedger, MemoryLedger, Reporter
 from deniable.client.enrolment import TOKENS, enrol, stamp_for
 from deniable.client.transport import Response
 from deniable.collect.issuing import CodeError
+from deniable.collect.storage import database as db
 from deniable.contract.source import SYSTEM
 from deniable.errors import ProtocolError, WireError
 from tests.collect.crowd import envelope, send, survey_task
@@ -45,6 +46,20 @@ def test_an_answer_that_is_lost_costs_no_tokens_and_a_code_is_good_for_one_devic
     devices[0].enrol(spare)  # has its tokens, and asks nobody
     with pytest.raises(TypeError):
         devices[1].enrol(spare)
+
+
+def test_whoever_guesses_codes_does_not_wait_for_the_database_nor_keep_others_waiting(collector):
+    """While somebody writes, a code that gets nothing is refused at once."""
+    task = publish(collector, answers=1)
+    (code,) = collector.issuer.add_codes(task, 1)
+    numbers = [[bytes(255) + bytes([last])] for last in (1, 2)]
+    signed = collector.issuer.redeem(task, code, numbers[0])
+    with collector.store.engine.begin() as connection:
+        connection.execute(db.enrolment.update().values(request=db.enrolment.c.request))
+        for wrong in ("dc_" + "0" * 32, code):
+            with pytest.raises(CodeError):
+                collector.issuer.redeem(task, wrong, numbers[1])
+    assert collector.issuer.redeem(task, code, numbers[0]) == signed
 
 
 def test_of_two_who_redeem_a_code_at_once_one_gets_tokens(collector):

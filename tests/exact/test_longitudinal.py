@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import log
 
 import pytest
@@ -34,7 +35,7 @@ each_small = pytest.mark.parametrize("spec", SMALL, ids=repr)
 
 
 def seed_of(spec):
-    return SEED[: spec.seed_words]
+    return SEED[: getattr(spec, "seed_words", 0)]
 
 
 def worst(laws):
@@ -84,17 +85,56 @@ def test_two_reports_about_one_value_stay_within_epsilon_and_tell_more_than_one(
         assert first < both < spec.ratio
 
 
-def changes(spec):
-    """The histories of two values that are of two classes, whatever the device drew for itself."""
-    personals = list(spec.personal_law(seed_of(spec)))
-    pairs = product(range(spec.domain_size), repeat=2)
-    return [[a, b] for a, b in pairs if all(spec.class_of(a, drawn) != spec.class_of(b, drawn) for drawn in personals)]
+def pattern(spec, values):
+    """For everything that a device may draw for itself: which reports come from one permanent answer."""
+    groups = [[spec.class_of(spec.key_of(value), drawn) for value in values] for drawn in spec.personal_law(seed_of(spec))]
+    return tuple(tuple(several.index(group) for group in several) for several in groups)
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SMALL if changes(spec)], ids=repr)
-def test_a_lifetime_of_two_values_costs_two_epsilons_for_histories_that_change_together(spec):
-    """All histories a, b against all histories c, d with a != b and c != d in class: exactly at most e^(2 epsilon)."""
-    assert worst([joint(spec, values) for values in changes(spec)]) <= exp_below(spec.epsilon) ** 2
+PATTERNED = [
+    *SMALL,
+    OneBitMeanPM(low=0, high=2, epsilon=1.0, first_epsilon=0.7),
+    OneBitMeanPM(low=0, high=2, steps=2, epsilon=1.0),
+    OneBitMeanPM(low=-2, high=2, steps=2, epsilon=2.0, first_epsilon=1.9),
+]
+
+
+@pytest.mark.parametrize("spec", PATTERNED, ids=repr)
+def test_histories_of_the_same_pattern_cost_an_epsilon_for_each_permanent_answer(spec):
+    """All histories of three reports against all others of the same pattern, in fractions."""
+    values = range(int(spec.low), int(spec.high) + 1) if isinstance(spec, OneBitMeanPM) else range(spec.domain_size)
+    patterns = defaultdict(list)
+    for several in product(values, repeat=3):
+        patterns[pattern(spec, several)].append(several)
+    assert len(patterns) > 1
+    for found, histories in patterns.items():
+        answers = max(len(set(one)) for one in found)
+        assert all(answers * Fraction(repr(spec.epsilon)) <= spec.lifetime_epsilon(len(set(several))) for several in histories)
+        laws = {tuple(sorted(law.items())): law for law in (joint(spec, several) for several in histories)}
+        assert worst(laws.values()) <= exp_below(spec.epsilon) ** answers
+
+
+OTHER_PATTERNS = [  # both histories change at every report, and have no more values than the limit is for
+    (DBitFlipPM(domain_size=3, epsilon=1.0, bits=1), [0, 1], [1, 2], None),
+    (DBitFlipPM(domain_size=3, epsilon=1.0, bits=3), [0, 1, 2], [0, 1, 0], None),
+    (LOLOHA(domain_size=5, epsilon=1.0, first_epsilon=0.9, hash_range=2), [0, 1] * 4, [0, 3] * 4, 11.734),
+    (LongitudinalGRR(domain_size=3, epsilon=1.0, first_epsilon=0.99), [0, 1, 0, 1], [0, 1, 2, 0], 6.913),
+    (OneBitMeanPM(low=0, high=200, epsilon=1.0), [0, 200], [0, 1], log(200)),
+]
+
+
+@pytest.mark.parametrize(("spec", "one", "another", "real"), OTHER_PATTERNS, ids=repr)
+def test_changing_at_the_same_moments_is_not_enough(spec, one, another, real):
+    """Values that share a class, that come back or that are new: more than the lifetime epsilon, up to certainty (None)."""
+    assert all(before != after for several in (one, another) for before, after in pairwise(several))
+    assert pattern(spec, one) != pattern(spec, another)
+    ratio = joint(spec, one).ratio(joint(spec, another))
+    if real is None:
+        assert ratio is None
+    else:
+        assert log(ratio) == pytest.approx(real, abs=1e-3)
+        assert ratio > exp_below(spec.epsilon) ** len(set(one) | set(another))
+    assert spec.lifetime_epsilon(len(set(one))) == len(set(one)) * Fraction(repr(spec.epsilon))
 
 
 def test_the_lifetime_epsilon_is_reached_by_permanent_answers():
@@ -299,7 +339,13 @@ def test_rappor_refuses_what_is_no_coin():
     ):
         with pytest.raises(ParameterError):
             RAPPOR.from_probabilities(**bad, domain_size=8)
-    with pytest.raises(ParameterError):
-        DBitFlipPM.with_gamma(0.5, domain_size=8, epsilon=1.0, bits=1)
+    for gamma in (0.5, -0.1, True, None, float("nan"), float("inf"), "abc", "1/0", ""):
+        with pytest.raises(ParameterError, match="gamma"):
+            DBitFlipPM.with_gamma(gamma, domain_size=8, epsilon=1.0, bits=1)
+        with pytest.raises(ParameterError, match="gamma"):
+            OneBitMeanPM.with_gamma(gamma, low=0, high=4, epsilon=1.0)
+    assert DBitFlipPM.with_gamma(0.2, domain_size=8, epsilon=1.0, bits=1) == DBitFlipPM.with_gamma(
+        "1/5", domain_size=8, epsilon=1.0, bits=1
+    )
     with pytest.raises(ParameterError, match="variant"):
         LongitudinalUnary.named("L-THE", domain_size=8, epsilon=2.0)

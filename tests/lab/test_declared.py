@@ -97,7 +97,7 @@ MISTAKES = {
     "missing parameter": (GOOD.replace(", mean = 5", ""), ["Poisson", "'mean'"]),
     "unknown in a part": (GOOD.replace("mean = 5", "mean = 5, sd = 1"), ["Poisson", "'sd'", "mean"]),
     "bad parameter": (GOOD.replace("mean = 5", "mean = -5"), ["mean: got -5"]),
-    "unknown mechanism": (GOOD.replace('"GRR"', '"RAPPOR"'), ["mechanism", "'RAPPOR'", "OLH"]),
+    "unknown mechanism": (GOOD.replace('"GRR"', '"RAPOR"'), ["mechanism", "'RAPOR'", "OLH"]),
     "unnamed mechanism": (GOOD.replace('name = "GRR"', 'label = "GRR"'), ["mechanisms", "name ="]),
     "unknown option": (GOOD.replace("hash_range", "hash_size"), ["parameters", "'hash_size'", "hash_range"]),
     "metric": (GOOD.replace('"mse"', '"accuracy"'), ["metrics", "'accuracy'", "f1"]),

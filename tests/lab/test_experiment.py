@@ -385,7 +385,7 @@ MISTAKES = {
         lambda: replace(SMALL, populations=[Words()], mechanisms=[Oracle("GRR", postprocess="mle")], metrics=["wasserstein"]),
         ["metrics", "wasserstein", "labels"],
     ),
-    "mechanism": (lambda: Oracle("RAPPOR"), ["mechanism", "'RAPPOR'", "GRR"]),
+    "mechanism": (lambda: Oracle("RAPOR"), ["mechanism", "'RAPOR'", "GRR"]),
     "parameter": (lambda: Oracle("GRR", {"hash_range": 3}), ["parameters", "'hash_range'", "domain_size"]),
     "epsilon as a parameter": (lambda: Oracle("GRR", {"epsilon": 3}), ["parameters", "'epsilon'", "grid"]),
     "post-processing": (lambda: Oracle("GRR", postprocess="median"), ["postprocess", "'median'", "norm-sub"]),

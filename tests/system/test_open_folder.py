@@ -174,7 +174,7 @@ def test_two_reports_under_one_id_count_for_nothing(told):
     """Nothing in a folder tells which was first. Each is named, and in another period the id is another report's."""
     server, _, _, file, folder = told
     (good,) = next(found for path in folder.iterdir() if (found := open_batch(path.read_bytes()))[0].period == 0)
-    payload = bytes([good.payload[0] ^ 1]) + good.payload[1:]
+    payload = bytes([0 if good.payload[0] else 1]) + good.payload[1:]
     other = post(folder, good._replace(payload=payload).pack())
     found = count(server, folder, "--task", file)
     assert found["refused"] == {"conflict": sorted([other, f"{hashlib.sha256(good.pack()).hexdigest()}.report"])}

@@ -15,7 +15,9 @@ from rich.text import Text
 
 from deniable.cli.console import err, out, print_json
 from deniable.cli.remote import RefusedError, TokenFile, Url, collector_at
-from deniable.collect.analysis.answer import charts_of, headline, parquet_of, picked_rows
+from deniable.collect.analysis.answer import charts_of, parquet_of, picked_rows
+from deniable.collect.analysis.manner import headline
+from deniable.collect.analysis.number_table import NumberTable, changes_table, estimate_table
 from deniable.contract.canonical import from_plain
 from deniable.core.chart import check_ending, stacked
 from deniable.errors import DeniableError, ParameterError
@@ -57,6 +59,8 @@ def estimate(
             what, query = "estimate", [("period", period), *_labels("stratum", read_labels(stratum))]
             query += [("integrity", "true")] if integrity else []
         else:
+            if integrity:
+                raise ParameterError("--integrity", True, allowed="one selection", fix="leave it out, or ask about each side by itself")
             first = read_labels(stratum)
             second = first | read_labels(compare_stratum)
             what, query = "compare", [("first", period), ("second", compare_period or period), ("alpha", repr(alpha))]
@@ -129,6 +133,8 @@ def print_answer(content: dict[str, Any], top: int) -> None:
 
 
 def _estimate_table(answer: dict[str, Any], top: int) -> Table:
+    if "kind" in answer:
+        return _number_table(answer, estimate_table(answer))
     rows = picked_rows(answer, top)
     table = _table(headline(answer), ("value", "estimate", "± std. err.", "from", "to", "share"))
     for row in rows:
@@ -142,6 +148,8 @@ def _estimate_table(answer: dict[str, Any], top: int) -> Table:
 
 
 def _changes_table(answer: dict[str, Any], top: int) -> Table:
+    if "kind" in answer:
+        return _number_table(answer, changes_table(answer))
     rows = picked_rows(answer, top)
     table = _table(headline(answer), ("value", "before", "after", "change", "from", "to", "adjusted p"))
     for row in rows:
@@ -151,6 +159,14 @@ def _changes_table(answer: dict[str, Any], top: int) -> Table:
         table.add_row(_text(row["value"]), *shares, *changes, f"{row['p_adjusted']:.2g}", style=style)
     shown = f"the clearest {len(rows):,} of {answer['values']:,} values; " if len(rows) < answer["values"] else ""
     table.caption = f"{shown}{100 * (1 - answer['alpha']):.4g} % intervals and p for all values together"
+    return table
+
+
+def _number_table(answer: dict[str, Any], told: NumberTable) -> Table:
+    table = _table(headline(answer), told.names)
+    for line in told.lines:
+        table.add_row(*line, style="bold red" if told.changed else None)
+    table.caption = told.caption
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from math import isfinite
 from typing import Any
 
@@ -9,6 +10,7 @@ from rich.table import Table
 
 from deniable.cli.console import out
 from deniable.client.frequency import FrequencySpec
+from deniable.collect.tasks.number_asking import mean_of
 from deniable.collect.tasks.spans import moment_in_words, span_in_words
 from deniable.collect.tasks.task_file import TaskFile
 from deniable.contract.admission import SIZES
@@ -16,6 +18,7 @@ from deniable.contract.envelope import HEADER
 from deniable.contract.question import Question
 from deniable.contract.task import Task
 from deniable.local.choose import predicted_error
+from deniable.local.choose_mean import worst_error
 from deniable.tasks.plan import detectable
 
 FEW = 8
@@ -83,16 +86,27 @@ def _question(question: Question, file: TaskFile) -> dict[str, Any]:
     if isinstance(spec, FrequencySpec):
         found = {"error": predicted_error(spec, asked), "detectable": detectable(spec, asked)}
         content |= {name: number for name, number in found.items() if isfinite(number)}  # JSON has no infinity
+    mean = mean_of(spec)
+    if mean is not None:
+        content["mean_error"] = worst_error(mean, asked)  # in the numbers of the domain; seconds for points in time
+        content["error_in_words"] = number_in_words(mean.domain.shown_distance(content["mean_error"]))
     return content
 
 
 def _error(question: dict[str, Any]) -> str:
+    if "mean_error" in question:
+        return f"± {question['error_in_words']} (standard error of the mean, at worst); answers: {question['answers']}"
     if "error" not in question:
         return "no error can be predicted"
     share = question["error"] / question["people"]
     seen = question.get("detectable", 1)
     smallest = f"shares above {100 * seen:.2g} % stand out" if seen < 1 else "too few people: nothing stands out"
     return f"± {question['error']:,.3g} people, {100 * share:.2g} % (standard error of a count); {smallest}"
+
+
+def number_in_words(value: Any) -> str:
+    """An error in the units of the answers: a number, or a span of time."""
+    return str(timedelta(seconds=round(value.total_seconds()))) if isinstance(value, timedelta) else f"{value:,.3g}"
 
 
 def _periods(task: Task) -> str:

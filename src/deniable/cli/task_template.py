@@ -33,13 +33,14 @@ categories = ["tea", "coffee", "water", "something else"]
 # yes_no = true
 # range = 10                         # 0 to 9
 # integers = [0, 100]                # both included
+# numbers = {{ low = 0, high = 120 }}  # for their mean; clip = true counts what is out of range as the nearest end
 # text = 16                          # at most so many bytes; needs candidates, or a [search]
 # bytes = 8                          # written in hex
 # candidates = ["maté", "cocoa"]     # what to count in text, bytes or a very large range
 
 # --- left out: the mechanism with the smallest predicted error ---
 # [mechanism]
-# name = "GRR"
+# name = "GRR"                       # of numbers, "SquareWave" estimates the whole distribution
 
 # --- for values that nobody listed, instead of [mechanism] ---
 # [search]

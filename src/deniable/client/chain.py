@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from deniable.contract.source import ONE, Source
+from deniable.errors import ParameterError
 
 Coin = tuple[Fraction, Fraction]
 """The probabilities that a bit is reported as 1 if it is 1, and if it is 0."""
@@ -60,3 +63,17 @@ def again_law(bits: int, count: int, second: Coin) -> dict[int, Fraction]:
         one = second[0] if bits >> place & 1 else second[1]
         weights = {found | bit << place: weight * (one if bit else 1 - one) for found, weight in weights.items() for bit in (0, 1)}
     return weights
+
+
+def exact_share(name: str, value: Any) -> Fraction:
+    """A number as it is written, exactly: 0.2 and "1/5" are the same. ParameterError if it is none.
+
+    >>> exact_share("gamma", 0.2)
+    Fraction(1, 5)
+    """
+    try:
+        if isinstance(value, str | int | float | Fraction | Decimal) and not isinstance(value, bool):
+            return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        pass  # reported below, with everything else that is not a number
+    raise ParameterError(name, value, allowed="a number or a string such as '3/4'", fix="pass a probability")

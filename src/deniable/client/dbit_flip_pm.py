@@ -8,7 +8,7 @@ from itertools import combinations
 from math import comb
 from typing import Any
 
-from deniable.client.chain import again_law
+from deniable.client.chain import again_law, exact_share
 from deniable.client.dbitflip import DBitFlip
 from deniable.client.linear import check_crowd
 from deniable.client.longitudinal import LongitudinalSpec
@@ -29,7 +29,8 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
     below ``epsilon``, each report flips every bit with a probability gamma besides (output perturbation): see ``with_gamma``.
 
     Guarantee: ``epsilon`` for all reports about one value. Values that were not drawn share their bits, so a lifetime costs at most
-    min(b + 1, d) epsilon. Without output perturbation a change of value shows with certainty whenever the bits change.
+    min(b + 1, d) epsilon, between histories of the same pattern (``lifetime_epsilon``). Without output perturbation a change of value
+    shows with certainty whenever the bits change, and whether they can depends on the values.
 
     Estimator: ``DBitFlip``'s, with p the probability that a bit is true after both steps. Rounds of the same people are correlated.
 
@@ -48,7 +49,7 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
     @classmethod
     def with_gamma(cls, gamma: Any, *, epsilon: float, bits: int, **domain: Any) -> DBitFlipPM:
         """Output perturbation with a given probability; the epsilon that one report then has is computed."""
-        flip = Fraction(gamma) if isinstance(gamma, str | int | float | Fraction) and not isinstance(gamma, bool) else Fraction(-1)
+        flip = exact_share("gamma", gamma)
         if not 0 <= flip < Fraction(1, 2):
             raise ParameterError("gamma", gamma, allowed="a probability from 0 to below 1/2", fix="the deployment took 0.2")
         still = cls(epsilon=epsilon, bits=bits, **domain)
@@ -104,6 +105,10 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
     @property
     def classes(self) -> int:
         return min(self.bits + 1, self.domain_size)
+
+    @property
+    def distinct(self) -> bool:
+        return self.bits >= self.domain_size - 1  # a value that alone was not drawn has its class for itself
 
     def personal(self, source: Source = SYSTEM) -> Any:
         chosen = self._draw(source)

@@ -33,8 +33,9 @@ WITHDRAWN = "withdrawn"
 
 
 _AGAIN = (
-    "Permanent answers kept: {}. Reports drawn from one that was paid for cost nothing more. For them, the line above is about other true\n"
-    "answers that change at the same moments: that and when an answer changed is not protected.\n"
+    "Permanent answers kept: {}. Reports drawn from one that was paid for cost nothing more. For them, the line above is only about other\n"
+    "true answers with which the same reports would share a permanent answer: that and when an answer changed is not protected, nor that\n"
+    "it came back. Where different answers share a permanent answer, whether a change shows depends on the answers.\n"
 )
 
 

@@ -23,8 +23,9 @@ class LOLOHA(LongitudinalSpec, OLH):
     """Hash every value to g symbols with one function, drawn once for good; keep a symbol for each symbol, and report it with noise.
 
     Guarantee: ``epsilon`` for all reports about one value, ``first_epsilon`` for one. Values with the same symbol share their permanent
-    answer, so a lifetime costs at most g epsilon however many values there were: 2 epsilon with ``hash_range=2`` (BiLOLOHA). The steps
-    are those of ``LongitudinalGRR`` on g symbols, exactly.
+    answer, so a lifetime costs at most g epsilon however many values there were: 2 epsilon with ``hash_range=2`` (BiLOLOHA). That is
+    between histories whose symbols have the same pattern (``lifetime_epsilon``); a change of symbol is not protected. The steps are those
+    of ``LongitudinalGRR`` on g symbols, exactly.
 
     Estimator: as for OLH, with p = p1 p2 + (1 - p1) q2 on g symbols and q = 1/g, corrected by the exact collision probability. Variance of
     one round: OLH's at ``first_epsilon``, least at the default g = round(e^first_epsilon + 1). Rounds of the same people are correlated.

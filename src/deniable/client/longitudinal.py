@@ -5,9 +5,12 @@ A device that drew fresh noise for every report would give its value away: the n
 report is an **instantaneous** answer, drawn from the permanent one. However many reports there are, they tell no more than the permanent
 answer does: ``epsilon``. The first of them, alone, tells ``first_epsilon``.
 
-What the two steps do *not* hide: that a value changed, and when. ``epsilon`` is about two values that a person may hold all the time.
-For histories of w values that change at the same moments it is w times as much (``lifetime_epsilon``), and for histories that change at
-different moments the reports differ by what their instantaneous noise allows, which adds up with every report.
+What the two steps do *not* hide: that a value changed, when, and that an old one came back. ``epsilon`` is about two values that a
+person may hold all the time. For two histories of the same **pattern** with w permanent answers it is w times as much
+(``lifetime_epsilon``). Of the same pattern are histories if, whatever the device drew for itself, reports i and j come from one permanent
+answer in the one exactly when they do in the other. For histories of different patterns no such limit holds: the reports differ by what
+their instantaneous noise allows, which adds up with every report and without such noise has no limit at all. Changing at the same moments
+is not enough. Values may share a class, so whether a change shows depends on the values; and a value may come back, or a third one come.
 
 Some mechanisms also draw something **personal** once for all, whatever the value: a hash function, a cohort, a set of buckets. It is in
 every report, in the open, so it links the reports of a device.
@@ -165,7 +168,9 @@ class Longitudinal(Spec):
     def lifetime_epsilon(self, values: int) -> Fraction:
         """What all reports of a person who has held so many different values tell, at most: epsilon for each class, exactly.
 
-        About two histories that change at the same moments; the change itself is not protected.
+        It compares histories of the same pattern only: reports i and j come from one permanent answer in the one exactly when they do in
+        the other, whatever the device drew for itself. Against a history of another pattern all reports may tell more than this, up to
+        everything: that, when and back to what a value changed is not protected.
         """
         if type(values) is not int or values < 1:
             raise ParameterError("values", values, allowed="an integer from 1 on", fix="say how many different values a person may hold")
@@ -176,10 +181,10 @@ class Longitudinal(Spec):
         """What is promised to a person who holds one value and reports it again and again."""
         return Guarantee(
             epsilon=self.epsilon,
-            unit="all reports about one value, however many; another value costs as much again",
+            unit="all reports of a person who holds one value all the time, however many; changes of value are not covered",
             neighbors="any two values that one person may hold all the time",
             honest="the person's own device, which must keep its permanent answers",
-            exposed="that the person took part, that and when the value changed, and which reports come from one device",
+            exposed="that the person took part, that and when the value changed or came back, and which reports come from one device",
         )
 
     def history_law(self, values: Sequence[Any], *, seed: tuple[int, ...] = ()) -> Law[tuple[Any, ...]]:
@@ -217,6 +222,11 @@ class Longitudinal(Spec):
 
 class LongitudinalSpec(Longitudinal, FrequencySpec):
     """A mechanism in two steps that counts how many people hold each value."""
+
+    @property
+    def distinct(self) -> bool:
+        """True if different values are of different classes, whatever the device drew for itself; False if they may share one."""
+        return not self.personal_layout
 
     @abstractmethod
     def permanent_variance(self, n: int, f: float = 0.0) -> float:

@@ -20,9 +20,10 @@ from deniable.contract.wire import Column, Layout
 class LongitudinalGRR(LongitudinalSpec, PureProtocol):
     """Keep the value with probability p1 or another one, for good. Report what was kept with probability p2, or another value.
 
-    Guarantee: ``epsilon`` for all reports about one value, ``first_epsilon`` for one; w values cost w epsilon. With D(x) =
-    (e^x - 1) / (e^x + d - 1): p1 - q1 = D(epsilon), p2 - q2 = D(first_epsilon) / D(epsilon), and each p = (1 + (d - 1) (p - q)) / d,
-    rounded down. (The p2 of the literature leaves out the ways through the d - 2 other values and is right for d = 2 only.)
+    Guarantee: ``epsilon`` for all reports about one value, ``first_epsilon`` for one; w values cost w epsilon between
+    histories of the same pattern (``lifetime_epsilon``). With D(x) = (e^x - 1) / (e^x + d - 1): p1 - q1 = D(epsilon), p2 - q2 =
+    D(first_epsilon) / D(epsilon), and each p = (1 + (d - 1) (p - q)) / d, rounded down. (The p2 of the literature leaves out the
+    ways through the d - 2 other values and is right for d = 2 only.)
 
     Estimator: (I - n q) / (p - q) with p = p1 p2 + (1 - p1) q2 and q = (1 - p) / (d - 1), which are GRR's at ``first_epsilon``, and so
     is the variance of one round. Rounds of the same people are correlated: see ``tasks.series``.

@@ -29,9 +29,10 @@ class LongitudinalUnary(LongitudinalSpec, UnaryEncoding):
     ``optimized`` names the two steps: 0 for L-SUE (basic RAPPOR), both symmetric; 1, the default, for L-OSUE, whose permanent answer is
     OUE's; 2 for L-SOUE; 3 for L-OUE. ``LongitudinalUnary.named("L-OSUE", ...)`` takes the names of the literature.
 
-    Guarantee: ``epsilon`` for all reports about one value, ``first_epsilon`` for one; w values cost w epsilon. Two values differ in two
-    bits, so the ratio of either step, and of both together, is p (1 - q) / ((1 - p) q). The second step is the boldest one that keeps
-    ``first_epsilon``, found on the integers by bisection.
+    Guarantee: ``epsilon`` for all reports about one value, ``first_epsilon`` for one; w values cost w epsilon between
+    histories of the same pattern (``lifetime_epsilon``). Two values differ in two bits, so the ratio of either step,
+    and of both together, is p (1 - q) / ((1 - p) q). The second step is the boldest one that keeps ``first_epsilon``, found on the
+    integers by bisection.
 
     Estimator: (I - n q) / (p - q) with p and q of both steps together: p = p1 p2 + (1 - p1) q2, q = q1 p2 + (1 - q1) q2. One round has the
     variance of OUE at ``first_epsilon`` (L-OSUE), or of SUE (L-SUE). Rounds of the same people are correlated: see ``tasks.series``.

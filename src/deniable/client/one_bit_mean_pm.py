@@ -7,6 +7,7 @@ from functools import cached_property
 from math import inf, nextafter
 from typing import Any
 
+from deniable.client.chain import exact_share
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.one_bit import OneBitProtocol
 from deniable.contract.law import Law
@@ -29,9 +30,10 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
     one device a counter that moves little mostly stays the same grid point. Alpha never leaves the device. With one step, the default, the
     grid is low and high, and a device keeps two bits.
 
-    Guarantee: ``epsilon`` for all reports about one grid point; a lifetime costs at most (steps + 1) epsilon, 2 epsilon by default. With
-    ``first_epsilon`` left out the kept bit is sent as it is; below ``epsilon`` each report flips it with a probability gamma besides
-    (``with_gamma``). A person with many counters whose shares of their ranges add up to at most one is told apart by ``together`` at most.
+    Guarantee: ``epsilon`` for all reports about one grid point; a lifetime costs at most (steps + 1) epsilon, 2 epsilon by default, between
+    histories of the same pattern (``lifetime_epsilon``): how far a counter moves decides how often a change shows. With ``first_epsilon``
+    left out the kept bit is sent as it is; below ``epsilon`` each report flips it with a probability gamma besides (``with_gamma``). One
+    report of each of a person's counters tells ``together`` at most, if their shares of their ranges add up to at most one.
 
     Estimator: ``OneBitMean``'s, with the probabilities of both steps. Cost: one bit; two or three random words; the device keeps alpha
     and a bit for each grid point it has seen. Counters are whole numbers.
@@ -46,7 +48,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
     @classmethod
     def with_gamma(cls, gamma: Any, *, epsilon: float, **domain: Any) -> OneBitMeanPM:
         """Output perturbation with a given probability; the epsilon that one report then has is computed."""
-        flip = Fraction(gamma) if isinstance(gamma, str | int | float | Fraction) and not isinstance(gamma, bool) else Fraction(-1)
+        flip = exact_share("gamma", gamma)
         if not 0 <= flip < Fraction(1, 2):
             raise ParameterError("gamma", gamma, allowed="a probability from 0 to below 1/2", fix="the deployment took 0.2")
         still = cls(epsilon=epsilon, **domain)

@@ -10,13 +10,15 @@ The parameters are the published ones. The hash functions are this project's, so
 ``chrome_2014``
     Chrome's RAPPOR for domain names, with the constants of Chromium's source of 2014: 128 bits, 2 hash functions, 128 cohorts, f = 1/2,
     p = 1/4, q = 3/4. One report has epsilon = 2.043; all reports about one value, for good, have epsilon = 4 ln 3 = 4.394; another value
-    costs another 4.394. (The 0.534 that is often quoted is one report with f = 3/4, p = 1/2, the paper's home page experiment.)
+    costs another 4.394, and that it came is not hidden. (The 0.534 that is often quoted is one report with f = 3/4, p = 1/2, the paper's
+    home page experiment.)
 
 ``windows_2017``
     Microsoft's usage counters: seconds of use in six hours, one bit, epsilon = 1, alpha-point rounding to none or all, the kept bit flipped
     with probability 0.2 in each report. One report has epsilon = 0.569, and one report of each of any number of apps together 1.337, since
     their seconds add up to six hours at most. (The published pair is 0.686 and 1.672; it leaves out a factor of 1 - 2 gamma.) Over a
-    lifetime it is 2 for every app, and when an app's use changed shows a little.
+    lifetime it is 2 for every app, between histories that every alpha rounds alike in the same reports. Between others it is more: none and
+    all in turn, against none and one second in turn, reaches 2.19 after four reports and 9.94 after twenty.
 """
 
 from __future__ import annotations

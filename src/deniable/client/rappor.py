@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import field
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from deniable.client.bloom_rr import BloomRR
-from deniable.client.chain import Coin, again_law, bits_again, chained
+from deniable.client.chain import Coin, again_law, bits_again, chained, exact_share
 from deniable.client.linear import check_crowd
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.longitudinal_unary import second_raise
@@ -35,7 +34,8 @@ class RAPPOR(LongitudinalSpec, BloomRR):
 
     Guarantee: ``epsilon`` = 2 h ln((1 - f/2) / (f/2)) for all reports about one value, ``first_epsilon`` = h ln(q* (1 - p*) /
     (p* (1 - q*))) for one, with q* and p* the chances that a report shows 1 for a bit that is set and for one that is not. Values whose
-    filters are equal share their permanent answer. The cohort is the same in every report of a device, and links them a little.
+    filters are equal share their permanent answer; others cost an epsilon each between histories of the same pattern
+    (``lifetime_epsilon``). The cohort is the same in every report of a device, and links them a little.
 
     Estimator: ``BloomRR``'s regression with p* and q*. Rounds of the same people are correlated: see ``tasks.series``.
 
@@ -54,7 +54,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
     @classmethod
     def from_probabilities(cls, *, f: Any, p: Any, q: Any, **parameters: Any) -> RAPPOR:
         """The paper's parameters; the epsilons that they have are computed, not asked for. All are rounded toward privacy."""
-        flip, low, high = (_fraction(name, value) for name, value in (("f", f), ("p", p), ("q", q)))
+        flip, low, high = (exact_share(name, value) for name, value in (("f", f), ("p", p), ("q", q)))
         if not (0 < flip < 1 and 0 < low < high < 1):
             raise ParameterError("f, p, q", (f, p, q), allowed="0 < f < 1 and 0 < p < q < 1", fix="Chrome took 0.5, 0.25 and 0.75")
         coin = ceil_threshold(flip / 2), floor_threshold(high), ceil_threshold(low)
@@ -74,9 +74,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
     def resolve(self) -> None:
         super().resolve()
         if self.bits > _MOST_BITS:
-            raise ParameterError(
-                "bits", self.bits, allowed=f"at most {_MOST_BITS}", fix="128 are usual; more cohorts tell values apart"
-            )
+            raise ParameterError("bits", self.bits, allowed=f"at most {_MOST_BITS}", fix="128 are usual; more cohorts tell values apart")
         if self.coin is None:
             flip = ceil_threshold(1 / (exp_below(self.epsilon, share=Fraction(1, self.differing)) + 1))
             kept = 1 - Fraction(flip, ONE), Fraction(flip, ONE)
@@ -184,12 +182,3 @@ def _worst(coin: Coin, hashes: int, bits: int) -> Fraction:
     """The worst ratio of two filters: up to h bits that only the one has, up to h that only the other has, and m in all."""
     own, other = coin[0] / coin[1], (1 - coin[1]) / (1 - coin[0])
     return max(own**i * other ** min(hashes, bits - i) for i in range(min(hashes, bits) + 1))
-
-
-def _fraction(name: str, value: Any) -> Fraction:
-    try:
-        if isinstance(value, str | int | float | Fraction | Decimal) and not isinstance(value, bool):
-            return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        pass  # reported below, with everything else that is not a number
-    raise ParameterError(name, value, allowed="a number or a string such as '3/4'", fix="pass a probability")

@@ -99,11 +99,13 @@ class Issuer:
             raise ParameterError("blinded", f"{len(blinded)} parts", allowed=allowed, fix="blind as many tokens as the task has answers")
         table, request = db.enrolment, hashlib.sha256(b"".join(blinded)).digest()
         mine = (table.c.task == task.id, table.c.code == code_digest(code), sql.or_(table.c.request.is_(None), table.c.request == request))
+        refused = CodeError("code", "...", allowed="a code of this task that was not redeemed for other tokens", fix="ask for a new one")
+        with self._reader.connect() as connection:  # whoever guesses must not keep reports waiting for the database
+            if connection.execute(sql.select(table.c.code).where(*mine)).first() is None:
+                raise refused
         with self._engine.begin() as connection:  # one statement decides, whoever else asks at the same time
             if not connection.execute(table.update().where(*mine).values(request=request)).rowcount:
-                raise CodeError(
-                    "code", "...", allowed="a code of this task that was not redeemed for other tokens", fix="ask for a new one"
-                )
+                raise refused
         return [_sign(x, d, n).to_bytes(MODULUS_BYTES, "big") for x in numbers]
 
     # --- inside ---

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy import stats
@@ -22,10 +22,12 @@ from deniable.core.resampling import REPLICATES, Progress
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.testing import ReplaySource
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
     from deniable.core.mean import MeanEstimate
+    from deniable.core.mean_comparison import MeanComparison
 
 Kind = TypeVar("Kind", bound="DistributionEstimate")
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -46,6 +48,8 @@ class DistributionEstimate(Table):
     n: int
     replicates: Array | None = field(default=None, kw_only=True)
     """The shares that came out of tallies drawn anew, one set in each row; drawn when they are first needed."""
+
+    kind: ClassVar[str] = "distribution"
 
     # --- what each kind of estimate provides ---
 
@@ -127,6 +131,17 @@ class DistributionEstimate(Table):
         if isinstance(replicates, bool) or not isinstance(replicates, int) or not FEWEST <= replicates <= MOST:
             raise ParameterError("replicates", replicates, allowed=f"an integer from {FEWEST} to {MOST}", fix=f"{REPLICATES} is usual")
         return replace(self, replicates=self.draw(replicates, source, progress) if self.n else np.zeros((0, self.domain.size)))
+
+    def replayed(self: Kind) -> Kind:
+        """This estimate with the errors that everyone gets who has the same tally: what is drawn anew follows from what is public."""
+        source = ReplaySource.from_key(f"deniable replicates 1 {self.spec.digest.hex()} {self.n}")
+        return self.resampled(source=source, progress=lambda done, of: None)  # for services: nobody looks at their terminal
+
+    def compare(self, other: DistributionEstimate) -> MeanComparison:
+        """The change of the mean from this estimate to another one, with a test."""
+        if not isinstance(other, DistributionEstimate):
+            raise ParameterError("other", other, allowed="an estimate of a distribution", fix="estimate the other crowd first")
+        return self.mean.compare(other.mean)
 
     @cached_property
     def _again(self) -> Array:

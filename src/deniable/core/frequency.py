@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class FrequencyEstimate(Table):
     n: int
     family_size: int = field(default=0, kw_only=True)
     """How many values simultaneous statements are about: all that were estimated, also when only the top ones are kept."""
+
+    kind: ClassVar[str] = "frequency"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "family_size", self.family_size or len(self.values))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from math import floor, inf, log10, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import stats
@@ -47,6 +47,8 @@ class MeanEstimate(Table):
     kurtosis: float | None = field(default=None, kw_only=True)
     """The fourth moment of a score over its squared variance, at most; if left out, what ``span`` allows."""
     name: str = field(default="mean", kw_only=True)
+
+    kind: ClassVar[str] = "mean"
 
     @property
     def domain(self) -> Numbers:

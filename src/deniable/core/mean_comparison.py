@@ -62,6 +62,11 @@ class MeanComparison(Table):
             reach = log * self._jump / 3 + ((log * self._jump / 3) ** 2 + 2 * log * self._most) ** 0.5
         return self.first.domain.shown_distance(self._difference - reach), self.first.domain.shown_distance(self._difference + reach)
 
+    def changed(self, alpha: float = 0.05) -> list[str]:
+        """The mean's name if it changed, with at most this chance of naming it wrongly."""
+        check_level("alpha", alpha)
+        return [self.first.name] if self.p_value <= alpha else []
+
     @property
     def _sides(self) -> tuple[MeanEstimate, MeanEstimate]:
         return self.first, self.second

@@ -96,7 +96,7 @@ def tolerance(cells):
     [
         (LongitudinalGRR(domain_size=4, epsilon=2.0, first_epsilon=1.2), 1600),
         (LongitudinalUnary(domain_size=4, epsilon=2.0, first_epsilon=1.2), 1600),
-        (DBitFlipPM(domain_size=4, epsilon=2.0, bits=2), 3200),
+        (DBitFlipPM(domain_size=4, epsilon=2.0, bits=3), 3200),
     ],
     ids=repr,
 )
@@ -132,6 +132,35 @@ def test_people_who_all_change():
 
     assert abs(coverage(tallies, spec, None, truth, change) - 0.95) < 0.01 + tolerance(4)
     assert coverage(tallies, spec, 1.0, truth, change) < 0.95 - 0.01 - tolerance(4)
+
+
+@pytest.mark.parametrize(
+    ("spec", "people"),
+    [(DBitFlipPM(domain_size=5, epsilon=1.0, bits=1), 6000), (DBitFlipPM(domain_size=5, epsilon=2.0, bits=2, first_epsilon=1.9), 3200)],
+    ids=repr,
+)
+def test_people_who_all_change_to_values_that_share_their_answers(spec, people):
+    """Nobody keeps a value, and errors repeat all the same. The twin that takes the periods for independent is too sure."""
+    values = np.repeat([0, 1], [people // 2, people // 2])
+    tallies = rounds(spec, people, lambda period: values + period)
+    truth = np.mean([np.bincount(values + period, minlength=5) for period in range(PERIODS)], axis=0)
+
+    def average(series):
+        return series.average_interval()
+
+    def independent(series):
+        reach = 1.96 * np.sqrt((series.stderr**2).sum(axis=0)) / PERIODS
+        return series.average - reach, series.average + reach
+
+    def change(series):
+        return series.change_interval(0, PERIODS - 1)
+
+    assert not spec.distinct
+    for stay in (None, 0.0):
+        assert coverage(tallies, spec, stay, truth, average) > 0.95 - 0.01 - tolerance(5)
+    assert coverage(tallies, spec, 0.0, truth, independent) < 0.95 - 0.01 - tolerance(5)
+    moved = np.bincount(values + PERIODS - 1, minlength=5) - np.bincount(values, minlength=5)
+    assert coverage(tallies, spec, 0.0, moved, change) > 0.95 - 0.01 - tolerance(5)
 
 
 def test_few_people_get_bounds_instead_of_normal_intervals():

@@ -69,7 +69,7 @@ def _period_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) 
     }
 
 
-def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYTHING, counted: Counted | None = None) -> Answer:
+def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYTHING, *, counted: Counted | None = None) -> Answer:
     """What the selected reports say; TooFew if they are fewer than the task's minimum batch, for every question.
 
     ``counted`` is what was counted of a survey before, if it shall not be counted now.
@@ -86,7 +86,7 @@ def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYT
 
 
 def compare(
-    collector: Collector, task_id: bytes, first: Selection, second: Selection, alpha: float = 0.05, counted: Counted | None = None
+    collector: Collector, task_id: bytes, first: Selection, second: Selection, alpha: float = 0.05, *, counted: Counted | None = None
 ) -> Changes:
     """What changed from one selection to another, with a test; TooFew if either is below the task's minimum batch, for every question."""
     task = collector.task(task_id).task

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from deniable.collect.analysis.answer import Answer
 from deniable.collect.analysis.selection import Selection
 from deniable.collect.storage.block import total
 from deniable.contract.task import Task
-from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
 from deniable.errors import DeniableError
 
@@ -24,13 +24,13 @@ class TooFew(DeniableError):  # noqa: N818  # named like the house's others: Bud
         super().__init__("reports", "fewer", allowed=allowed, fix="select more periods or fewer strata, or wait")
 
 
-def survey_estimates(task: Task, tallies: Tallies, selection: Selection) -> Mapping[str, FrequencyEstimate]:
+def survey_estimates(task: Task, tallies: Tallies, selection: Selection) -> Mapping[str, Any]:
     """The estimates of a task of one round, by question, from the tallies that were selected."""
     selected = {address: tally for address, tally in tallies.items() if selection.holds(task, address[0], address[2])}
     return task.survey.close({question.name: total(question, i, selected) for i, question in enumerate(task.survey.questions)})
 
 
-def answer_of(task: Task, found: Mapping[str, FrequencyEstimate], selection: Selection, *, provisional: bool) -> Answer:
+def answer_of(task: Task, found: Mapping[str, Any], selection: Selection, *, provisional: bool) -> Answer:
     """What may be shown of the estimates; TooFew if every question has fewer reports than the task's minimum batch."""
     shown = {name: each for name, each in found.items() if each.n >= task.minimum_batch}
     if not shown:

@@ -5,6 +5,7 @@ Labels are chosen by their number: what is sent is the label of the task that th
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import chain
 
 from deniable.client.answerable import task_domain
@@ -13,12 +14,13 @@ from deniable.collect.dashboard.words import label
 from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute, Identity
+from deniable.contract.numbers import Numbers
 from deniable.contract.task import Task
 from deniable.errors import shorten
 
 SPREAD = 12
 """Up to so many answers stand side by side; more are a list that opens."""
-ASKED = (Categories, IndexRange, Integers, Bytes)
+ASKED = (Categories, IndexRange, Integers, Bytes, Numbers)
 """Domains that a page has fields for."""
 SAFE = (1 << 53) - 1
 """Beyond it, a browser's number field rounds."""
@@ -100,7 +102,7 @@ def _radio_or_box(identity: str, default: object) -> list[Element]:
 
 
 def _no_answer(default: object) -> str:
-    return f"I have no answer (counts as {shorten(default)})"
+    return f"I have no answer (counts as {default if isinstance(default, datetime) else shorten(default)})"
 
 
 def _is_spread(domain: Domain) -> bool:
@@ -113,6 +115,8 @@ def _kind(domain: Domain) -> str:
     """How the script reads the field."""
     if isinstance(domain, Categories):
         return "label"
+    if isinstance(domain, Numbers):
+        return ("clock" if domain.low.tzinfo is None else "time") if domain.times else "number"
     return "text" if isinstance(domain, Text) else "bytes" if isinstance(domain, Bytes) else "integer"
 
 
@@ -132,14 +136,37 @@ def _limits(domain: Domain) -> dict[str, object]:
         return {"type": "text", "maxlength": domain.max_length}
     if isinstance(domain, Bytes):
         return {"type": "text", "pattern": "([0-9a-f]{2})*", "maxlength": 2 * domain.max_length, "spellcheck": "false"}
+    if isinstance(domain, Numbers):
+        return _number_limits(domain)
     low, high = (domain.value(key) for key in (0, domain.size - 1))
     if all(abs(int(str(end))) <= SAFE for end in (low, high)):
         return {"type": "number", "min": low, "max": high, "step": 1}
     return {"type": "text", "inputmode": "numeric", "pattern": "-?[0-9]+"}
 
 
+def _number_limits(domain: Numbers) -> dict[str, object]:
+    """A field for a number or a time. What is clipped may be out of range; a time with a zone is typed in the browser's own."""
+    field: dict[str, object] = {"type": "datetime-local" if domain.times else "number", "step": "any"}
+    if domain.clip or (domain.times and domain.low.tzinfo is not None):
+        return field
+    if domain.times:
+        low, high = (bound.isoformat(timespec="minutes") for bound in (domain.low, domain.high))
+        return (
+            field | {"min": low, "max": high}
+            if not any(bound.second or bound.microsecond for bound in (domain.low, domain.high))
+            else field
+        )
+    low, high = (int(bound) if bound.denominator == 1 else float(bound) for bound in (domain.low, domain.high))
+    return field | {"min": low, "max": high}
+
+
 def _hint(domain: Domain) -> str:
     if isinstance(domain, Bytes) and not isinstance(domain, Text):
         return f"Hexadecimal digits, for at most {domain.max_length} bytes."
+    if isinstance(domain, Numbers) and domain.times and domain.low.tzinfo is not None:
+        ends = [bound.isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC") for bound in (domain.low, domain.high)]
+        return (
+            f"A time by the clock of this device, from {ends[0]} to {ends[1]}{' (others count as the nearest end)' if domain.clip else ''}."
+        )
     described = "".join(chain(domain.describe()[:1].upper(), domain.describe()[1:]))
     return f"{described}."

@@ -1,7 +1,8 @@
 """Estimates for pages that many people look at: computed once for all of them, one at a time, a few seconds old at most.
 
-What is shown to everyone changes in steps of the task's minimum batch. If it changed with every report, whoever looks often enough would
-see when each report came, and what it added.
+What is shown to everyone changes in steps. A task is counted, and until the count has grown by its minimum batch, every selection and
+comparison is answered from what was counted then. If it changed with every report, whoever looks often enough would see when each report
+came, and what it added. The steps are kept in memory: a restart begins a new one, and so does the end of the task.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from deniable.collect.analysis.analyst import Answer, Changes, compare, estimate, task_status
+from deniable.collect.analysis.analyst import Answer, Changes, Counted, compare, count, estimate, task_status
 from deniable.collect.analysis.integrity import integrity_of
 from deniable.collect.analysis.selection import EVERYTHING, Selection
 from deniable.collect.collector import Collector
@@ -21,54 +23,75 @@ from deniable.errors import DeniableError
 FRESH = 1.0
 """For so many seconds an answer is given again as it is, or for ten times as long as it took: counting must not starve collecting."""
 MOST = 64
+"""So many answers are kept. One that was dropped is computed again, for everyone from the same step."""
+
+
+@dataclass
+class Step:
+    """What everyone sees of an open task until it has grown by its minimum batch, and when to look whether it has."""
+
+    total: int
+    counted: Counted | None
+    """None for a search: its result is all that is shown of it, and comes at the end."""
+    until: float
+    tested: Mapping[str, IntegrityReport] | None = None
+    """What ``integrity`` says, if anyone has asked: the tests read every report, and read them again for each step only. They do that
+    right after the count, but for the first time, which is when somebody asks."""
 
 
 class Kept(NamedTuple):
-    """An answer or why there is none, how many reports it is about, and until when it is given again."""
+    """An answer or why there is none, the step that it belongs to, and until when it is given again where there are no steps."""
 
     outcome: Any
-    size: int
+    step: Step | None
     until: float
 
 
 class Answers:
-    """Estimates, comparisons and counts. ``public``: for everyone, in steps of the minimum batch."""
+    """Estimates, comparisons and counts. ``public``: for everyone, in steps of the minimum batch until the task is over."""
 
     def __init__(self, collector: Collector, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._collector = collector
         self._clock = clock
         self._turn = threading.Lock()
         self._kept: dict[Hashable, Kept] = {}
+        self._steps: dict[bytes, Step] = {}
 
     def estimate(self, task: bytes, selection: Selection = EVERYTHING, *, public: bool) -> Answer:
         """What the selected reports say; TooFew or ProtocolError if they say nothing yet."""
-        key = (task, _key(selection), public)
-        found: Answer = self._get(key, lambda: estimate(self._collector, task, selection), _reports, task)
+        found: Answer = self._get(
+            task, _key(selection), lambda step: estimate(self._collector, task, selection, counted=step.counted if step else None), public
+        )
         return found
 
     def compare(self, task: bytes, first: Selection, second: Selection, alpha: float, *, public: bool) -> Changes:
         """What differs between two selections."""
-        key = (task, _key(first), _key(second), alpha, public)
-        found: Changes = self._get(key, lambda: compare(self._collector, task, first, second, alpha), _both, task)
+        key = (_key(first), _key(second), alpha)
+        found: Changes = self._get(
+            task, key, lambda step: compare(self._collector, task, first, second, alpha, counted=step.counted if step else None), public
+        )
         return found
 
     def integrity(self, task: bytes, *, public: bool) -> Mapping[str, IntegrityReport]:
         """For each question of a survey, if enough reports are kept, whether they show signs of having been made up."""
-        found: Mapping[str, IntegrityReport] = self._get(
-            ("made up", task, public), lambda: integrity_of(self._collector, task), _tested, task
-        )
+        found: Mapping[str, IntegrityReport] = self._get(task, "made up", lambda step: self._tested(task, step), public)
         return found
 
     def total(self, task: bytes, *, public: bool) -> int | None:
         """How many reports a task has; None if they are fewer than its minimum batch."""
-        count: int = self._get((task, public), lambda: _count(self._collector, task), lambda count: count, task)
-        return count if count >= self._collector.task(task).task.minimum_batch else None
+        number: int = self._get(task, "total", lambda step: step.total if step else self._total(task), public)
+        return number if number >= self._collector.task(task).task.minimum_batch else None
 
-    def _get(self, key: tuple[Any, ...], compute: Callable[[], Any], size: Callable[[Any], int], task: bytes) -> Any:
+    # --- inside ---
+
+    def _get(self, task: bytes, name: Hashable, compute: Callable[[Step | None], Any], public: bool) -> Any:
         with self._turn:
+            step = self._step(task) if public else None
+            key = task, name, public
             kept = self._kept.pop(key, None)
-            if kept is None or self._clock() >= kept.until:
-                kept = self._renew(kept, compute, size, self._step(task) if key[-1] else 0)
+            fixed = step is not None and step.counted is not None
+            if kept is None or kept.step is not step or (not fixed and self._clock() >= kept.until):
+                kept = self._compute(compute, step)
             self._kept[key] = kept  # the last one now
             while len(self._kept) > MOST:
                 del self._kept[next(iter(self._kept))]
@@ -76,41 +99,50 @@ class Answers:
             raise kept.outcome.with_traceback(None)
         return kept.outcome
 
-    def _renew(self, before: Kept | None, compute: Callable[[], Any], size: Callable[[Any], int], step: int) -> Kept:
-        begun, outcome, count = self._clock(), None, 0
+    def _compute(self, compute: Callable[[Step | None], Any], step: Step | None) -> Kept:
+        begun, outcome = self._clock(), None
         try:
-            outcome = compute()
-            count = size(outcome)
+            outcome = compute(step)
         except DeniableError as error:  # told to whoever asks
             outcome = error
-        now = self._clock()
-        until = now + max(FRESH, 10 * (now - begun))
-        if before is not None and not isinstance(before.outcome, DeniableError) and 0 <= count - before.size < step:
-            return before._replace(until=until)
-        return Kept(outcome, count, until)
+        return Kept(outcome, step, self._until(begun))
 
-    def _step(self, task: bytes) -> int:
-        """By how many reports what everyone sees must have grown: by nothing once all of them are there."""
-        live = self._collector.task(task)
-        over = live.closed or self._collector.clock() >= live.task.end + live.task.late
-        return 0 if over else live.task.minimum_batch
+    def _until(self, begun: float) -> float:
+        now = self._clock()
+        return now + max(FRESH, 10 * (now - begun))
+
+    def _step(self, task: bytes) -> Step | None:
+        """The step that a task is in; None once it is over: nothing more will come."""
+        live, begun, before = self._collector.task(task), self._clock(), self._steps.get(task)
+        if live.closed or self._collector.clock() >= live.task.end + live.task.late:
+            self._steps.pop(task, None)
+            return None
+        if before is not None and begun < before.until:
+            return before
+        counted = None if live.task.rounds else count(self._collector, task)
+        total = self._total(task) if counted is None else sum(tally.n for tally in counted.tallies.values())
+        least = live.task.minimum_batch
+        if before is not None and before.total >= least and abs(total - before.total) < least:
+            before.until = self._until(begun)
+            return before
+        step = Step(total, counted, begun)
+        if before is not None and before.tested is not None:
+            self._tested(task, step)  # now: later there would be other reports
+        step.until = self._until(begun)
+        known = self._collector.admission.tasks
+        self._steps = {name: each for name, each in self._steps.items() if name in known} | {task: step}
+        return step
+
+    def _tested(self, task: bytes, step: Step | None) -> Mapping[str, IntegrityReport]:
+        if step is None:
+            return integrity_of(self._collector, task)
+        if step.tested is None:
+            step.tested = integrity_of(self._collector, task)
+        return step.tested
+
+    def _total(self, task: bytes) -> int:
+        return sum(period["reports"] for period in task_status(self._collector, task)["periods"])
 
 
 def _key(selection: Selection) -> Hashable:
     return selection.periods, tuple(sorted(selection.strata.items()))
-
-
-def _reports(answer: Answer) -> int:
-    return sum(found.n for found in answer.estimates.values())
-
-
-def _tested(found: Mapping[str, IntegrityReport]) -> int:
-    return sum(report.n for report in found.values())
-
-
-def _both(changes: Changes) -> int:
-    return sum(found.first.n + found.second.n for found in changes.comparisons.values())
-
-
-def _count(collector: Collector, task: bytes) -> int:
-    return sum(period["reports"] for period in task_status(collector, task)["periods"])

@@ -10,8 +10,9 @@ from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.figures import SHOWN
 from deniable.collect.dashboard.html import Element, Node, element, quoted, table
 from deniable.collect.dashboard.layout import Visit
+from deniable.collect.dashboard.number_view import tell_change
 from deniable.collect.dashboard.pictures import Spec, change_chart
-from deniable.collect.dashboard.question_view import chart_figure
+from deniable.collect.dashboard.question_parts import chart_figure
 from deniable.collect.dashboard.selecting import Choice, period_field, read_selection, stratum_fields
 from deniable.collect.dashboard.task_page import Seen
 from deniable.collect.dashboard.words import between, digits, label, percent
@@ -61,10 +62,15 @@ def _told(changes: Changes, task: Task, raw: str) -> Seen:
     charts: dict[str, Spec] = {}
     sections: list[Node] = []
     for place, answer in enumerate(content["answers"]):
+        picture = f"/tasks/{task.id.hex()}/compare/chart.svg{raw}{'&' if raw else '?'}question={place}"
+        if "kind" in answer:
+            told = tell_change(answer, place, picture=picture, titled=len(content["answers"]) > 1)
+            sections.append(told.section)
+            charts[f"chart-{place}"] = told.chart
+            continue
         rows = picked_rows(answer, SHOWN)
         domain = changes.comparisons[answer["question"]].first.spec.domain
         labels = [label(row["value"], domain) for row in rows]
-        picture = f"/tasks/{task.id.hex()}/compare/chart.svg{raw}{'&' if raw else '?'}question={place}"
         sections.append(_section(answer, rows, labels, place, picture, titled=len(content["answers"]) > 1))
         charts[f"chart-{place}"] = change_chart(rows, labels)
     return Seen(element("div", *sections), charts)

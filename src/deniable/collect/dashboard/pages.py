@@ -21,6 +21,8 @@ class Page:
     menu: str = ""
     data: bool = False
     """True for what programs read: failures are told as data, too."""
+    slow: bool = False
+    """True for what everyone may have computed at length: one at a time, in a thread apart from all other pages."""
 
 
 PAGES = (
@@ -36,9 +38,9 @@ PAGES = (
     Page(path=ANSWER, name="answer"),
     Page(path=f"{TASK}/open/{{asset:path}}", name="publication", data=True),
     Page(path=LEDGER, name="ledger", menu="My ledger"),
-    Page(path="/plan", name="plan", menu="Planner"),
-    Page(path="/plan/live", name="plan_live", data=True),
-    Page(path="/plan/chart.svg", name="plan_chart"),
+    Page(path="/plan", name="plan", menu="Planner", slow=True),
+    Page(path="/plan/live", name="plan_live", data=True, slow=True),
+    Page(path="/plan/chart.svg", name="plan_chart", slow=True),
     Page(path="/log", name="log", menu="Public log"),
     Page(path="/sign-in", name="sign_in"),
     Page(path="/sign-in", name="enter", method="POST"),

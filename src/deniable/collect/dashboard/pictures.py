@@ -6,6 +6,7 @@ Labels are data, never part of a formula. Every chart stands beside a table that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from math import floor, log10
 from typing import Any
 
@@ -30,18 +31,52 @@ def share_chart(rows: Sequence[Row]) -> Spec:
     return _across(values, layers, "Estimated shares with their intervals; the table says the same.")
 
 
-def change_chart(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Spec:
+def number_chart(ends: Sequence[Any], row: Mapping[str, Any]) -> Spec:
+    """A mean as a point on the whole range, its interval as a line."""
+    x = _axis("estimate", [row["estimate"], row["low"], row["high"], *ends]) | {"title": "on the range that was asked about"}
+    line = {"x": {"field": "low", "type": x["type"]}, "x2": {"field": "high"}}
+    point = _mark("point", {"style": "accent", "filled": True, "size": 70, "opacity": 1}, {"x": x})
+    values = [{"value": row["value"]} | {name: _instant(row[name]) for name in ("estimate", "low", "high")}]
+    return _across(values, [_mark("rule", {"style": "ink"}, line), point], "The mean with its interval; the table says the same.")
+
+
+def curve_chart(curve: Sequence[Mapping[str, Any]]) -> Spec:
+    """The share of people at or below each point, with its interval."""
+    values = [dict(row) | {"value": _instant(row["value"])} for row in curve]
+    x = _axis("value", [row["value"] for row in curve]) | {"title": None}
+    share = {"type": "quantitative", "axis": {"format": "~%", "tickCount": 6}}
+    layers = [_mark("area", {"style": "other", "opacity": 0.5}, {"x": x, "y": {"field": "low", **share}, "y2": {"field": "high"}})]
+    layers += [_mark("line", {"style": "accent"}, {"x": x, "y": {"field": "cdf", "title": "share at or below", **share}})]
+    return _chart(values, layers, "Shares of people at or below each point; the table says the same.") | {"height": 240}
+
+
+def _axis(field: str, shown: Sequence[Any]) -> Spec:
+    """Numbers or points in time, from the least to the largest; times are drawn as they are written, wherever the reader is."""
+    least, most = min(shown), max(shown)
+    if isinstance(least, datetime):
+        ends = [1000 * end.replace(tzinfo=UTC).timestamp() for end in (least, most)]  # milliseconds, as Vega counts
+        return {"field": field, "type": "temporal", "scale": {"type": "utc", "domain": ends}}
+    return {"field": field, "type": "quantitative", "scale": {"domain": [least, most], "zero": False, "nice": True}}
+
+
+def _instant(value: Any) -> Any:
+    return f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z" if isinstance(value, datetime) else value
+
+
+def change_chart(
+    rows: Sequence[Mapping[str, Any]], labels: Sequence[str], *, title: str = "change of the share", form: str = "+~%"
+) -> Spec:
     """Changes as points, their intervals as lines, and a line at no change."""
     values = [
         {"value": label, "change": row["change"], "low": row["low"], "high": row["high"]} for label, row in zip(labels, rows, strict=True)
     ]
-    change = {"field": "change", "type": "quantitative", "title": "change of the share", "axis": {"format": "+~%", "tickCount": 6}}
+    change = {"field": "change", "type": "quantitative", "title": title, "axis": {"format": form, "tickCount": 6}}
     layers = [_mark("rule", {"style": "ink"}, {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}})]
     layers += [_mark("point", {"style": "accent", "filled": True, "size": 70, "opacity": 1}, {"x": change})]
     layers += [
         {"data": {"values": [{}]}, "mark": {"type": "rule", "style": "second", "strokeDash": [4, 4]}, "encoding": {"x": {"datum": 0}}}
     ]
-    return _across(values, layers, "Changes of shares with their intervals; the table says the same.")
+    return _across(values, layers, "Changes with their intervals; the table says the same.")
 
 
 def error_chart(points: Sequence[Mapping[str, Any]], epsilon: float) -> Spec:

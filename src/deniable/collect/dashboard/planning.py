@@ -10,15 +10,16 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from deniable.client.frequency import FrequencySpec
 from deniable.collect.web.shapes import Strict
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
-from deniable.local.choose import predicted_error
+from deniable.local.choose import oracles_for, predicted_error
 from deniable.shuffle.amplification import local_epsilon_for
-from deniable.tasks.plan import Plan, at_epsilon, plan
+from deniable.tasks.plan import Plan, plan
 
 MOST_PEOPLE = 10**10
 LARGEST_DOMAIN = 1 << 20
-EPSILONS = tuple(0.1 * 10 ** (i / 12) for i in range(25))
+EPSILONS = tuple(0.1 * 10 ** (i / 6) for i in range(13))
 """Where the chart's lines are computed: from 0.1 to 10."""
 KEPT = 256
 DELTA = 1e-6
@@ -74,9 +75,8 @@ def shuffled_error(found: Plan, epsilon: float) -> tuple[float, float]:
 
     Epsilon is then that of the whole batch, with delta = 10^-6, by the clone bound, which holds for every mechanism.
     """
-    local = local_epsilon_for(epsilon=epsilon, n=min(found.n, MOST_SHUFFLED), delta=DELTA, largest=LARGEST_EPSILON)
-    errors = [predicted_error(other, found.n) / found.n for spec in found.specs if (other := at_epsilon(spec, local))]
-    return min(errors, default=inf), local
+    local = _local_epsilon(min(found.n, MOST_SHUFFLED), epsilon)
+    return min(_error(found, spec.mechanism, local) for spec in found.specs), local
 
 
 @lru_cache(KEPT)
@@ -88,15 +88,35 @@ def _plan(n: int, epsilon: float, domain_size: int) -> Planned:
     return Planned(rows, found.left_out, central_error(n, epsilon), *shuffled_error(found, epsilon), tuple(_points(found)))
 
 
+@lru_cache(KEPT * len(EPSILONS))
+def _local_epsilon(n: int, epsilon: float) -> float:
+    return local_epsilon_for(epsilon=epsilon, n=n, delta=DELTA, largest=LARGEST_EPSILON)
+
+
+@lru_cache(1 << 13)
+def _oracle(mechanism: str, domain_size: int, epsilon: float) -> FrequencySpec | None:
+    """A mechanism at a point of the chart; None where it does not reach. The same for every number of people."""
+    able, _ = oracles_for([mechanism], epsilon=epsilon, domain_size=domain_size)
+    return able[0] if able else None
+
+
+def _error(found: Plan, mechanism: str, epsilon: float) -> float:
+    spec = _oracle(mechanism, found.specs[0].domain_size, epsilon)
+    return predicted_error(spec, found.n) / found.n if spec else inf
+
+
 def _points(found: Plan) -> list[dict[str, Any]]:
-    points: list[dict[str, Any]] = [
-        {"name": "central", "kind": "central", "epsilon": epsilon, "error": central_error(found.n, epsilon)} for epsilon in EPSILONS
-    ]
+    points: list[dict[str, Any]] = []
+    leading: set[str] = set()  # whatever is best at some epsilon: with a shuffler nothing else comes into question
     for epsilon in EPSILONS:
-        points.append({"name": "shuffled", "kind": "shuffled", "epsilon": epsilon, "error": shuffled_error(found, epsilon)[0]})
-    for place, spec in enumerate(found.specs):
-        for epsilon in EPSILONS:
-            other = at_epsilon(spec, epsilon)
-            error = predicted_error(other, found.n) / found.n if other else inf
-            points.append({"name": spec.mechanism, "kind": "other" if place else "best", "epsilon": epsilon, "error": error})
+        errors = {spec.mechanism: _error(found, spec.mechanism, epsilon) for spec in found.specs}
+        leading.add(min(errors, key=errors.__getitem__))
+        for name, error in errors.items():
+            points.append(
+                {"name": name, "kind": "best" if name == found.specs[0].mechanism else "other", "epsilon": epsilon, "error": error}
+            )
+    for epsilon in EPSILONS:
+        shuffled = min(_error(found, name, _local_epsilon(min(found.n, MOST_SHUFFLED), epsilon)) for name in leading)
+        points.append({"name": "shuffled", "kind": "shuffled", "epsilon": epsilon, "error": shuffled})
+        points.append({"name": "central", "kind": "central", "epsilon": epsilon, "error": central_error(found.n, epsilon)})
     return [point for point in points if 0 < point["error"] < inf]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from os import stat_result
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
+from urllib.parse import quote
 
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.publication.published import MANIFEST, read_manifest
@@ -34,18 +37,30 @@ class Shelf:
         found = [self._open(path, task) for path in sorted(self._folder.glob(f"*/{MANIFEST}"))]
         return [opened for opened in found if opened is not None]
 
-    def read(self, task: Task, address: str) -> bytes:
-        """A file of a publication, by the folder's name and its own."""
+    def find(self, task: Task, address: str) -> tuple[Path, stat_result]:
+        """Where a file of a publication lies, by the folder's name and its own, and how large it is: it is sent in pieces, never whole."""
         name, _, file = address.partition("/")
         if self._folder is None or not any(opened.name == name and file in opened.files for opened in self.of(task)):
             raise Refusal(404, "not_found", "there is no such file")
-        return (self._folder / name / file).read_bytes()
+        path = self._folder / name / file
+        try:
+            about = path.stat()
+        except OSError as error:
+            raise Refusal(404, "not_found", "this file is listed, but it is not there") from error
+        if not S_ISREG(about.st_mode):
+            raise Refusal(404, "not_found", "this file is listed, but it is not there")
+        return path, about
 
     def _open(self, manifest: Path, task: Task) -> Opened | None:
-        key = manifest, manifest.stat().st_mtime_ns, task.id
+        try:
+            key = manifest, manifest.stat().st_mtime_ns, task.id
+            data = b"" if key in self._read else manifest.read_bytes()
+        except OSError:  # a folder, a link to nothing, somebody else's: looked at again next time
+            return None
         if key not in self._read:
             try:
-                content = read_manifest(manifest.read_bytes(), task)
+                manifest.parent.name.encode()  # a name that no address can hold is none
+                content = read_manifest(data, task)
                 reports = sum(int(batch["reports"]) for batch in content["batches"])
                 self._read[key] = Opened(manifest.parent.name, (MANIFEST, *content["files"]), reports)
             except (DeniableError, KeyError, TypeError, ValueError):  # another task's, or no publication at all
@@ -58,7 +73,7 @@ def publication_list(task: Task, opened: list[Opened]) -> list[Element]:
     here = f"/tasks/{task.id.hex()}/open"
     told = []
     for folder in opened:
-        files = [element("li", element("a", file, href=f"{here}/{folder.name}/{file}")) for file in folder.files]
+        files = [element("li", element("a", file, href=f"{here}/{quote(folder.name)}/{quote(file)}")) for file in folder.files]
         summary = element(
             "summary", "Open publication ", quoted(folder.name), f": all {folder.reports:,} reports, for anyone to count again"
         )

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from deniable.collect.dashboard.figures import SHOWN, headline_of, liars, reach, rows_of, smallest_share
 from deniable.collect.dashboard.html import Element, element, quoted, table
 from deniable.collect.dashboard.layout import facts
-from deniable.collect.dashboard.pictures import Spec, share_chart
+from deniable.collect.dashboard.number_view import tell_number
+from deniable.collect.dashboard.pictures import share_chart
+from deniable.collect.dashboard.question_parts import Told, chart_figure
 from deniable.collect.dashboard.words import between, digits, epsilon_in_words, number, percent, signs
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.integrity import IntegrityReport
 
 
-class Told(NamedTuple):
-    """A question's answer: what is written, and what is drawn."""
-
-    section: Element
-    chart: Spec
-
-
-def tell(name: str, estimate: FrequencyEstimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None) -> Told:
+def tell(name: str, estimate: Any, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None) -> Told:
     """The answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
+    return TELLERS[estimate.kind](name, estimate, place, picture=picture, titled=titled, tested=tested)
+
+
+def tell_shares(
+    name: str, estimate: FrequencyEstimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None
+) -> Told:
+    """The answer in shares of the people who hold each value."""
     rows = rows_of(estimate)
     decimals = digits(max((row.width for row in rows), default=0.0))
     lines = [[row.label, percent(row.share, decimals), between(row.low, row.high, decimals), number(round(row.count))] for row in rows]
@@ -43,23 +46,6 @@ def tell(name: str, estimate: FrequencyEstimate, place: int, *, picture: str, ti
         class_="question",
     )
     return Told(section, share_chart(rows))
-
-
-def chart_figure(name: str, picture: str, caption: str) -> Element:
-    """A chart that a script draws, and without script its picture, light or dark."""
-    join = "&" if "?" in picture else "?"
-    alternative = "Chart; the table below says the same."
-    drawn = element(
-        "picture",
-        element("source", srcset=f"{picture}{join}theme=dark", media="(prefers-color-scheme: dark)"),
-        element("img", src=picture, alt=alternative),
-    )
-    return element(
-        "figure",
-        element("div", data_chart=name, class_="chart", role="img", aria_label=alternative),
-        element("noscript", drawn),
-        element("figcaption", caption),
-    )
 
 
 def _headline(estimate: FrequencyEstimate, place: int) -> Element | None:
@@ -90,3 +76,7 @@ def _trust(estimate: FrequencyEstimate, place: int, tested: IntegrityReport | No
         ("Liars who would move the headline by its interval", element("span", false, data_live=f"liars-{place}") if false else None),
         ("Signs of made-up reports", element("span", signs(tested), data_live=f"made-up-{place}") if tested else None),
     )
+
+
+TELLERS: dict[str, Callable[..., Told]] = {"frequency": tell_shares, "mean": tell_number, "distribution": tell_number}
+"""By the kind of an estimate."""

@@ -37,6 +37,8 @@ FORM_SECONDS = 10.0
 THREADS = 8
 """So many pages are made at once, apart from the threads of the interface for programs: lookers must not keep devices waiting."""
 MOST_WAITING = 64
+MOST_SLOW = 8
+"""So many wait for what is computed at length; it is computed one at a time, and no other page waits for it."""
 
 
 class Dashboard:
@@ -49,6 +51,7 @@ class Dashboard:
         self._sessions = Sessions(Access(collector.store), secure=settings.secure or settings.behind_proxy)
         self._bodies = BodyReader(most=LARGEST_FORM, most_together=64 * LARGEST_FORM, seconds=FORM_SECONDS)
         self._threads = CapacityLimiter(THREADS)
+        self._slow = CapacityLimiter(1)
         self._making = threading.Lock()
         self._views: Views | None = None
 
@@ -65,15 +68,18 @@ class Dashboard:
             entry = methods["GET" if request.method == "HEAD" else request.method]
             visit = Visit(path=request.url.path)
             try:
-                if self._threads.statistics().tasks_waiting >= MOST_WAITING:
+                limiter, most = (self._slow, MOST_SLOW) if entry.slow else (self._threads, MOST_WAITING)
+                if self._threads.statistics().tasks_waiting >= MOST_WAITING or limiter.statistics().tasks_waiting >= most:
                     raise Refusal(503, "busy", "too many are looking at once; try again in a moment", retry=1)
                 visit = await in_thread(self._visit, request, limiter=self._threads)
                 if entry.method == "POST":
                     visit = visit._replace(body=await self._read_form(request))
-                response: Response = await in_thread(self._answer, entry, visit, limiter=self._threads)
+                response: Response = await in_thread(self._answer, entry, visit, limiter=limiter)
             except Exception as error:  # logged if it is a bug
                 refusal = refusal_of(error)
                 response = failure(refusal) if entry.data else message(visit, "Not here", refusal.message, refusal.status)
+                if refusal.retry is not None:
+                    response.headers["retry-after"] = str(refusal.retry)
             response.headers.setdefault("cache-control", "no-store")
             return response
 

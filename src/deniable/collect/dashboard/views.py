@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 import msgspec
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from deniable.collect.admission import LiveTask
 from deniable.collect.analysis.analyst import Answer, TooFew
@@ -128,8 +128,8 @@ class Views:
 
     def publication(self, visit: Visit) -> Response:
         """A file of an open publication."""
-        content = self._shelf.read(self._live(visit).task, visit.asset)
-        return Response(content, media_type=PARQUET if visit.asset.endswith(".parquet") else KINDS[".json"])
+        path, about = self._shelf.find(self._live(visit).task, visit.asset)
+        return FileResponse(path, media_type=PARQUET if path.suffix == ".parquet" else KINDS[".json"], stat_result=about)
 
     # --- two selections ---
 

@@ -5,6 +5,7 @@ counts the same files gets the same tallies, to the byte. What is not counted is
 
     not_a_report   another name, a folder, a link: nothing that a device posts
     unfinished     what a device that was stopped has left
+    unreadable     a file that cannot be opened or read
     torn           other bytes than the name promises
     malformed      no report at all, although the name fits
     repeated       a report that another folder has as well: it counts once
@@ -138,8 +139,12 @@ def _read(folders: Sequence[Path], refuse: _Refuse) -> Iterator[tuple[str, Envel
 
 
 def _open(path: Path, refuse: _Refuse) -> Envelope | None:
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError:  # a stranger's, or gone since: it must not keep the others from being counted
+        refuse("unreadable", path.name)
+        return None
     if hashlib.sha256(data).hexdigest() + REPORT != path.name:
         refuse("torn", path.name)
         return None

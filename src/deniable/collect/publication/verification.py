@@ -19,11 +19,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from math import isclose
 from pathlib import Path
 from typing import Any
 
-from deniable.collect.analysis.answer import Answer
+from deniable.collect.analysis.answer import MANNERS, Answer
 from deniable.collect.analysis.selection import EVERYTHING, Selection
 from deniable.collect.publication.published import (
     ESTIMATES,
@@ -49,7 +50,7 @@ from deniable.core.tally import Tally
 from deniable.errors import ProtocolError, WireError
 
 CLOSE = 1e-9
-"""Estimates that another machine computed may differ by so much, relative to the number of reports."""
+"""Estimates that another machine computed may differ by so much, relative to the number of reports or the range of numbers."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +124,24 @@ def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publ
     """As ``read_publication``, and the published estimates are computed again; WireError naming the first that is another one."""
     publication = read_publication(folder, task=task)
     with naming(ROUNDS if publication.task.rounds else ESTIMATES):
-        recomputed = publication.answer().to_json()
+        answer = publication.answer()
+        recomputed = answer.to_json()
     with naming(ESTIMATES):
         published = json.loads(Files(Path(folder)).read(ESTIMATES))
-        where = difference(published, recomputed, CLOSE * publication.reports)
+        where = _first_difference(published, recomputed, [MANNERS[each.kind].scale(each) for each in answer.estimates.values()])
         if where is not None:
             raise WireError(f"{ESTIMATES}{where}", "another estimate", allowed="what follows from the reports", fix="it was made up")
     return publication
+
+
+def _first_difference(published: Any, recomputed: dict[str, Any], scales: list[float]) -> str | None:
+    """Where two answers differ, each question being measured by what its estimates can be."""
+    told, found = published.get("answers") if isinstance(published, dict) else None, recomputed["answers"]
+    if not isinstance(told, list) or len(told) != len(found):
+        return ", answers"
+    pairs = [(", answers, " + str(i), *pair) for i, pair in enumerate(zip(told, found, scales, strict=True))]
+    parts = (difference(one, other, CLOSE * scale, where) for where, one, other, scale in pairs)
+    return next((where for where in parts if where is not None), difference(published | {"answers": []}, recomputed | {"answers": []}, 0.0))
 
 
 def difference(first: Any, second: Any, slack: float, where: str = "") -> str | None:
@@ -138,6 +150,9 @@ def difference(first: Any, second: Any, slack: float, where: str = "") -> str | 
     >>> difference({"n": 3, "rows": [{"count": 1.0}]}, {"n": 3, "rows": [{"count": 1.5}]}, slack=0.1)
     ', rows, 0, count'
     """
+    if _is_time(first) and _is_time(second):
+        first, second = (datetime.fromisoformat(each["time"]).replace(tzinfo=UTC).timestamp() for each in (first, second))
+        return None if isclose(first, second, rel_tol=0.0, abs_tol=max(slack, 1e-3)) else where
     if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
         pairs = [(f"{where}, {name}", first[name], second[name]) for name in first if name != "version"]
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
@@ -147,3 +162,7 @@ def difference(first: Any, second: Any, slack: float, where: str = "") -> str | 
     else:
         return None if type(first) is type(second) and first == second else where
     return next((found for path, one, other in pairs if (found := difference(one, other, slack, path)) is not None), None)
+
+
+def _is_time(plain: Any) -> bool:
+    return isinstance(plain, dict) and set(plain) == {"time"} and isinstance(plain["time"], str)

@@ -13,8 +13,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from deniable.client.numeric import NumericSpec
+from deniable.collect.tasks.number_asking import RANGE, point_in_time, range_of, read_numbers
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute, Encoder, Identity
+from deniable.contract.numbers import Numbers
 from deniable.contract.protocol import PROTOCOLS, Protocol
 from deniable.contract.question import Question, read_share
 from deniable.contract.spec import MECHANISMS, Spec
@@ -22,7 +24,7 @@ from deniable.contract.survey import Survey
 from deniable.core.declared import check_names, did_you_mean
 from deniable.errors import ParameterError
 
-KINDS = ("categories", "range", "integers", "text", "bytes", "yes_no")
+KINDS = ("categories", "range", "integers", "text", "bytes", "yes_no", "numbers")
 SETTLED = {"epsilon", "domain", "domain_size", "people"}
 """What stands elsewhere in the file."""
 STATE = {"stage", "candidates", "repetition", "found", "lengths", "prefixes", "frequent_segments"}
@@ -89,22 +91,27 @@ def read_domain(content: object) -> tuple[Domain, tuple[Any, ...] | None]:
         if value is not True:
             raise ParameterError(kind, value, allowed="true", fix="leave it out if it is no such question")
         domain = IndexRange(2)
+    elif kind == "numbers":
+        domain = read_numbers(value)
     else:
         made: Any = {"range": IndexRange, "text": Text, "bytes": Bytes}[kind]
         domain = made(value)
     if "candidates" not in content:
         return domain, None
+    if isinstance(domain, Numbers):
+        raise ParameterError("candidates", content["candidates"], allowed="none for numbers", fix="count values with integers = [0, 100]")
     named = _list("candidates", content["candidates"], 'as in candidates = ["tea", "mate"]')
     return domain, tuple(read_value("candidates", domain, value) for value in named)
 
 
 def read_value(parameter: str, domain: Domain, value: Any) -> Any:
-    """A value as a task carries it: bytes are written in hex, yes and no as true and false."""
+    """A value as a task carries it: bytes are written in hex, yes and no as true and false, points in time as TOML does."""
     if isinstance(domain, Bytes) and not isinstance(domain, Text):
         try:
             value = bytes.fromhex(value)
         except (TypeError, ValueError) as error:
             raise ParameterError(parameter, value, allowed="bytes in hex", fix='as in "00ff"') from error
+    value = point_in_time(value) if isinstance(domain, Numbers) else value
     domain.key(value)  # DomainError if it is not allowed
     return int(value) if isinstance(value, bool) else value
 
@@ -115,8 +122,9 @@ def _question(
     from deniable.local.frequency.oracle import LARGEST_LISTING
 
     domain, candidates = read_domain(content["domain"])
-    spec, why = _mechanism(content.get("mechanism", "auto"), domain, epsilon, people)
-    if candidates is None and not (domain.listed and domain.size <= LARGEST_LISTING):
+    asked = range_of(content["domain"], domain) if isinstance(domain, Numbers) else {"domain": domain}
+    spec, why = _mechanism(content.get("mechanism", "auto"), asked, epsilon, people)
+    if candidates is None and not isinstance(domain, Numbers) and not (domain.listed and domain.size <= LARGEST_LISTING):
         allowed = f"a domain that can be listed, or candidates = [...]: {spec.mechanism} cannot say what nobody named"
         fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find them'
         raise ParameterError("domain", domain, allowed=allowed, fix=fix)
@@ -129,24 +137,31 @@ def _question(
     return Question(name=name, spec=spec, encoder=encoder, share=share, candidates=candidates), why
 
 
-def _mechanism(content: object, domain: Domain, epsilon: float, people: int) -> tuple[Spec, str]:
+def _mechanism(content: object, asked: dict[str, Any], epsilon: float, people: int) -> tuple[Spec, str]:
+    """``asked`` is a domain, or the range of numbers whose grid is left to the mechanism."""
     table = {"name": content} if isinstance(content, str) else content
     if not isinstance(table, Mapping):
         raise ParameterError("mechanism", content, allowed="a name, or a table with name = ...", fix='"auto" chooses one')
     own = {key: value for key, value in table.items() if key != "name"}
     name = table.get("name", "auto")
     importlib.import_module("deniable.client")  # registers the mechanisms
+    numeric = "low" in asked or isinstance(asked["domain"], Numbers)
     if name == "auto":
         from deniable.local.choose import frequency_oracle
+        from deniable.local.choose_mean import mean_oracle
 
         check_names("mechanism", own, [], [])
-        choice = frequency_oracle(domain=domain, epsilon=epsilon, n=people)
+        choose: Any = mean_oracle if numeric else frequency_oracle
+        choice = choose(**asked, epsilon=epsilon, n=people)
         return choice.spec, choice.why
-    known = [each for each, cls in MECHANISMS.items() if not issubclass(cls, NumericSpec)]  # a collector shows counts only, as yet
+    known = [each for each, cls in MECHANISMS.items() if issubclass(cls, NumericSpec) == numeric]
     if not isinstance(name, str) or name not in known:
-        raise ParameterError("mechanism", name, allowed=f"auto or one of {known}", fix=did_you_mean(name, known))
-    check_names(name, own, [], _settings(MECHANISMS[name]))
-    return _make(MECHANISMS[name], own, {"domain": domain, "epsilon": epsilon}), f"{name}: named in the file"
+        other = "it counts values, as in integers = [0, 100]" if numeric else "it is for numbers = { low = 0, high = 100 }"
+        fix = other if isinstance(name, str) and name in MECHANISMS else did_you_mean(name, known)
+        raise ParameterError("mechanism", name, allowed=f"auto or one of {known}", fix=fix)
+    settings = [each for each in _settings(MECHANISMS[name]) if not numeric or each not in RANGE]  # which stands in [domain]
+    check_names(name, own, [], settings)
+    return _make(MECHANISMS[name], own, {**asked, "epsilon": epsilon}), f"{name}: named in the file"
 
 
 def _search(content: Mapping[str, Any], epsilon: float, people: int) -> Asking:
@@ -154,6 +169,8 @@ def _search(content: Mapping[str, Any], epsilon: float, people: int) -> Asking:
     if not isinstance(search, Mapping) or "domain" not in content:
         raise ParameterError("search", search, allowed="a table, beside a [domain]", fix="say what is searched, as in text = 16")
     domain, candidates = read_domain(content["domain"])
+    if isinstance(domain, Numbers):
+        raise ParameterError("domain", domain, allowed="values that can be frequent", fix="leave out [search] for the mean of numbers")
     if candidates is not None:
         raise ParameterError("candidates", candidates, allowed="none in a search", fix="leave out [search] to count them")
     importlib.import_module("deniable.tasks.heavy_hitters")  # registers the searches

@@ -5,8 +5,11 @@ The author of a task may add to it and never replace it.
 
 from __future__ import annotations
 
+from datetime import datetime
 from math import ceil, exp, inf
 
+from deniable.client.numeric import NumericSpec
+from deniable.collect.tasks.number_asking import grid_in_words
 from deniable.collect.tasks.spans import span_in_words
 from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.guarantee import TOOK_PART, Guarantee
@@ -32,9 +35,11 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
         f"Against whom: everybody who sees reports, the collector included. All that has to be trusted is {guarantee.honest}.",
         _lifetime(task, again=guarantee.exposed != TOOK_PART),
     ]
+    told += _numbers(task)
     if task.default is not None:
+        default = str(task.default) if isinstance(task.default, datetime) else shorten(task.default)
         told.append(
-            f"If you have no answer: your device sends {shorten(task.default)}, randomized like any answer, so that having none is as well "
+            f"If you have no answer: your device sends {default}, randomized like any answer, so that having none is as well "
             "protected as an answer."
         )
     if task.admission == TOKEN:
@@ -56,7 +61,8 @@ def _lifetime(task: Task, *, again: bool) -> str:
         return (
             f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}, each "
             "time from a permanent answer that it draws once for each different answer of yours and keeps. However often you are asked, "
-            f"one answer costs epsilon = {_upward(task.epsilon)}; k different ones cost k times as much. {OTHERS}"
+            f"one answer that never changes costs epsilon = {_upward(task.epsilon)}. If it changes, k permanent answers cost k times as "
+            f"much, and that and when it changed is not protected: it may come to show for sure. {OTHERS}"
         )
     total = task.epsilon * task.answers
     worst = "hardly any protection is left" if total > HARDLY else f"a factor of {_factor(total)}"
@@ -64,6 +70,14 @@ def _lifetime(task: Task, *, again: bool) -> str:
         f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}. Epsilons "
         f"add up: to whoever puts all of these answers together they are worth epsilon = {_upward(total)} at most ({worst}). {OTHERS}"
     )
+
+
+def _numbers(task: Task) -> list[str]:
+    if task.rounds:
+        return []
+    asked = [(question.name, question.spec) for question in task.survey.questions if isinstance(question.spec, NumericSpec)]
+    several = len(task.survey.questions) > 1
+    return [f"{name}. {grid_in_words(spec)}" if several else grid_in_words(spec) for name, spec in asked]
 
 
 def _kept(task: Task) -> str:

@@ -20,7 +20,7 @@
     people = 10_000                  # expected; for choosing a mechanism
     note = "We publish the result."  # added to the privacy statement
 
-    [domain]                         # or range = 10, integers = [0, 100], yes_no = true, text = 16, bytes = 8
+    [domain]                         # or range = 10, integers = [0, 100], numbers = { low = 0, high = 120 }, yes_no = true, text = 16
     categories = ["tea", "coffee", "water"]
 
     [mechanism]                      # left out: the one with the smallest predicted error
@@ -31,7 +31,8 @@
 
 Text, bytes and other domains too large to list need ``candidates = [...]`` in ``[domain]``, or a ``[search]`` with ``protocol``, its
 settings, and ``round = "1 hour"``; without that, rounds are closed by hand. Several questions, of which each person answers one, are
-``[[questions]]`` with ``name``, ``domain``, and where wanted ``mechanism`` and ``share``. Bytes are written in hex.
+``[[questions]]`` with ``name``, ``domain``, and where wanted ``mechanism`` and ``share``. Bytes are written in hex, as in ``bytes = 8``.
+Of ``numbers`` the mean is estimated, or with SquareWave the distribution; ends may be points in time, ``steps`` and ``clip`` say more.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
 
+from deniable.client.numeric import NumericSpec
 from deniable.collect.tasks.asking import Asking, read_asking, read_value
+from deniable.collect.tasks.number_asking import check_answer, counters_of
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.tasks.statement import privacy_statement
 from deniable.contract.admission import ASSIGNED, NO_ISSUER, TOKEN
@@ -165,7 +168,10 @@ def _default(content: Mapping[str, Any], asking: Asking) -> Any:
         raise ParameterError("default", content["default"], allowed=allowed, fix="leave it out, or publish a task for each question")
     first: Any = asking.protocol
     domain: Domain = first.questions[0].spec.domain if isinstance(first, Survey) else first.domain
-    return read_value("default", domain, content["default"])
+    default = read_value("default", domain, content["default"])
+    if isinstance(first, Survey) and isinstance(first.questions[0].spec, NumericSpec):
+        check_answer(first.questions[0].spec, default)
+    return default
 
 
 def _check_size(task: Task, asking: Asking) -> None:
@@ -178,6 +184,8 @@ def _check_size(task: Task, asking: Asking) -> None:
 
 def _counters(question: Question) -> int:
     spec: Any = question.spec
+    if isinstance(spec, NumericSpec):
+        return counters_of(spec)
     if spec.candidates_at_tally and question.candidates is not None:
         return len(question.candidates)
     if hasattr(spec, "cells"):

@@ -130,9 +130,11 @@ class Api:
         from deniable.collect.analysis.analyst import TooFew, estimate
 
         selection = self._selection(call, call.query.period, call.query.stratum)
+        if call.query.integrity == "true" and call.query.format != "json":
+            raise Refusal(422, "bad_parameter", "integrity is told as JSON only: leave it out, or ask for format=json")
         try:
             found = estimate(self.collector, call.task, selection)
-            if call.query.integrity == "true" and call.query.format == "json":
+            if call.query.integrity == "true":
                 from deniable.collect.analysis.integrity import integrity_json, integrity_of
 
                 tested = integrity_json(integrity_of(self.collector, call.task, selection))

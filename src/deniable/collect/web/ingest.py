@@ -118,9 +118,8 @@ class Ingest:
             rejected = await self._take(scope["headers"], receive)
         except Refusal as refusal:
             await self._refuse(refusal, send)
-        except (
-            asyncio.CancelledError
-        ):  # by the server that is being stopped, and would log it: what is durable by now may safely come again
+        except asyncio.CancelledError:
+            # By the server that is being stopped, and would log it: what is durable by now may safely come again.
             await self._refuse(stopping(), send)
         except StorageError:
             await self._refuse(Refusal(507, "storage", "the reports could not be stored; send them again", retry=5), send)

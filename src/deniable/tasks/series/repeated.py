@@ -4,11 +4,14 @@ Each period's tally has the law of one report of each device, so its own estimat
 anything about *several* periods: a device that keeps its value draws its reports from the same permanent answer, so its errors repeat.
 With V the variance of a period's count and C that of a count from permanent answers seen as they are (``permanent_variance``)::
 
-    covariance of two periods     s C       s: the share of people whose value is of the same class in both
+    covariance of two periods     s C       s: the share of people whose reports come from the same permanent answer in both
     variance of a change          V1 + V2 - 2 s C
     variance of an average        (sum of V + 2 sum of s C) / T^2        it does not go below about s C
 
-Nobody knows s for sure. Left out, a change is given the error of s = 0 and an average that of s = 1: the larger one each time.
+Nobody knows s for sure. Without ``stay``, a change is given the error of s = 0 and an average that of s = 1: the larger one each time.
+``stay`` is about values, and s about permanent answers. They are the same where every value has a permanent answer of its own
+(``spec.distinct``). Where values share them, people who change may repeat their errors all the same, for some counts all of them: then
+an average is given s = 1 whatever ``stay`` is. A change is given s = ``stay``: those who share besides only make it more certain.
 """
 
 from __future__ import annotations
@@ -37,8 +40,9 @@ if TYPE_CHECKING:
 def repeated(spec: LongitudinalSpec, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedEstimate:
     """The series behind the tallies of successive periods of the same people.
 
-    ``stay`` is the share of people whose value stays the same from one period to another, where it is known; it sharpens statements about
-    several periods. Without it they hold whoever changed.
+    ``stay`` is the share of people whose value stays the same from any one period to any other, where it is known. It sharpens statements
+    about changes and, unless values share permanent answers (``spec.distinct`` is False), about averages. Without it they hold whoever
+    changed.
 
     >>> from deniable.client import LongitudinalGRR
     >>> from deniable.local.longitudinal.crowd import Crowd
@@ -49,7 +53,7 @@ def repeated(spec: LongitudinalSpec, tallies: Sequence[Tally], *, candidates: An
     >>> series = repeated(spec, [spec.tally(crowd.report(values)) for values in days])
     >>> np.round(series.counts[:, 0]).tolist()
     [6093.0, 4936.0, 3937.0]
-    >>> low, high = series.change_interval(0, 2)
+    >>> low, high = series.change_interval(0, 2, level=0.99)
     >>> bool(low[0] < -2000 < high[0]), bool(low[2] < 0 < high[2])
     (True, True)
     """
@@ -125,8 +129,11 @@ class RepeatedEstimate(Table):
 
     @property
     def average_stderr(self) -> Array:
-        """The standard error of each average; people who keep their value make it larger, so without ``stay`` everybody does."""
-        stay, several = 1.0 if self.stay is None else self.stay, range(len(self.periods))
+        """The standard error of each average; people who keep their permanent answer make it larger.
+
+        So everybody does, without ``stay`` or where values share permanent answers.
+        """
+        stay, several = self.stay if self.stay is not None and self.spec.distinct else 1.0, range(len(self.periods))
         alone = sum((self._variance(place) for place in several), np.zeros(len(self.values)))
         shared = sum((self._covariance(a, b, stay) for a in several for b in several[a + 1 :]), np.zeros(len(self.values)))
         return np.asarray(np.sqrt(np.maximum(alone + 2 * shared, 0.0)) / len(self.periods))

@@ -50,6 +50,14 @@ function inverse(number, prime) {
   return result;
 }
 
+// One bit about a number: its chance grows evenly from low to high. The place is a grid point, or a fraction between two of them.
+const oneBit = ({ thresholds: { first, step } }, bit) =>
+  only((place) => {
+    const [n, d] = Array.isArray(place) ? place : [BigInt(place), 1n];
+    const one = first * d + step * n;
+    return reduced([bit ? one : ONE * d - one, ONE * d]);
+  });
+
 const unary = (spec, bits) =>
   bitLaw(bits, spec.domainSize, spec.thresholds.raise_other, spec.thresholds.keep, (key) => [Number(key)]);
 const hashed = (spec, symbolOf, symbol) => only(async (key) => kept(spec, (await symbolOf(key)) === symbol, 1, spec.hashRange - 1));
@@ -107,6 +115,9 @@ export const LAWS = {
       const place = [buckets].flat().indexOf(Number(key));
       return place < 0 ? [] : [place];
     }),
+  OneBitMean: oneBit,
+  Duchi: oneBit,
+  SignRR: oneBit,
   SHE: ({ weights, points }, noisy) => ({
     common: noisy.reduce((sum, point) => sum + log2([weights[point], ONE]), 0),
     weight: (key) => reduced([weights[points - 1 - noisy[Number(key)]], weights[noisy[Number(key)]]]),

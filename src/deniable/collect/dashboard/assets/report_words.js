@@ -9,6 +9,8 @@ const all = (spec) => Array.from({ length: spec.domainSize }, (_, place) => name
 const marked = (names, bits) => names.filter((_, place) => getBit(bits, place));
 const among = (chosen, names) => (chosen.length ? listed(chosen) : [`none of the ${names.length.toLocaleString("en")}`]);
 
+const gridPoint = (point, count) => `the grid point ${(point + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`;
+
 const WORDS = {
   GRR: (spec, symbol) => ["the answer: ", ...listed([all(spec)[symbol]])],
   RR: (spec, bit) => ["the answer: ", ...listed([all(spec)[bit]])],
@@ -18,6 +20,12 @@ const WORDS = {
     return ["about ", ...listed(spoken), ", which were drawn at random, these are marked: ", ...among(marked(spoken, bits), spoken)];
   },
   SHE: (spec) => [`a noisy number for each of the ${spec.domainSize.toLocaleString("en")} answers`],
+};
+WORDS.OneBitMean = WORDS.Duchi = WORDS.SignRR = WORDS.OneBitMeanPM = (_spec, bit) => [`the bit ${bit}`];
+WORDS.Piecewise = WORDS.SquareWave = WORDS.DiscreteLaplace = (spec, point) => [gridPoint(point, spec.layout[0].limit)];
+WORDS.Hybrid = (spec, point) => {
+  const cells = spec.layout[0].limit - 2; // the last two are a bit
+  return [point < cells ? gridPoint(point, cells) : `the bit ${point - cells}`];
 };
 WORDS.OUE = WORDS.SUE = WORDS.THE = (spec, bits) => ["these answers are marked: ", ...among(marked(all(spec), bits), all(spec))];
 

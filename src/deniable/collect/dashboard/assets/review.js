@@ -5,7 +5,7 @@ import { Attribute, Identity } from "./client/encoders.js";
 import { bytes, facts, make, quoted } from "./dom.js";
 import { lawOf, log2 } from "./law.js";
 import { inWords } from "./report_words.js";
-import { domainOf, listed, nameOf, parse, valueAt } from "./values.js";
+import { domainOf, kindOf, listed, nameOf, parse, valueAt } from "./values.js";
 
 const MOST_ROWS = 12;
 const MOST_LISTED = 4096;
@@ -76,7 +76,8 @@ export class Review {
   async #row(value, name) {
     const { encoder } = this.question;
     const input = await encoder.encode(encoder instanceof Attribute ? { [encoder.name]: value } : value);
-    const weight = await this.law.weight(await this.question.spec.domain.key(input));
+    const { domain } = this.question.spec; // a number lies between grid points, and its chances between theirs
+    const weight = await this.law.weight(domain.position ? domain.position(input) : await domain.key(input));
     return { name, weight, own: this.own !== undefined && nameOf(this.domain, value) === nameOf(this.domain, this.#held) };
   }
 
@@ -87,7 +88,7 @@ export class Review {
   async #deniable() {
     const title = make("h3", {}, "Why nobody can tell");
     if (!this.law) return make("div", {}, title, make("p", { id: "verdict" }, `${this.#limit}.`));
-    const open = !this.domain.listed || this.domain.size > MOST_LISTED;
+    const open = !this.domain.listed || this.domain.size > MOST_LISTED || Boolean(this.domain.position);
     let rows = open ? [] : await Promise.all(this.#values().map((value) => this.#row(value, [quoted(nameOf(this.domain, value))])));
     if (open && this.own !== undefined) rows = [await this.#row(this.#held, [quoted(nameOf(this.domain, this.#held))])];
     const shown = rows.length > MOST_ROWS ? grouped(rows) : rows;
@@ -145,7 +146,7 @@ export class Review {
 
   // Where answers cannot be listed, a person picks one to compare with.
   #comparing(rows, show) {
-    const kind = this.domain.labels ? "label" : this.domain.low !== undefined ? "integer" : this.domain.description.startsWith("text") ? "text" : "bytes";
+    const kind = kindOf(this.domain);
     const box = make("input", { id: "other", type: "text", autocomplete: "off" });
     const add = async (event) => {
       event.preventDefault();

@@ -14,6 +14,7 @@ export function valueAt(domain, place) {
 
 export function nameOf(domain, value) {
   if (domain.truths) return Number(value) ? "yes" : "no";
+  if (value instanceof Date) return value.toLocaleString();
   if (value instanceof Uint8Array) return `0x${Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
   return value === "" ? "nothing, an empty text" : String(value);
 }
@@ -24,9 +25,18 @@ export function listed(names, most = 12) {
   return names.length > most ? [...parts, ` and ${(names.length - most).toLocaleString("en")} more`] : parts;
 }
 
-// The text of a field as a value of a domain; the domain refuses what does not fit.
+// How the text of a field is read, where no page says it.
+export function kindOf(domain) {
+  if (domain.labels) return "label";
+  if (domain.position) return domain.times ? (domain.aware ? "time" : "clock") : "number";
+  return domain.low !== undefined ? "integer" : domain.description.startsWith("text") ? "text" : "bytes";
+}
+
+// The text of a field as a value of a domain; the domain refuses what does not fit. A time without a zone stays as it was typed.
 export function parse(domain, kind, text) {
   if (kind === "label") return domain.labels[Number(text)];
+  if (kind === "number") return /^-?[0-9]+$/.test(text) ? BigInt(text) : text.trim() ? Number(text) : text;
+  if (kind === "time") return new Date(text);
   if (kind === "integer") return /^-?[0-9]+$/.test(text) ? BigInt(text) : text;
   return kind === "bytes" ? (fromHex(text.toLowerCase()) ?? text) : text;
 }
