@@ -18,8 +18,8 @@ from timing import best, say
 
 REPEATS = 3
 SIZE = 128
-PEOPLE = {"LongitudinalGRR": 2_000_000, "LongitudinalUnary": 200_000, "DBitFlipPM": 200_000, "LOLOHA": 500_000}
-OPTIONS = {"DBitFlipPM": {"bits": 16, "first_epsilon": 1.0}}
+PEOPLE = {"LongitudinalGRR": 2_000_000, "LongitudinalUnary": 200_000, "DBitFlipPM": 200_000, "LOLOHA": 500_000, "RAPPOR": 200_000}
+OPTIONS = {"DBitFlipPM": {"bits": 16, "first_epsilon": 1.0}, "RAPPOR": {"bits": 128, "hashes": 2, "cohorts": 8}}
 
 
 def plain_grr(spec, values, draw):
@@ -62,7 +62,24 @@ def plain_hash(spec, values, draw):
     return [np.count_nonzero((((a * np.uint64(v) + b) >> shift) * count) >> shift == sent) for v in range(SIZE)]
 
 
-PLAIN = {"LongitudinalGRR": plain_grr, "LongitudinalUnary": plain_unary, "DBitFlipPM": plain_buckets, "LOLOHA": plain_hash}
+def plain_filters(spec, values, draw):
+    """Filters from a table, and a matrix of doubles for each step; adds up each cohort's bits, and solves for nothing."""
+    known = [[spec.filter(cohort, value).to_bytes(spec.bits // 8, "little") for value in range(SIZE)] for cohort in range(spec.cohorts)]
+    table = np.unpackbits(np.frombuffer(b"".join(map(b"".join, known)), np.uint8), bitorder="little").reshape(spec.cohorts, SIZE, spec.bits)
+    cohorts = draw.integers(0, spec.cohorts, values.size)
+    flip, keep, rise = (side / 2**64 for side in spec.coin)
+    bits = table[cohorts, values].astype(bool) ^ (draw.random((values.size, spec.bits)) < flip)
+    sent = draw.random(bits.shape) < np.where(bits, keep, rise)
+    return [sent[cohorts == cohort].sum(axis=0) for cohort in range(spec.cohorts)]
+
+
+PLAIN = {
+    "LongitudinalGRR": plain_grr,
+    "LongitudinalUnary": plain_unary,
+    "DBitFlipPM": plain_buckets,
+    "LOLOHA": plain_hash,
+    "RAPPOR": plain_filters,
+}
 
 
 def measure():

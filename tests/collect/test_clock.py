@@ -114,6 +114,7 @@ def test_a_new_start_says_that_the_time_is_right(identity, address, machine):
         store.close()
 
 
+@pytest.mark.usefixtures("identity")  # which is known from the call on, and must not be any more when the test is over
 def test_what_tests_set(tmp_path):
     """One number: so much time has passed. A second: the time of day is wrong."""
     file = tmp_path / "clock"
