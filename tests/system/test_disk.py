@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.services import needed
 from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, Crowd, audit, go_on, unique, wait_for
 
@@ -22,8 +23,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", folder], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"mounting a small file system needs root: {done.stderr.strip()}")
+    needed(not done.returncode, f"mounting a small file system needs root: {done.stderr.strip()}")
     yield folder
     subprocess.run(["umount", folder], check=True)
 

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deniable.client.exact import LARGEST_LAW, ExactSpec
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
-from deniable.contract.probability import check_epsilon, check_resolution, log_above
+from deniable.contract.probability import check_epsilon, check_resolution
 from deniable.contract.source import ONE, SYSTEM, Source
-from deniable.contract.spec import Spec
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -24,11 +21,9 @@ if TYPE_CHECKING:
     from deniable.core.reports import Reports
     from deniable.core.tally import Tally
 
-LARGEST_LAW = 1 << 16
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class FrequencySpec(Spec):
+class FrequencySpec(ExactSpec):
     """A mechanism that counts how many people hold each value of a domain.
 
     Give either ``domain_size`` (values are 0..domain_size - 1) or ``domain``.
@@ -41,8 +36,6 @@ class FrequencySpec(Spec):
     default_size: ClassVar[int | None] = None
     largest_domain: ClassVar[int] = 1 << 64
     needs_listed_domain: ClassVar[bool] = True
-    tight: ClassVar[bool] = True
-    """Whether the law uses up the epsilon it is given; where it cannot, ``effective_epsilon`` says what it uses."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -63,9 +56,6 @@ class FrequencySpec(Spec):
             )
         self.resolve()
         check_resolution(self.epsilon, self.effective_epsilon, tight=self.tight)
-
-    def resolve(self) -> None:
-        """Fill in the parameters that were left open, once epsilon and domain are known to be good."""
 
     def __repr__(self) -> str:
         shown = f"domain_size={self.domain_size}" if isinstance(self.domain, IndexRange) else f"domain={self.domain!r}"
@@ -93,16 +83,6 @@ class FrequencySpec(Spec):
     @abstractmethod
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
         """The exact law of ``perturb`` for a key, given the seed."""
-
-    @property
-    @abstractmethod
-    def outputs(self) -> int:
-        """The number of different reports, for one seed."""
-
-    @property
-    @abstractmethod
-    def ratio(self) -> Fraction:
-        """The largest ratio of the probabilities of one report under two inputs: e to the effective epsilon."""
 
     @abstractmethod
     def evidence(self, report: Any, key: int) -> int:
@@ -138,18 +118,3 @@ class FrequencySpec(Spec):
         No epsilon-local mechanism allows more than this: e^epsilon / (e^epsilon + d - 1).
         """
         return float(self.ratio / (self.ratio + self.domain_size - 1))
-
-    @cached_property
-    def effective_epsilon(self) -> float:
-        """The epsilon of the integer law, rounded up to a float; never above epsilon."""
-        return log_above(self.ratio)
-
-    @property
-    def report_epsilon(self) -> float:
-        """The exact epsilon of one report, which is all there is unless a device answers again and again."""
-        return self.effective_epsilon
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What is promised to a person who sends one report."""
-        return Guarantee(epsilon=self.epsilon)

@@ -28,7 +28,8 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from deniable.client.frequency import LARGEST_LAW, FrequencySpec
+from deniable.client.exact import LARGEST_LAW
+from deniable.client.frequency import FrequencySpec
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
 from deniable.contract.probability import TIGHTNESS, check_epsilon, log_above

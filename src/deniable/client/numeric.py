@@ -8,27 +8,24 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from deniable.contract.guarantee import Guarantee
+from deniable.client.exact import LARGEST_LAW, ExactSpec
 from deniable.contract.law import Law
 from deniable.contract.numbers import Numbers, round_at_random
-from deniable.contract.probability import check_epsilon, check_resolution, log_above
+from deniable.contract.probability import check_epsilon, check_resolution
 from deniable.contract.source import SYSTEM, Source
-from deniable.contract.spec import Spec
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
     from deniable.core.reports import Reports
     from deniable.core.tally import Tally
 
-LARGEST_LAW = 1 << 16
 _RANGE = ("low", "high", "steps", "clip")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class NumericSpec(Spec):
+class NumericSpec(ExactSpec):
     """A mechanism that randomizes a number.
 
     Give either ``low`` and ``high``, and perhaps ``steps`` and ``clip``, or a ``domain`` (see ``Numbers``).
@@ -40,9 +37,6 @@ class NumericSpec(Spec):
     clip: bool = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # resolved at once, below
     domain: Numbers = None  # type: ignore[assignment]  # resolved at once, below
     epsilon: float
-
-    tight: ClassVar[bool] = True
-    """Whether the law uses up the epsilon it is given; where it cannot, ``effective_epsilon`` says what it uses."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -71,9 +65,6 @@ class NumericSpec(Spec):
         """The steps of the grid, where nobody says how many; None for those of ``Numbers``. Epsilon is known by then."""
         return None
 
-    def resolve(self) -> None:
-        """Fill in the parameters that were left open, once epsilon and domain are known to be good."""
-
     def __repr__(self) -> str:
         shown = f"domain={self.domain!r}"
         if not self.domain.times:
@@ -98,16 +89,6 @@ class NumericSpec(Spec):
     def output_law(self, key: int) -> Law[Any]:
         """The exact law of ``perturb`` for a grid point."""
 
-    @property
-    @abstractmethod
-    def outputs(self) -> int:
-        """The number of different reports."""
-
-    @property
-    @abstractmethod
-    def ratio(self) -> Fraction:
-        """The largest ratio of the probabilities of one report under two inputs: e to the effective epsilon."""
-
     # --- what follows ---
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
@@ -131,18 +112,3 @@ class NumericSpec(Spec):
             return below
         above = self.output_law(key + 1)
         return Law({report: (1 - rest) * below[report] + rest * above[report] for report in {*below, *above}})
-
-    @cached_property
-    def effective_epsilon(self) -> float:
-        """The epsilon of the integer law, rounded up to a float; never above epsilon."""
-        return log_above(self.ratio)
-
-    @property
-    def report_epsilon(self) -> float:
-        """The exact epsilon of one report, which is all there is unless a device answers again and again."""
-        return self.effective_epsilon
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What is promised to a person who sends one report."""
-        return Guarantee(epsilon=self.epsilon)
