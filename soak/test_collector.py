@@ -33,15 +33,15 @@ def test_every_point_between_two_rounds(point: str, tmp_path: Path) -> None:
     die_between_rounds(tmp_path, [point] * TIMES)
 
 
-def test_the_same_id_at_once_a_thousand_times(server: Server) -> None:  # noqa: F811
+def test_the_same_id_at_once_a_thousand_times(server: Server) -> None:  # noqa: F811  # the fixture
     send_the_same_id(server, 1000)
 
 
-def test_two_collectors_killed_by_turns(pair: tuple[Server, Server]) -> None:  # noqa: F811
+def test_two_collectors_killed_by_turns(pair: tuple[Server, Server]) -> None:  # noqa: F811  # the fixture
     kill_one_of_two(pair, 40)
 
 
-def test_two_hundred_periods_by_a_clock_that_jumps(server: Server) -> None:  # noqa: F811
+def test_two_hundred_periods_by_a_clock_that_jumps(server: Server) -> None:  # noqa: F811  # the fixture
     """Every period is sealed by the collector itself while devices send; every tenth time, the clock goes back before it goes on."""
     admin = server.token("admin")
     task = server.task(UNIQUE.replace("30 days", "1 minute"), admin)

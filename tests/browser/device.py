@@ -95,4 +95,4 @@ class NodeCrowd:
     def __exit__(self, *_: object) -> None:
         self._process.stdin.close()  # type: ignore[union-attr]  # a pipe, as opened
         assert self._process.wait(60) == 0
-        self._process.stdout.close()  # type: ignore[union-attr]
+        self._process.stdout.close()  # type: ignore[union-attr]  # a pipe, too

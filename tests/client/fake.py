@@ -1,4 +1,4 @@
-"""A collector in memory, behind the transport's interface: what it answers, and the ways in which a network spoils it."""
+"""A device, and a collector in memory behind the transport's interface: what it answers, and the ways in which a network spoils it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from deniable.client import GRR
+from deniable.client import GRR, MemoryLedger, Reporter
 from deniable.client.transport import Response
 from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Categories, Domain
@@ -17,6 +17,7 @@ from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.contract.question import Question, Round
 from deniable.contract.survey import Survey
 from deniable.contract.task import OpenedRound, Task
+from deniable.testing import ReplaySource
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 DAY = 86_400
@@ -53,6 +54,10 @@ def opened(task: Task, number: int, *, first: str = "0", share: str = "1/2", eps
     """A round that asks one share of the people."""
     question = Question(name=f"round {number}", spec=GRR(domain=DRINKS, epsilon=epsilon), share=Fraction(share))
     return OpenedRound(task=task.id, number=number, scale=scale, round=Round((question,), Fraction(first)), state=bytes(32))
+
+
+TASK = drink_task()
+ROUNDS = rounds_task()
 
 
 class FakeCollector:
@@ -103,6 +108,26 @@ class FakeCollector:
         if fault == "reply lost":
             raise TimeoutError
         return Response(201, {}, b"")
+
+
+class Device:
+    """A reporter with a clock of its own, whose sleeps are noted and not slept."""
+
+    def __init__(self, collector, task=TASK, *, now=START + 5.0, source=None, lifetime_epsilon=8.0, consent=True, **parts) -> None:
+        self.now, self.slept = now, []
+        self.ledger = MemoryLedger(lifetime_epsilon=lifetime_epsilon)
+        if consent:
+            self.ledger.consent(task.id)
+        source = source or ReplaySource.from_key("device")
+        self.reporter = Reporter(
+            collector, task=task.id, ledger=self.ledger, clock=lambda: self.now, sleep=self.slept.append, source=source, **parts
+        )
+
+    def report(self, value, **parts):
+        return self.reporter.report(value, **parts)
+
+    def states(self):
+        return [(entry.state, entry.code) for entry in self.ledger.entries()]
 
 
 def error(status: int, code: str) -> Response:

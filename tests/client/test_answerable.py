@@ -22,8 +22,7 @@ from deniable.core.run import ask, draw_tickets
 from deniable.errors import DomainError, ProtocolError, WireError
 from deniable.tasks.heavy_hitters import SFP, Bitstogram, IndependentSegments, MultipleChannels, SegmentPairs, TreeHist
 from deniable.testing import ReplaySource
-from tests.client.fake import FakeCollector, rounds_task
-from tests.client.test_reporter import Device
+from tests.client.fake import Device, FakeCollector, rounds_task
 
 WORDS = Text(6)
 TASK = rounds_task(WORDS)

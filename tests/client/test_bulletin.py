@@ -13,8 +13,7 @@ from deniable.client.bulletin import Bulletin, Everywhere
 from deniable.client.transport import ATTEMPTS, Response
 from deniable.contract.envelope import open_batch
 from deniable.errors import ParameterError, ProtocolError, WireError
-from tests.client.fake import START, FakeCollector, drink_task, error, rounds_task
-from tests.client.test_reporter import TASK, Device
+from tests.client.fake import START, TASK, Device, FakeCollector, drink_task, error, rounds_task
 
 HOTEL = Response(200, {}, b"<html>Welcome! Please sign in.</html>")
 

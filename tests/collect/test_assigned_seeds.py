@@ -42,7 +42,7 @@ def device(collector, task, bodies=None):
     return ledger
 
 
-def test_a_device_reports_under_the_seed_of_its_token(collector, site, clock):  # noqa: F811
+def test_a_device_reports_under_the_seed_of_its_token(collector, site, clock):  # noqa: F811  # fixtures
     """Of two questions one has a seed. What is sent again is the same, and each answer has a seed of its own."""
     task = publish(collector, OLH, dn.GRR(domain_size=4, epsilon=1.0), dn.BLH(domain_size=1024, epsilon=1.0), answers=3, seeds="assigned")
     kinds, seeds = set(), []

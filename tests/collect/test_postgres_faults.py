@@ -18,7 +18,7 @@ from deniable.collect.storage.log import StorageError
 from tests.collect.test_postgres import (  # collector: a fixture
     TASK,
     block,
-    collector,  # noqa: F401
+    collector,  # noqa: F401  # a fixture
     opened,
     plain,
     read_open,

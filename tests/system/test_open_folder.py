@@ -62,7 +62,7 @@ def told(server: Server, tmp_path: Path):
             ledger = MemoryLedger(lifetime_epsilon=4.0)
             ledger.consent(task.id)
             labels = {"platform": ("phone", "web")[person % 2]}
-            reporter = Reporter(places, task=task.id, ledger=ledger, strata=labels, clock=lambda: time.time() + hour * HOUR)  # noqa: B023
+            reporter = Reporter(places, task=task.id, ledger=ledger, strata=labels, clock=lambda hour=hour: time.time() + hour * HOUR)
             receipt = reporter.report({"page": ("news", "mail")[person % 2], "hour": person % 24})
             assert receipt.state == "sent"
             spent += ledger.spent()

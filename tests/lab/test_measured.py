@@ -1,0 +1,127 @@
+"""What experiments measure: lists against truth, distributions, and errors against theory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+import pytest
+
+import deniable as dn
+from deniable.errors import ParameterError
+from deniable.lab.experiment import Experiment
+from deniable.lab.experiments import experiment as shipped_experiment
+from deniable.lab.methods import Oracle, Search, expected_errors
+from deniable.lab.metrics import guessed_ndcg
+from deniable.lab.populations import Multinomial, Poisson, Words, Zipf
+from deniable.lab.runner import run
+from tests.conftest import frequency_specs
+from tests.lab.runs import SMALL, columns
+from tests.lab.searches import ask_everyone, floor
+
+
+def test_searches_are_scored_by_their_lists(tmp_path):
+    """With much epsilon a search that asks everyone finds nearly all; with hardly any it is as good as a guess."""
+    searches = [Search("40", ask_everyone, 5, predict=floor), Search("64", partial(ask_everyone, domain_size=64), 5)]
+    experiment = Experiment(
+        name="search",
+        title="search",
+        populations=[Zipf(1.5, 40)],
+        mechanisms=searches,
+        epsilons=[0.001, 8],
+        people=[2000],
+        repetitions=200,
+        metrics=["ndcg", "f1", "ncr", "precision", "recall"],
+    )
+    summary = run(experiment, tmp_path, workers=1).summary()
+    ndcg = {(row["mechanism"], row["epsilon"]): row for row in summary.to_dicts() if row["metric"] == "ndcg"}
+    assert ndcg["40", 8.0]["mean"] > 0.95
+    for label, size in (("40", 40), ("64", 64)):
+        row = ndcg[label, 0.001]
+        assert abs(row["mean"] - guessed_ndcg(5, size)) < 4.9 * row["stderr"]
+    assert ndcg["40", 8.0]["predicted"] == 0.25
+    assert ndcg["64", 8.0]["predicted"] is None
+    specs = columns(tmp_path / "search.parquet").group_by("mechanism", "epsilon").agg(pl.col("spec").n_unique())
+    assert specs["spec"].to_list() == [1] * 4
+
+
+def test_text_is_searched_like_numbers():
+    words = Experiment(
+        name="words",
+        title="words",
+        populations=[Words(count=50), Multinomial((5, 3, 2), ("tea", "coffee", "water"))],
+        mechanisms=[Oracle("auto", k=3), Oracle("GRR", postprocess="norm-sub", k=3)],
+        epsilons=[8],
+        people=[5000],
+        repetitions=1,
+        metrics=["ndcg", "max_error"],
+    )
+    values = [row["value"] for cell in words.cells for row in words.measure(cell) if row["metric"] == "ndcg"]
+    assert min(values) > 0.9
+
+
+def test_distributions_are_compared_after_post_processing():
+    whole = Experiment(
+        name="whole",
+        title="whole",
+        populations=[Poisson(3)],
+        mechanisms=[Oracle("OUE", postprocess="norm-sub"), Oracle("OUE", postprocess="mle")],
+        epsilons=[2],
+        people=[20_000],
+        repetitions=1,
+        metrics=["js", "wasserstein", "tv", "kl"],
+    )
+    for cell in whole.cells:
+        js, moved, tv, kl = whole.measure(cell)
+        assert 0 < js["value"] < tv["value"] < moved["value"] < 0.5
+        assert kl["value"] > 0
+        assert {js["predicted"], tv["predicted"]} == {None}
+
+
+@pytest.mark.parametrize("spec", [spec for spec in frequency_specs() if spec.domain_size <= 1024], ids=repr)
+def test_the_variance_is_a_straight_line_in_the_frequency(spec):
+    """What ``expected_errors`` builds on, for every oracle."""
+    none, half, all_ = (spec.variance(1000, f) for f in (0.0, 0.5, 1.0))
+    assert half == pytest.approx((none + all_) / 2, rel=1e-9)
+
+
+def test_theory_predicts_what_is_measured(tmp_path):
+    """Mean squared error and total variation of three kinds of oracle within 4.9 standard errors; a twin with 1.1 times the error not."""
+    experiment = Experiment(
+        name="theory",
+        title="theory",
+        populations=[Zipf(1.1, 32)],
+        mechanisms=[Oracle("GRR"), Oracle("OUE"), Oracle("HCMS"), Oracle("OLH")],
+        epsilons=[1],
+        people=[4000],
+        repetitions=150,
+        metrics=["mse", "tv"],
+    )
+    for row in run(experiment, tmp_path, workers=1).summary().to_dicts():
+        assert abs(row["mean"] - row["predicted"]) < 4.9 * row["stderr"], row
+        twin = 1.2 if row["metric"] == "mse" else 1.1
+        assert abs(twin * row["mean"] - row["predicted"]) > 4.9 * row["stderr"], row
+    assert expected_errors(dn.GRR(domain_size=2, epsilon=1.0), np.array([0, 0])) == {"mse": 0.0, "tv": 0.0}
+
+
+def test_sketches_draw_new_functions_for_each_repetition():
+    sketch = Oracle("HCMS")
+    specs = [sketch.setup(Zipf(1.1, 16), 1.0, 1000, repetition) for repetition in range(3)]
+    assert [spec.salt for spec in specs] == [0, 1, 2]
+    assert Oracle("HCMS", {"salt": 7}).setup(Zipf(1.1, 16), 1.0, 1000, 2).salt == 7
+    search = next(method for method in shipped_experiment("heavy-hitters-shootout").mechanisms if method.label == "TreeHist")
+    assert len({search.setup(Zipf(1.1, 16), 1.0, 1000, repetition).salt for repetition in range(3)}) == 3
+
+
+def test_what_cannot_be_done_is_left_out_or_refused():
+    tried = replace(SMALL, mechanisms=[Oracle("RR", k=3), Oracle("GRR", k=3)])
+    with pytest.raises(ParameterError, match="2 values for RR"):
+        tried.cells  # noqa: B018  # asking is what is refused
+    lenient = replace(tried, leave_out=True)
+    assert {cell.method.label for cell in lenient.cells} == {"GRR"}
+    assert len(lenient.left_out) == 4
+    assert "RR on Zipf(1.1, 16), epsilon = 1: domain" in lenient.left_out[0]
+    with pytest.raises(ParameterError, match="one that can do this"):
+        replace(lenient, mechanisms=[Oracle("RR", k=3)]).cells  # noqa: B018  # asking is what is refused
