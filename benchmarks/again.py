@@ -1,8 +1,8 @@
 """Mechanisms that answer again and again, from values to estimates, side by side with plain vectorized NumPy and its insecure generator.
 
-Timed: one round of devices that have nothing yet (both steps of noise), privatize + tally + estimate, with the default secure source on all
-cores; and one more round from what they keep. The NumPy code draws doubles from PCG64 and checks nothing; its law is good to double
-precision. One core is timed too, since NumPy uses one.
+Timed: one round of devices that have nothing yet (both steps of noise), privatize + tally + estimate, with the default secure source; and
+one more round from what they keep, on all cores. The NumPy code draws doubles from PCG64 and checks nothing; its law is good to double
+precision.
 """
 
 import os
@@ -10,13 +10,11 @@ import os
 import numpy as np
 
 import deniable as dn
-from deniable.core import stream
+from beside import beside, table
 from deniable.local.longitudinal.steps import instantaneous_answers, permanent_answers
 from population import people
-from printing import compact, markdown
-from timing import best, say
+from timing import say
 
-REPEATS = 3
 SIZE = 128
 PEOPLE = {"LongitudinalGRR": 2_000_000, "LongitudinalUnary": 200_000, "DBitFlipPM": 200_000, "LOLOHA": 500_000, "RAPPOR": 200_000}
 OPTIONS = {"DBitFlipPM": {"bits": 16, "first_epsilon": 1.0}, "RAPPOR": {"bits": 128, "hashes": 2, "cohorts": 8}}
@@ -93,40 +91,11 @@ def _measure(mechanism):
     spec = getattr(dn, mechanism)(domain_size=SIZE, epsilon=2.0, **OPTIONS.get(mechanism, {}))
     values = people(n) % SIZE
 
-    def whole():
-        return spec.estimate(spec.tally(spec.privatize(values)))
-
-    whole()  # compiles or loads the kernels: not timed
-    ours = n / best(REPEATS, whole)
     kept = permanent_answers(spec, values)
-    instantaneous_answers(spec, kept)
-    again = n / best(REPEATS, lambda: spec.estimate(spec.tally(instantaneous_answers(spec, kept))))
-    cores, stream.cores = stream.cores, lambda: 1
-    try:
-        alone = n / best(REPEATS, whole)
-    finally:
-        stream.cores = cores
     draw = np.random.default_rng(int.from_bytes(os.urandom(8)))
-    plain = n / best(REPEATS, lambda: PLAIN[mechanism](spec, values, draw))
-    return {"mechanism": mechanism, "people_per_second": ours, "again": again, "on_one_core": alone, "numpy": plain}
-
-
-def table(results):
-    """People per second, and how many times NumPy's."""
-    header = ("mechanism", "deniable, people/s", "a later round", "one core", "NumPy, people/s", "ratio", "one core")
-    rows = [
-        (
-            r["mechanism"],
-            compact(r["people_per_second"]),
-            compact(r["again"]),
-            compact(r["on_one_core"]),
-            compact(r["numpy"]),
-            f"{r['people_per_second'] / r['numpy']:.1f}",
-            f"{r['on_one_core'] / r['numpy']:.1f}",
-        )
-        for r in results
-    ]
-    return markdown(header, rows)
+    jobs = {"a later round": lambda: spec.estimate(spec.tally(instantaneous_answers(spec, kept)))}
+    whole, plain = lambda: spec.estimate(spec.tally(spec.privatize(values))), lambda: PLAIN[mechanism](spec, values, draw)
+    return beside(mechanism, n, whole, plain, **jobs)
 
 
 if __name__ == "__main__":

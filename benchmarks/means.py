@@ -1,8 +1,8 @@
 """Mechanisms for a mean from values to estimates, side by side with plain vectorized NumPy and its insecure generator.
 
-Timed: privatize + tally + estimate, with the default secure source on all cores. The NumPy code draws doubles from PCG64, keeps a report as
-one number a person, rounds no value to a grid and checks nothing; its law is the textbook's, good to double precision. One core is timed
-too, since NumPy uses one.
+Timed: privatize + tally + estimate, with the default secure source. The NumPy code draws doubles from PCG64, keeps a report as one number
+or one byte a person, rounds no value to a grid (but counters, whose rounding is the mechanism) and checks nothing; its law is the
+textbook's, good to double precision. It does less.
 """
 
 import os
@@ -10,20 +10,30 @@ import os
 import numpy as np
 
 import deniable as dn
-from deniable.core import stream
-from printing import compact, markdown
-from timing import best, say
+from beside import beside, table
+from timing import say
 
 PEOPLE = 4_000_000
-REPEATS = 3
 EPSILON = 1.0
-MECHANISMS = ("OneBitMean", "SignRR", "Piecewise", "Hybrid", "DiscreteLaplace")
+SECONDS = 6 * 60 * 60
+GAMMA = 0.2
+MECHANISMS = ("OneBitMean", "SignRR", "OneBitMeanPM", "Piecewise", "Hybrid", "DiscreteLaplace")
+
+
+def oracle_for(mechanism):
+    """Of numbers between -1 and 1, or of counters."""
+    if mechanism == "OneBitMeanPM":
+        return dn.OneBitMeanPM.with_gamma(str(GAMMA), low=0, high=SECONDS, epsilon=EPSILON)
+    return getattr(dn, mechanism)(low=-1, high=1, epsilon=EPSILON)
 
 
 def values_for(mechanism):
-    """Numbers between -1 and 1, or signs."""
+    """Numbers between -1 and 1, signs, or counters."""
     draw = np.random.default_rng(1)
-    return np.sign(draw.uniform(-0.7, 1, PEOPLE)) if mechanism == "SignRR" else 2 * draw.beta(2, 5, PEOPLE) - 1
+    if mechanism == "SignRR":
+        return np.sign(draw.uniform(-0.7, 1, PEOPLE))
+    shares = draw.beta(2, 5, PEOPLE)
+    return (shares * SECONDS).astype(np.int64) if mechanism == "OneBitMeanPM" else 2 * shares - 1
 
 
 def plain_bit(values, draw):
@@ -31,6 +41,15 @@ def plain_bit(values, draw):
     e = np.exp(EPSILON)
     plus = draw.random(values.size) < 0.5 + values * (e - 1) / (2 * (e + 1))
     return (2 * np.count_nonzero(plus) / values.size - 1) * (e + 1) / (e - 1)
+
+
+def plain_counter(values, draw):
+    """Alpha, the rounded counter, its bit, and a flip."""
+    e = np.exp(EPSILON)
+    points = (values + draw.integers(0, SECONDS, values.size)) // SECONDS
+    bits = draw.random(values.size) < (1 + points * (e - 1)) / (e + 1)
+    bits ^= draw.random(values.size) < GAMMA
+    return SECONDS * ((np.count_nonzero(bits) / values.size - GAMMA) / (1 - 2 * GAMMA) * (e + 1) - 1) / (e - 1)
 
 
 def plain_piecewise(values, draw):
@@ -69,6 +88,7 @@ def plain_laplace(values, draw):
 PLAIN = {
     "OneBitMean": plain_bit,
     "SignRR": plain_bit,
+    "OneBitMeanPM": plain_counter,
     "Piecewise": plain_piecewise,
     "Hybrid": plain_hybrid,
     "DiscreteLaplace": plain_laplace,
@@ -82,38 +102,11 @@ def measure():
 
 def _measure(mechanism):
     say(f"{mechanism}: {PEOPLE:,} people ...")
-    oracle, values = getattr(dn, mechanism)(low=-1, high=1, epsilon=EPSILON), values_for(mechanism)
-
-    def whole():
-        return oracle.estimate(oracle.tally(oracle.privatize(values)))
-
-    whole()  # compiles or loads the kernels: not timed
-    ours = PEOPLE / best(REPEATS, whole)
-    cores, stream.cores = stream.cores, lambda: 1
-    try:
-        alone = PEOPLE / best(REPEATS, whole)
-    finally:
-        stream.cores = cores
+    oracle, values = oracle_for(mechanism), values_for(mechanism)
     draw = np.random.default_rng(int.from_bytes(os.urandom(8)))
-    plain = PEOPLE / best(REPEATS, lambda: PLAIN[mechanism](values, draw))
-    return {"mechanism": mechanism, "people_per_second": ours, "on_one_core": alone, "numpy": plain}
-
-
-def table(results):
-    """People per second, and how many times NumPy's."""
-    header = ("mechanism", "deniable, people/s", "one core", "NumPy, people/s", "ratio", "one core")
-    rows = [
-        (
-            r["mechanism"],
-            compact(r["people_per_second"]),
-            compact(r["on_one_core"]),
-            compact(r["numpy"]),
-            f"{r['people_per_second'] / r['numpy']:.1f}",
-            f"{r['on_one_core'] / r['numpy']:.1f}",
-        )
-        for r in results
-    ]
-    return markdown(header, rows)
+    return beside(
+        mechanism, PEOPLE, lambda: oracle.estimate(oracle.tally(oracle.privatize(values))), lambda: PLAIN[mechanism](values, draw)
+    )
 
 
 if __name__ == "__main__":

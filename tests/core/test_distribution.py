@@ -10,7 +10,8 @@ import pytest
 from deniable.client import GRR, OUE, SHE, SquareWave
 from deniable.contract.numbers import Numbers
 from deniable.core import resampling
-from deniable.core.resampling import patiently, resample
+from deniable.core.distribution import DistributionEstimate
+from deniable.core.resampling import REPLICATES, patiently, resample
 from deniable.core.tally import Tally
 from deniable.core.wave import WaveEstimate
 from deniable.errors import MergeError, ParameterError
@@ -186,6 +187,22 @@ def test_resampling_takes_the_same_time_for_any_crowd():
         assert np.all(drawn.sum(axis=1) == people)
         used.append(source.consumed)
     assert max(used) < 40 * 50 * 4
+
+
+def test_the_same_tally_is_solved_once_and_another_one_anew(monkeypatch):
+    """What a page shows is what it would be without the memory of it, to the last digit."""
+    oracle = SquareWave(low=0, high=100, epsilon=2.0, steps=40)
+    tallies = [oracle.tally(oracle.privatize(AGES, source=ReplaySource.from_key(key))) for key in ("one", "two")]
+    first = oracle.estimate(tallies[0]).replayed()
+    assert np.array_equal(first.replicates, DistributionEstimate.replayed(oracle.estimate(tallies[0])).replicates)
+    solved = []
+    solve = WaveEstimate._solve
+    monkeypatch.setattr(WaveEstimate, "_solve", lambda self, counters: solved.append(1) or solve(self, counters))
+    assert oracle.estimate(tallies[0]).replayed().replicates is first.replicates
+    assert not solved
+    assert not np.array_equal(oracle.estimate(tallies[1]).replayed().replicates, first.replicates)
+    assert len(solved) == 1 + REPLICATES
+    assert oracle.estimate(tallies[0]).using("em").replayed().how == "EM"
 
 
 def test_whoever_waits_is_told(monkeypatch, capsys):

@@ -215,3 +215,35 @@ def test_what_is_no_column_is_refused():
             SPEC.privatize(wrong)
     assert len(SPEC.privatize([])) == 0
     assert issubclass(dn.Duchi, MeanSpec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "values"),
+    [
+        (dn.SignRR(low=0, high=2, clip=True, epsilon=1.0), [-5, 0, 2, 7.5, 2]),
+        (dn.OneBitMeanPM(low=0, high=10, clip=True, epsilon=1.0), [-5, 0, 3, 10, 10.5, 99]),
+        (dn.OneBitMeanPM.with_gamma("1/5", low=-4, high=8, steps=3, clip=True, epsilon=1.0), [-5, -4, -1, 0, 3, 4, 7, 8, 9]),
+        (dn.OneBitMeanPM.with_gamma("1/4", low=0, high=10, epsilon=2.0), [0, 3, 10]),
+        (dn.OneBitMeanPM(low=0, high=2**53, steps=2**16, epsilon=1.0), [0, 1, 2**52 - 1, 2**52, 2**53 - 1, 2**53]),
+    ],
+    ids=repr,
+)
+def test_ends_and_counters_are_the_same_one_by_one_and_in_bulk(spec, values):
+    """Clipped, at the ends of cells, and over many blocks; as integers and as doubles."""
+    values = values * (70_000 // len(values))
+    source = ReplaySource.from_key("ends")
+    one_by_one = b"".join(spec.encode(spec.randomize(value, source)) for value in values)
+    kinds = [float] + ([np.int64] if all(isinstance(value, int) for value in values) else [])
+    for kind in kinds:
+        bulk = ReplaySource.from_key("ends")
+        assert spec.privatize(np.array(values, dtype=kind), source=bulk).rows().tobytes() == one_by_one
+        assert bulk.consumed == source.consumed
+
+
+@pytest.mark.parametrize("spec", [dn.SignRR(low=0, high=2, epsilon=1.0), dn.OneBitMeanPM(low=0, high=2, epsilon=1.0)], ids=repr)
+def test_what_only_doubles_take_for_an_end_is_refused_wherever_it_stands(spec):
+    nearly = 2 - Fraction(1, 10**30)
+    with pytest.raises(DomainError):
+        spec.randomize(nearly)
+    with pytest.raises(DomainError, match=r"values\[1\]"):
+        spec.privatize([Fraction(2), nearly, Fraction(0)])

@@ -65,6 +65,13 @@ def test_the_two_densities_keep_epsilon(epsilon):
     assert dn.PrivUnit(dimension=3, epsilon=epsilon).effective_epsilon <= epsilon
 
 
+def test_half_spaces_are_the_cap_at_zero():
+    """PrivHS (Duchi's mechanism on the sphere): p = e / (1 + e) leaves gamma = 0. Its check value, ten times PrivUnit's at epsilon 8."""
+    cap = sphere_cap(exp(8.0) / (1 + exp(8.0)), 8.0, 1000)
+    assert abs(cap.gamma) < 1e-9
+    assert 1 / cap.m**2 == pytest.approx(1572.119259474455, rel=1e-5)
+
+
 # --- what is sent ---
 
 
@@ -166,7 +173,7 @@ def test_scalar_and_bulk_agree_word_by_word():
 def test_specs_reports_and_tallies_travel():
     spec = dn.PrivUnit(dimension=5, epsilon=1.0, radius=2)
     assert spec_from_json(spec.canonical) == spec
-    assert set(FLOATING) == {"PrivUnit"}
+    assert set(FLOATING) == {"PrivUnit", "ProjUnit"}
     assert not set(FLOATING) & set(MECHANISMS)  # no device without the analyst's packages is asked for it
     reports = spec.privatize(np.zeros((9, 5)))
     tally = spec.tally(reports)

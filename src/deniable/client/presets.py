@@ -15,10 +15,11 @@ The parameters are the published ones. The hash functions are this project's, so
 
 ``windows_2017``
     Microsoft's usage counters: seconds of use in six hours, one bit, epsilon = 1, alpha-point rounding to none or all, the kept bit flipped
-    with probability 0.2 in each report. One report has epsilon = 0.569, and one report of each of any number of apps together 1.337, since
-    their seconds add up to six hours at most. (The published pair is 0.686 and 1.672; it leaves out a factor of 1 - 2 gamma.) Over a
-    lifetime it is 2 for every app, between histories that every alpha rounds alike in the same reports. Between others it is more: none and
-    all in turn, against none and one second in turn, reaches 2.19 after four reports and 9.94 after twenty.
+    with probability 0.2 in each report. (The six hours are quoted second-hand, and not verified in the paper; no epsilon here depends on
+    them.) One report has epsilon = 0.569, and one report of each of any number of apps together 1.337, since their seconds add up to six
+    hours at most. (The published pair is 0.686 and 1.672; it leaves out a factor of 1 - 2 gamma.) Over a lifetime it is 2 for every app,
+    between histories that every alpha rounds alike in the same reports. Between others it is more: none and all in turn, against none and
+    one second in turn, reaches 2.19 after four reports and 9.94 after twenty.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ BulkType = TypeVar("BulkType")
 MECHANISMS = Mechanisms()
 """Every mechanism by its name. Specs are read through this table, and only files on its shelf are ever loaded for a name found in data."""
 
-FLOATING = {"PrivUnit": "deniable.local.vector.priv_unit"}
+FLOATING = {"PrivUnit": "deniable.local.vector.priv_unit", "ProjUnit": "deniable.local.vector.proj_unit"}
 """Mechanisms without an exact law, and where they are: they need the analyst's packages, also to randomize."""
 
 _BULK: dict[type, Callable[[Any], BulkHalf]] = {}

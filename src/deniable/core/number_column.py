@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor, inf, nextafter
 from typing import Any
 
@@ -28,8 +29,16 @@ class NumberColumn:
     """Allowed numbers: nearly as doubles, exactly one by one, and how positions follow from the doubles."""
 
     domain: Numbers
-    nearly: Array
+    given: Array
+    """Doubles, or 64-bit integers."""
     exactly: Callable[[int], Fraction]
+    exact: bool = False
+    """Whether the doubles are the very numbers."""
+
+    @cached_property
+    def nearly(self) -> Array:
+        """The numbers as doubles."""
+        return np.asarray(self.given, dtype=np.float64)
 
     def exact_place(self, person: int) -> Fraction:
         """A person's exact position on the grid."""
@@ -37,6 +46,10 @@ class NumberColumn:
         if place is None:
             raise self.domain.refuse(None, person)
         return place
+
+    def grid(self) -> tuple[float, float, float, float]:
+        """What ``kernels.numbers.draw_point`` takes: start, scale, steps and slack."""
+        return self.start, self.scale, float(self.domain.steps), self.slack
 
     @property
     def start(self) -> float:
@@ -87,8 +100,9 @@ def number_column(domain: Numbers, values: Any) -> NumberColumn:
     if not inside:
         position = int(np.argmax(_bad(domain, column)))
         raise domain.refuse(column[position].item(), position)
-    nearly = np.ascontiguousarray(column, dtype=np.float64)
-    return NumberColumn(domain, nearly, lambda i: Fraction(column[i].item()))
+    given = np.ascontiguousarray(column, dtype=np.int64 if _fits(column.dtype) else np.float64)
+    exact = column.dtype.kind in "fb" or max(abs(end.item()) for end in ends) <= 2**53
+    return NumberColumn(domain, given, lambda i: Fraction(column[i].item()), exact)
 
 
 def nearest_points(domain: Numbers, values: Any) -> Array:
@@ -123,6 +137,11 @@ def _uniform(values: Any, made: str) -> bool:
     if kinds <= {float} or kinds <= {bool} or (kinds <= {int} and made in "iu"):
         return True
     return kinds <= {int, float} and all(abs(value) <= 2**53 for value in values)
+
+
+def _fits(dtype: np.dtype[Any]) -> bool:
+    """Whether these are integers, all of which 64 bits with a sign hold."""
+    return dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8)
 
 
 def _inside(domain: Numbers, low: Any, high: Any) -> bool:

@@ -3,6 +3,10 @@
 The keystream runs at about 8 GB/s per core with reused buffers, faster than any of NumPy's predictable generators. One key serves
 one call; chunk i of the people reads the counter blocks that start at i 2^64, so every chunk owns its stream and the reports do
 not depend on how many threads made them.
+
+Threads hand the interpreter lock to each other before and after each buffer of words. Where a buffer lasts for some 50 microseconds, as
+for single bits, they mostly wait, and a scheduler may well keep them all on one core. So buffers and chunks are larger where there is much
+to do.
 """
 
 from __future__ import annotations
@@ -27,8 +31,12 @@ Serve = Callable[[slice, Array], tuple[int, int]]
 
 CHUNK = 1 << 16
 """People per chunk; a multiple of 8, so that chunks of single bits end on a byte."""
+MANY = 1 << 21
+"""So many people are served in chunks four times as large."""
 _BUFFER = 1 << 15
-_ZEROS = memoryview(bytes(8 * _BUFFER))
+"""The words that a chunk begins with. Then it takes what those who are left seem to need, up to ``_LARGEST`` at a time."""
+_LARGEST = 1 << 17
+_ZEROS = memoryview(bytes(8 * _LARGEST))
 
 
 class SecureStream(Source):
@@ -49,14 +57,28 @@ class SecureStream(Source):
         return len(buffer)
 
 
-def serve_everyone(people: int, serve: Serve, source: Source | None, *, chunk: int = CHUNK) -> None:
+def serve_everyone(people: int, serve: Serve, source: Source | None, *, chunk: int | None = None) -> None:
     """Run a kernel over all people: in parallel chunks with secure streams, or in one go on the words of a given source."""
     if source is not None:
         _serve(0, people, serve, source)
         return
     key = os.urandom(32)
+    chunk = chunk or (CHUNK if people < MANY else 4 * CHUNK)
     chunks = range(-(-people // chunk))
     in_parallel(lambda i: _serve(i * chunk, min(people, (i + 1) * chunk), serve, SecureStream(key, i)), chunks)
+
+
+def random_words(count: int, source: Source | None = None) -> Array:
+    """So many random words: from secure streams, or from a given source."""
+    words = np.empty(count, dtype=np.uint64)
+
+    def serve(part: slice, given: Array) -> tuple[int, int]:
+        taken = min(part.stop - part.start, given.size)
+        words[part.start : part.start + taken] = given[:taken]
+        return taken, taken
+
+    serve_everyone(count, serve, source)
+    return words
 
 
 def in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -83,17 +105,19 @@ def cores() -> int:
 
 
 def _serve(start: int, end: int, serve: Serve, source: Source) -> None:
-    words = np.empty(_BUFFER, dtype=np.uint64)
-    left = 0
+    words = np.empty(_LARGEST, dtype=np.uint64)
+    left, wanted = 0, _BUFFER
     while start < end:
-        filled = left + source.fill(words.data[left:])
+        room = min(max(wanted, left + 1), words.size)
+        filled = left + source.fill(words.data[left:room])
         served, used = serve(slice(start, end), words[:filled])
         start += served
         left = filled - used
-        if served == 0 and filled < words.size:
+        if served == 0 and filled < room:
             raise ProtocolError("source", f"{filled} words left", allowed="enough words for everyone", fix="record a longer stream")
         kept = words[used:filled].copy()
-        if served == 0:  # one person needs more than the whole buffer
+        if served == 0 and room == words.size:  # one person needs more than the whole buffer
             words = np.empty(2 * words.size, dtype=np.uint64)
         words[:left] = kept
+        wanted = (end - start) * used // served * 33 // 32 + 64 if served else 2 * room
     source.unread(words[:left].data)

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 
 from deniable.kernels.compiled import Array, inlined, kernel
-from deniable.kernels.sampling import draw_below, draw_block
+from deniable.kernels.sampling import draw_below, draw_block, lanes_of
 
-_ZERO = np.uint64(0)
 _ONE = np.uint64(1)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
-def _place(row: Array, size: int, value: Any) -> int:
+def place_in(row: Array, size: int, value: Any) -> int:
     """How many of the first ``size`` items of an increasing row are below a value."""
     low, high = 0, size
     while low < high:
@@ -29,6 +27,35 @@ def _place(row: Array, size: int, value: Any) -> int:
         else:
             high = middle
     return low
+
+
+@inlined
+def draw_set(domain_size: int, count: int, row: Array, words: Array, at: int) -> int:
+    """``count`` different values in increasing order into a row (Floyd's algorithm). Returns the next position, or DRY."""
+    for size in range(count):
+        newest = np.uint64(domain_size - count + size)
+        drawn, at = draw_below(newest + _ONE, words, at)
+        if at < 0:
+            break
+        place = place_in(row, size, drawn)
+        if place < size and np.uint64(row[place]) == drawn:
+            place, drawn = size, newest  # larger than all before
+        for k in range(size, place, -1):
+            row[k] = row[k - 1]
+        row[place] = drawn
+    return at
+
+
+@kernel
+def fill_sets(domain_size: int, rows: Array, words: Array) -> tuple[int, int]:
+    """A set of different values in each row."""
+    at = 0
+    for i in range(rows.shape[0]):
+        start = at
+        at = draw_set(domain_size, rows.shape[1], rows[i], words, at)
+        if at < 0:
+            return i, start
+    return rows.shape[0], at
 
 
 @kernel
@@ -50,24 +77,15 @@ def perturb_buckets(
     for i in range(values.size):
         start = at
         row = buckets[i]
-        for size in range(count):
-            newest = np.uint64(domain_size - count + size)
-            drawn, at = draw_below(newest + _ONE, words, at)
-            if at < 0:
-                return i, start
-            place = _place(row, size, drawn)
-            if place < size and np.uint64(row[place]) == drawn:
-                place, drawn = size, newest  # larger than all before
-            for k in range(size, place, -1):
-                row[k] = row[k - 1]
-            row[place] = drawn
+        at = draw_set(domain_size, count, row, words, at)
+        if at < 0:
+            return i, start
         for block in range(noise.size):
-            left = count - 64 * block
-            noise[block], at = draw_block(raise_other, _ALL if left >= 64 else (_ONE << np.uint64(left)) - _ONE, words, at)
+            noise[block], at = draw_block(raise_other, lanes_of(count, block), words, at)
             if at < 0:
                 return i, start
         value = np.uint64(values[i])
-        place = _place(row, count, value)
+        place = place_in(row, count, value)
         if place < count and np.uint64(row[place]) == value:
             if at >= words.size:
                 return i, start

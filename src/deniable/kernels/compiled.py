@@ -56,3 +56,11 @@ def kernel(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """A step inside kernels, expanded where it is called."""
     return cast(Function, numba.njit(inline="always")(function))
+
+
+def inlined_late(function: Function) -> Function:
+    """The same for a step that may end its loop early. It is expanded after the compiler has counted who holds which array.
+
+    Expanded before, it would have the array of words counted in and out for every person, which takes longer than the draw.
+    """
+    return cast(Function, numba.njit(forceinline=True)(function))

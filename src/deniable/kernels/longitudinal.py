@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.kernels.compiled import Array, inlined, kernel
 from deniable.kernels.hashing import _spread
-from deniable.kernels.sampling import draw_below, draw_block, draw_row, draw_symbol, draw_true_bit
+from deniable.kernels.sampling import draw_below, draw_block, draw_row, draw_symbol, draw_true_bit, lanes_of
 from deniable.kernels.sketches import cell
 
 PERSONAL, PERMANENT, AGAIN = 1, 2, 4
@@ -20,14 +20,6 @@ ALL = PERSONAL | PERMANENT | AGAIN
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _32 = np.uint64(32)
-_EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-
-@inlined
-def lanes_of(count: int, block: int) -> Any:
-    """The bits of a block that belong to the first ``count``."""
-    left = count - 64 * block
-    return _EVERY if left >= 64 else (_ONE << np.uint64(left)) - _ONE
 
 
 @inlined

@@ -1,35 +1,15 @@
-"""Bits that are kept and sent again, as they are or flipped now and then (``client.dbit_flip_pm``, ``client.one_bit_mean_pm``)."""
+"""Bits that are kept and sent again, as they are or flipped now and then (``client.dbit_flip_pm``)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from deniable.kernels.buckets import _place
+from deniable.kernels.buckets import draw_set, place_in
 from deniable.kernels.compiled import Array, kernel
-from deniable.kernels.longitudinal import AGAIN, PERMANENT, PERSONAL, lanes_of
-from deniable.kernels.sampling import draw_below, draw_block
+from deniable.kernels.longitudinal import AGAIN, PERMANENT, PERSONAL
+from deniable.kernels.sampling import draw_block, lanes_of
 
 _ONE = np.uint64(1)
-
-
-@kernel
-def counter_bits(
-    counters: Array, cell: np.uint64, first: np.uint64, step: np.uint64, flip: np.uint64, out: Array, begin: int, words: Array
-) -> tuple[int, int]:
-    """OneBitMeanPM: alpha, the grid point, its bit, a flip; ``out`` is packed and zero, from bit ``begin`` on."""
-    at = 0
-    for i in range(counters.size):
-        start = at
-        alpha, at = draw_below(cell, words, at)
-        if at < 0 or at >= words.size:
-            return i, start
-        point = (np.uint64(counters[i]) + alpha) // cell
-        bit = np.uint64(words[at] < first + point * step)
-        flipped, at = draw_block(flip, _ONE, words, at + 1)
-        if at < 0:
-            return i, start
-        out[(begin + i) >> 3] |= np.uint8((bit ^ flipped) << np.uint64((begin + i) & 7))
-    return counters.size, at
 
 
 @kernel
@@ -58,23 +38,15 @@ def buckets_twice(
         start = at
         row = buckets[i]
         if steps & PERSONAL:
-            for size in range(count):
-                newest = np.uint64(domain_size - count + size)
-                drawn, at = draw_below(newest + _ONE, words, at)
-                if at < 0:
-                    return i, start
-                place = _place(row, size, drawn)
-                if place < size and np.uint64(row[place]) == drawn:
-                    place, drawn = size, newest  # larger than all before
-                for k in range(size, place, -1):
-                    row[k] = row[k - 1]
-                row[place] = drawn
+            at = draw_set(domain_size, count, row, words, at)
+            if at < 0:
+                return i, start
         if steps & PERMANENT:
             for block in range(noise.size):
                 noise[block], at = draw_block(raise_other, lanes_of(count, block), words, at)
                 if at < 0:
                     return i, start
-            place = _place(row, count, np.uint64(values[i]))
+            place = place_in(row, count, np.uint64(values[i]))
             if place < count and np.uint64(row[place]) == np.uint64(values[i]):
                 if at >= words.size:
                     return i, start

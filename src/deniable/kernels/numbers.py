@@ -22,53 +22,32 @@ Served = tuple[int, int, bool]
 
 
 @inlined
+def shifted_place(number: Any, start: float, scale: float, steps: float, word: Any) -> Any:
+    """A number's position on the grid, less a random number below 1: the grid point is the first one above it."""
+    return min(max((number - start) * scale, 0.0), steps) - word * _ULP
+
+
+@inlined
+def is_doubtful(place: Any, floor: Any, slack: float) -> Any:
+    """Whether a shifted position is too close to a point of the grid for double precision."""
+    return (place - floor < slack) | (floor + 1.0 - place < slack)
+
+
+@inlined
 def draw_point(number: Any, start: float, scale: float, steps: float, slack: float, words: Array, at: int) -> tuple[Any, int]:
     """``Numbers.draw``: the grid point below or above. Returns it and the next position, DRY or IN_DOUBT."""
     point = 0
     if at >= words.size:
         at = DRY
     else:
-        place = min(max((number - start) * scale, 0.0), steps) - words[at] * _ULP  # up if this is above the point below: U < the rest
+        place = shifted_place(number, start, scale, steps, words[at])
         floor = np.floor(place)
-        if place - floor < slack or floor + 1.0 - place < slack:
+        if is_doubtful(place, floor, slack):
             at = IN_DOUBT
         else:
             point = int(floor) + 1
             at += 1
     return point, at
-
-
-@kernel
-def round_to_bit(
-    numbers: Array,
-    start: float,
-    scale: float,
-    steps: float,
-    slack: float,
-    first: np.uint64,
-    step: np.uint64,
-    out: Array,
-    begin: int,
-    words: Array,
-) -> Served:
-    """OneBitMean, Duchi: a bit that is 1 with threshold first + point step; ``out`` is packed and zero, from bit ``begin`` on."""
-    at, byte = 0, np.uint8(0)
-    for i in range(numbers.size):
-        before = at
-        point, at = draw_point(numbers[i], start, scale, steps, slack, words, at)
-        place = begin + i
-        if at < 0 or at >= words.size:
-            if place & 7:
-                out[place >> 3] |= byte
-            return i, before, at == IN_DOUBT
-        byte |= np.uint8(words[at] < first + np.uint64(point) * step) << np.uint8(place & 7)
-        at += 1
-        if place & 7 == 7:  # a byte is written once, when its last person is served
-            out[place >> 3] |= byte
-            byte = np.uint8(0)
-    if (begin + numbers.size) & 7:
-        out[(begin + numbers.size) >> 3] |= byte
-    return numbers.size, at, False
 
 
 @inlined

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.kernels.compiled import Array, inlined, kernel
+from deniable.kernels.compiled import Array, inlined, inlined_late, kernel
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ZERO = np.uint64(0)
@@ -25,7 +25,7 @@ DRY = -1
 
 
 @inlined
-def _multiply(x: Any, y: Any) -> tuple[Any, Any]:
+def multiply(x: Any, y: Any) -> tuple[Any, Any]:
     """The high and low words of a 128-bit product."""
     x_low, x_high, y_low, y_high = x & _LOW, x >> _32, y & _LOW, y >> _32
     middle = x_high * y_low + ((x_low * y_low) >> _32)
@@ -33,7 +33,7 @@ def _multiply(x: Any, y: Any) -> tuple[Any, Any]:
     return x_high * y_high + (middle >> _32) + (cross >> _32), x * y
 
 
-@inlined
+@inlined_late
 def draw_below(count: Any, words: Array, at: int) -> tuple[Any, int]:
     """``Source.below``. Returns the number and the next position, or DRY."""
     result = _ZERO
@@ -41,7 +41,7 @@ def draw_below(count: Any, words: Array, at: int) -> tuple[Any, int]:
         if at >= words.size:
             at = DRY
             break
-        high, low = _multiply(words[at], count)
+        high, low = multiply(words[at], count)
         at += 1
         if low >= count or low >= (_ZERO - count) % count:  # 2^64 mod count is below count: the division is hardly ever made
             result = high
@@ -78,6 +78,13 @@ def draw_block(threshold: Any, lanes: Any, words: Array, at: int) -> tuple[Any, 
 
 
 @inlined
+def lanes_of(count: int, block: int) -> Any:
+    """The bits of a block that belong to the first ``count``."""
+    left = count - 64 * block
+    return _ALL if left >= 64 else (_ONE << np.uint64(left)) - _ONE
+
+
+@inlined_late
 def draw_symbol(symbol: Any, others: Any, keep: Any, words: Array, at: int) -> tuple[Any, int]:
     """``keep_or_replace`` in ``client.grr``, among ``others`` + 1 symbols. Returns the symbol and the next position, or DRY."""
     if at >= words.size:
@@ -102,21 +109,6 @@ def fill_below(count: np.uint64, out: Array, words: Array) -> tuple[int, int]:
             return i, start
         out[i] = draw
     return out.size, at
-
-
-@kernel
-def perturb_bit(values: Array, if_true: np.uint64, if_false: np.uint64, out: Array, words: Array) -> tuple[int, int]:
-    """RR: one word each, eight people to a byte."""
-    served = min(values.size, words.size)
-    if served < values.size:
-        served -= served % 8  # a byte is written whole
-    for first in range(0, served, 8):
-        byte = np.uint8(0)
-        for i in range(first, min(first + 8, served)):
-            threshold = if_true if values[i] else if_false
-            byte |= np.uint8(words[i] < threshold) << np.uint8(i - first)
-        out[first >> 3] = byte
-    return served, served
 
 
 @kernel

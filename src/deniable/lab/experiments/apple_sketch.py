@@ -1,8 +1,9 @@
 """Apple's count-mean sketch on a Zipf population, at the epsilon that a day of taking part costs and around it.
 
 With few hash functions the collisions with frequent values do not average out: more epsilon does not help. With a thousand they hardly
-matter for 100,000 people (Apple takes 65,536, for many more). The noise is that of the unary encoding: OUE, which tells every value apart,
-is a little better and sends more bits where there are more values than cells.
+matter for 100,000 people. Apple takes 65,536, for many more people. That is not run here: a tally is then 512 MB, and of 100,000 people
+each function has one or two. The noise is that of the unary encoding: OUE, which tells every value apart, is a little better and sends
+more bits where there are more values than cells.
 """
 
 from __future__ import annotations

@@ -15,9 +15,7 @@ from deniable.errors import MergeError
 from deniable.kernels.compiled import Array
 from deniable.kernels.numbers import Served, round_to_window
 from deniable.kernels.symbols import count_symbols
-from deniable.local.mean.numeric import NumericOracle
-
-Grid = tuple[float, float, float, float]
+from deniable.local.mean.numeric import Grid, NumericOracle
 
 
 @bulk_half(SquareWave)

@@ -9,7 +9,7 @@ from deniable.contract.spec import bulk_half
 from deniable.core.reports import Reports
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
-from deniable.kernels.sampling import perturb_bit
+from deniable.kernels.single_bits import perturb_bit
 from deniable.local.frequency.pure import PureOracle
 
 
@@ -23,7 +23,7 @@ class BulkRR(PureOracle[RR]):
 
     def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         yes, no = self.spec.coin
-        return perturb_bit(keys, np.uint64(yes), np.uint64(no), reports.columns["bit"][part.start // 8 :], words)
+        return perturb_bit(keys, np.uint64(yes), np.uint64(no), reports.columns["bit"], part.start, words)
 
     def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         # Bits past the last person are zero, so a byte may be counted whole.

@@ -16,9 +16,8 @@ from deniable.errors import MergeError
 from deniable.kernels.compiled import Array
 from deniable.kernels.noise import guide_table
 from deniable.kernels.numbers import Served, round_and_add, round_to_either, round_to_window, sum_and_squares
+from deniable.local.mean.numeric import Grid
 from deniable.local.mean.oracle import MeanOracle, SpecType
-
-Grid = tuple[float, float, float, float]
 
 
 class LatticeOracle(MeanOracle[SpecType]):

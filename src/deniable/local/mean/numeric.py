@@ -22,6 +22,7 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.numbers import Served
 
 SpecType = TypeVar("SpecType", bound=NumericSpec)
+Grid = tuple[float, float, float, float]
 
 
 class NumericOracle(ABC, Generic[SpecType]):
@@ -31,10 +32,10 @@ class NumericOracle(ABC, Generic[SpecType]):
         self.spec = spec
 
     @abstractmethod
-    def perturb(self, numbers: Array, grid: tuple[float, float, float, float], reports: Reports, part: slice, words: Array) -> Served:
+    def perturb(self, numbers: Array, grid: Grid, reports: Reports, part: slice, words: Array) -> Served:
         """Write the reports of the people in ``part``; return how many people and words were used, and whether a doubt stopped it.
 
-        ``grid`` is what ``kernels.numbers.draw_point`` takes: start, scale, steps and slack.
+        ``grid`` is ``NumberColumn.grid``.
         """
 
     @abstractmethod
@@ -48,16 +49,16 @@ class NumericOracle(ABC, Generic[SpecType]):
 
     def privatize(self, values: Any, source: Source | None) -> Reports:
         column = self.column(values)
-        reports = Reports.empty(self.spec, column.nearly.size)
-        serve_everyone(reports.n, lambda part, words: self._serve(column, reports, part, words), source)
+        reports = Reports.empty(self.spec, column.given.size)
+        grid = column.grid()
+        serve_everyone(reports.n, lambda part, words: self._serve(column, grid, reports, part, words), source)
         return reports
 
     def column(self, values: Any) -> NumberColumn:
         """People's numbers, all of them allowed."""
         return number_column(self.spec.domain, values)
 
-    def _serve(self, column: NumberColumn, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
-        grid = (column.start, column.scale, float(self.spec.steps), column.slack)
+    def _serve(self, column: NumberColumn, grid: Grid, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
         served, used, doubtful = self.perturb(column.nearly[part], grid, reports, part, words)
         if doubtful:
             person, source = part.start + served, ArraySource(words[used:])

@@ -12,13 +12,13 @@ from deniable.client.one_bit_mean import OneBitMean
 from deniable.client.sign_rr import SignRR
 from deniable.contract.source import Source
 from deniable.contract.spec import bulk_half
-from deniable.core.number_column import NumberColumn
 from deniable.core.reports import Reports
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.kernels.numbers import Served, round_to_bit
-from deniable.kernels.sampling import perturb_bit
+from deniable.kernels.numbers import Served
+from deniable.kernels.single_bits import perturb_bit, round_to_bit
+from deniable.local.mean.numeric import Grid
 from deniable.local.mean.oracle import MeanOracle
 
 
@@ -27,7 +27,7 @@ from deniable.local.mean.oracle import MeanOracle
 class BulkOneBit(MeanOracle[OneBitProtocol]):
     """A report adds its bit."""
 
-    def perturb(self, numbers: Array, grid: tuple[float, float, float, float], reports: Reports, part: slice, words: Array) -> Served:
+    def perturb(self, numbers: Array, grid: Grid, reports: Reports, part: slice, words: Array) -> Served:
         law = np.uint64(self.spec.first), np.uint64(self.spec.step)
         return round_to_bit(numbers, *grid, *law, reports.columns["bit"], part.start, words)
 
@@ -41,22 +41,27 @@ class BulkSignRR(BulkOneBit):
     """The same for answers that are low or high, of which nothing is rounded: randomized response."""
 
     def privatize(self, values: Any, source: Source | None) -> Reports:
-        column = self.column(values)
-        keys = column.nearly == float(self.spec.domain.start + self.spec.domain.width)
-        reports = Reports.empty(self.spec, keys.size)
+        high = self._high(values)
+        reports = Reports.empty(self.spec, high.size)
         coin = np.uint64(self.spec.first + self.spec.step), np.uint64(self.spec.first)
         bits = reports.columns["bit"]
-        serve_everyone(keys.size, lambda part, words: perturb_bit(keys[part], *coin, bits[part.start // 8 :], words), source)
+        serve_everyone(high.size, lambda part, words: perturb_bit(high[part], *coin, bits, part.start, words), source)
         return reports
 
-    def column(self, values: Any) -> NumberColumn:
-        column, domain = super().column(values), self.spec.domain
-        ends = [np.asarray(column.nearly == float(end)) for end in (domain.start, domain.start + domain.width)]
-        known = np.logical_or(*ends)
-        if known.all() and all(column.exact_place(int(end.argmax())).denominator == 1 for end in ends if end.any()):
-            return column
-        person = int(known.argmin())
-        raise self.sign.refuse(float(column.nearly[person]), person)
+    def _high(self, values: Any) -> Array:
+        """Who answers high; DomainError unless everybody answers that or low."""
+        column, domain = self.column(values), self.spec.domain
+        ends = column.start, float(domain.start + domain.width)
+        nearly = np.clip(column.nearly, *ends) if domain.clip else column.nearly
+        low, high = (np.asarray(nearly == end) for end in ends)
+        if np.count_nonzero(low) + np.count_nonzero(high) < high.size:
+            person = int(np.argmin(low | high))
+            raise self.sign.refuse(float(column.nearly[person]), person)
+        some = [int(np.argmax(end)) for end in (low, high) if end.any()]  # one stands for all whose double is the same, and the number
+        for person in some if column.exact else range(high.size):
+            if column.exact_place(person).denominator != 1:
+                raise self.sign.refuse(float(column.nearly[person]), person)
+        return np.asarray(high)
 
     @property
     def sign(self) -> SignRR:

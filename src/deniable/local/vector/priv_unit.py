@@ -16,6 +16,7 @@ from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import BulkHalf, Spec
 from deniable.contract.wire import Column, Layout
 from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
 from deniable.local.vector.ball import LARGEST_DIMENSION, Ball
 from deniable.local.vector.caps import Cap, best_cap, cap_from, gaussian_cap
 
@@ -114,19 +115,25 @@ class PrivUnit(Spec):
     def largest_count(self) -> int:
         return (2 * MIDDLE - 1) ** 2
 
-    def randomize(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
+    def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
         """One person's report."""
-        try:
-            row = self.domain.matrix([value])
-        except DomainError:
-            raise self.domain.refuse(value) from None
+        row = self._row(value)
         from deniable.local.vector.sampling import noisy_points, words_of
 
         words = np.array(source.words(words_of(self)), dtype=np.uint64)[None, :]
         return tuple(int(point) for point in noisy_points(self, row, words)[0])
 
+    def _row(self, value: Any) -> Array:
+        """One person's vector, as a matrix of one row."""
+        try:
+            return self.domain.matrix([value])
+        except DomainError:
+            raise self.domain.refuse(value) from None
+
     def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
-        raise ParameterError("mechanism", "PrivUnit", allowed="a mechanism with an exact law", fix="it is floating-point; sample from it")
+        raise ParameterError(
+            "mechanism", self.mechanism, allowed="a mechanism with an exact law", fix="it is floating-point; sample from it"
+        )
 
     @property
     def guarantee(self) -> Guarantee:

@@ -34,11 +34,12 @@ def words_of(spec: PrivUnit) -> int:
 def noisy_points(spec: PrivUnit, rows: Array, words: Array) -> Array:
     """The reports of people who hold these rows of the unit ball, from one row of words each."""
     points = np.zeros((len(words), spec.dimension), dtype=np.uint16)
-    _perturb(spec, rows, points, words.ravel())
+    perturb_rows(spec, rows, points, words.ravel())
     return points
 
 
-def _perturb(spec: PrivUnit, rows: Array, points: Array, words: Array) -> tuple[int, int]:
+def perturb_rows(spec: PrivUnit, rows: Array, points: Array, words: Array) -> tuple[int, int]:
+    """Write the noisy points of rows of the unit ball, as far as the words reach; return how many people and words were used."""
     cap = spec.cap
     inside = erfc(cap.gamma / sqrt(2)) / 2
     return perturb_direction(rows, np.uint64(spec.thresholds["keep"]), inside, cap.q, float(RESOLUTION), float(MIDDLE), points, words)
@@ -55,7 +56,7 @@ class BulkPrivUnit:
         reports = Reports.empty(self.spec, len(rows))
         points = reports.columns["point"]
         chunk = max(1, _NUMBERS // self.spec.dimension)
-        serve_everyone(len(rows), lambda part, words: _perturb(self.spec, rows[part], points[part], words), source, chunk=chunk)
+        serve_everyone(len(rows), lambda part, words: perturb_rows(self.spec, rows[part], points[part], words), source, chunk=chunk)
         return reports
 
     def tally(self, reports: Any, candidates: Any) -> Tally:

@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from scipy import stats
 
 from deniable.client.longitudinal import LongitudinalSpec
+from deniable.client.one_bit_mean_pm import OneBitMeanPM
 from deniable.client.rappor import RAPPOR
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits, check_level
@@ -32,13 +33,22 @@ from deniable.core.table import Table
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.series.counters import RepeatedMean
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
 
 
-def repeated(spec: LongitudinalSpec, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedEstimate:
-    """The series behind the tallies of successive periods of the same people.
+@overload
+def repeated(
+    spec: LongitudinalSpec, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None
+) -> RepeatedEstimate: ...
+@overload
+def repeated(spec: OneBitMeanPM, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedMean: ...
+def repeated(
+    spec: LongitudinalSpec | OneBitMeanPM, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None
+) -> RepeatedEstimate | RepeatedMean:
+    """The series behind the tallies of successive periods of the same people: of counts, or of the mean of a counter.
 
     ``stay`` is the share of people whose value stays the same from any one period to any other, where it is known. It sharpens statements
     about changes and, unless values share permanent answers (``spec.distinct`` is False), about averages. Without it they hold whoever
@@ -57,13 +67,15 @@ def repeated(spec: LongitudinalSpec, tallies: Sequence[Tally], *, candidates: An
     >>> bool(low[0] < -2000 < high[0]), bool(low[2] < 0 < high[2])
     (True, True)
     """
-    if not isinstance(spec, LongitudinalSpec):
+    if not isinstance(spec, LongitudinalSpec | OneBitMeanPM):
         allowed = "a mechanism that answers again and again"
         raise ParameterError("spec", spec, allowed=allowed, fix="for others, periods are independent: estimate and compare them")
     if not tallies:
         raise ParameterError("tallies", tallies, allowed="one or more", fix="tally each period")
     if stay is not None and (isinstance(stay, bool) or not isinstance(stay, int | float) or not 0 <= stay <= 1):
         raise ParameterError("stay", stay, allowed="a share from 0 to 1, or None", fix="leave it out if you do not know it")
+    if isinstance(spec, OneBitMeanPM):
+        return RepeatedMean(spec, tuple(spec.estimate(tally, candidates=candidates) for tally in tallies), stay=stay)
     return RepeatedEstimate(spec, tuple(spec.estimate(tally, candidates=candidates) for tally in tallies), stay=stay)
 
 

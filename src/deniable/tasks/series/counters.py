@@ -1,0 +1,131 @@
+"""The time series of a mean whose devices report a counter again and again, each from its alpha and the bits that it keeps.
+
+Each period's tally has the law of one report of each device. What is different is anything about *several* periods. The alpha of a device
+is the same in all of them, and so is its bit as long as its grid point is. With V the variance of a period's mean and C that of the mean of
+bits seen as they are kept, gamma left out::
+
+    covariance of two periods     from 0 to the root of C1 C2: both grow with the counters, whatever alpha is
+    variance of a change          at most V1 + V2; less 2 s C0 where a share s keeps its counter, C0 being the least that C can be
+    variance of an average        at most (sum of V + 2 sum of root C1 C2) / T^2, which does not go below about C
+
+So statements hold whoever's counter moved; ``stay`` makes those about changes sharper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from deniable.client.one_bit_mean_pm import OneBitMeanPM
+from deniable.core.interval import NORMAL_FROM, Limits, check_level
+from deniable.core.mean import MeanEstimate
+from deniable.core.table import Table
+from deniable.kernels.compiled import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RepeatedMean(Table):
+    """One mean for each period; ``means`` and ``stderr`` have an entry for each."""
+
+    spec: OneBitMeanPM
+    periods: tuple[MeanEstimate, ...]
+    stay: float | None = field(default=None, kw_only=True)
+
+    @property
+    def n(self) -> Array:
+        """How many people reported in each period."""
+        return np.array([period.n for period in self.periods])
+
+    @cached_property
+    def means(self) -> Array:
+        """The estimated mean of each period."""
+        return np.array([period.center for period in self.periods])
+
+    @property
+    def stderr(self) -> Array:
+        """The standard error of each mean by itself."""
+        return np.array([period.stderr for period in self.periods])
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
+        """Limits (low, high) for the mean of each period; for all together if simultaneous."""
+        check_level("level", level)
+        each = 1 - (1 - level) / (len(self.periods) if simultaneous else 1)  # Bonferroni needs no independence
+        low, high = zip(*(period.interval(each) for period in self.periods), strict=True)
+        return np.array(low), np.array(high)
+
+    # --- several periods together ---
+
+    def change(self, first: int, last: int) -> float:
+        """How much the mean grew from one period to another."""
+        return float(self.means[last] - self.means[first])
+
+    def change_stderr(self, first: int, last: int) -> float:
+        """The standard error of a change, at most; people whose counter stays the same make it smaller."""
+        both = max(self.n[first], self.n[last], 1)
+        shared = (self.stay or 0.0) * min(self.n[first], self.n[last]) / both * self._still.variance(int(both), value=self.spec.low)
+        return float(np.sqrt(max(self._variance(first) + self._variance(last) - 2 * shared, 0.0)))
+
+    def change_interval(self, first: int, last: int, level: float = 0.95) -> tuple[float, float]:
+        """Limits (low, high) for a change."""
+        check_level("level", level)
+        if self._plenty:
+            reach = float(stats.norm.isf((1 - level) / 2)) * self.change_stderr(first, last)
+            return self.change(first, last) - reach, self.change(first, last) + reach
+        (low_1, high_1), (low_2, high_2) = (self.periods[place].interval(1 - (1 - level) / 2) for place in (first, last))
+        return low_2 - high_1, high_2 - low_1
+
+    @property
+    def average(self) -> float:
+        """The mean on average over the periods."""
+        return float(self.means.mean())
+
+    @property
+    def average_stderr(self) -> float:
+        """The standard error of the average, at most: as if everybody's bit were the same in all periods."""
+        alone, roots = sum(self._variance(place) for place in range(len(self.periods))), np.sqrt([self._kept(n) for n in self.n])
+        shared = roots.sum() ** 2 - (roots**2).sum()  # twice the sum over all pairs
+        return float(np.sqrt(alone + shared) / len(self.periods))
+
+    def average_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Limits (low, high) for the average."""
+        check_level("level", level)
+        if self._plenty:
+            reach = float(stats.norm.isf((1 - level) / 2)) * self.average_stderr
+            return self.average - reach, self.average + reach
+        low, high = zip(*(period.interval(1 - (1 - level) / len(self.periods)) for period in self.periods), strict=True)
+        return float(np.mean(low)), float(np.mean(high))
+
+    @property
+    def _plenty(self) -> bool:
+        return bool(self.n.min() >= NORMAL_FROM)
+
+    @cached_property
+    def _still(self) -> OneBitMeanPM:
+        """The same without output perturbation."""
+        return OneBitMeanPM(domain=self.spec.domain, epsilon=self.spec.epsilon)
+
+    def _kept(self, n: int) -> float:
+        """The variance of a mean of bits as they are kept, at most."""
+        return self._still.variance(max(int(n), 1))
+
+    def _variance(self, place: int) -> float:
+        return self.periods[place].noise if self.periods[place].n else float("inf")
+
+    # --- what people see ---
+
+    def rows(self) -> dict[str, Any]:
+        low, high = self.interval()
+        return {"value": np.arange(len(self.periods)), "mean": self.means, "stderr": self.stderr, "low": low, "high": high}
+
+    def headline(self) -> str:
+        known = "an unknown share" if self.stay is None else f"{100 * self.stay:.4g} %"
+        return (
+            f"{len(self.periods)} periods, {self.spec.mechanism}; low and high: 95 %, noise only; {known} of the people keep their counter"
+        )
+
+    def order(self) -> Array:
+        return np.arange(len(self.periods))
