@@ -101,9 +101,12 @@ class Sum:
         start = round(mean / self.step) - size // 2
         spectrum = np.zeros(size // 2 + 1, dtype=complex)
         for part, count in self.parts:
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):  # of a frequency that is not there: minus infinity, with no angle
                 spectrum += count * np.log(np.fft.rfft(part.around_circle(tilt, size)))
-        density = np.fft.irfft(np.where(spectrum.real > -80, np.exp(spectrum), 0), size)
+        kept = np.flatnonzero(spectrum.real > -80)
+        powers = np.zeros_like(spectrum)
+        powers[kept] = np.exp(spectrum[kept])
+        density = np.fft.irfft(powers, size)
         order = (start + np.arange(size)) % size
         return (start + np.arange(size)) * self.step, np.maximum(density[order], 0.0), log_total
 

@@ -55,11 +55,15 @@ class Guarantee:
                 f"This holds for {self.unit}. Epsilons and deltas add up.\n"
                 "Not protected: anything from whoever is trusted."
             )
+        if self.model == "multiparty":
+            return self._among_parties(factor, epsilon)
+        failing, delta = (f", except with probability {self.delta:g}", f" delta = {self.delta:g},") if self.delta else ("", "")
         return (
-            f"No true answer makes any report more than {factor:,.2f} times as likely as another true answer would "
-            f"(epsilon = {epsilon:g}, {self.model} model).\n"
+            f"No true answer makes any report more than {factor:,.2f} times as likely as another true answer would"
+            f"{failing} (epsilon = {epsilon:g},{delta} {self.model} model).\n"
             "The noise is added on the person's own device: nobody else, the collector included, has to be trusted.\n"
-            f"This holds for {self.unit}. Epsilons add up: over a lifetime, k of them are worth k times as much to an observer.\n"
+            f"This holds for {self.unit}. Epsilons{' and deltas' * bool(delta)} add up: "
+            "over a lifetime, k of them are worth k times as much to an observer.\n"
             f"Not protected: {self.exposed}."
         )
 
@@ -76,4 +80,15 @@ class Guarantee:
             f"otherwise {bare}.\n"
             f"This holds for {self.unit}. Epsilons and deltas add up.\n"
             f"Not protected: {self.exposed}."
+        )
+
+    def _among_parties(self, factor: float, epsilon: float) -> str:
+        """Who must be honest, and that secrecy rests on computation."""
+        failing = f", except with probability {self.delta:g}" if self.delta else ""
+        return (
+            f"Taking part, or not, makes no result more than {factor:,.2f} times as likely{failing} "
+            f"(epsilon = {epsilon:g}, delta = {self.delta:g}, {self.model} model), for anybody whose computing power is limited.\n"
+            f"This needs {self.honest}.\n"
+            f"This holds for {self.unit}. Epsilons and deltas add up.\n"
+            f"Not protected: {self.exposed}; and nothing keeps a party from sending false numbers."
         )

@@ -1,0 +1,233 @@
+"""The questions of a session: what each computes, how far one person can move it, and which noise it gets.
+
+One row more or less ("add-remove") moves a count by 1, a sum by max(|low|, |high|), a histogram by 1 in all. One row replaced moves a count
+by 1, a histogram by 2 (one value loses a person, another gains one), a sum by high - low if every row has a value; where rows may not
+match, or lack a value, they add 0, and the sum moves by the distance between the ends of the range *with 0 in it*.
+
+``mean`` takes the sum of distances to the middle of the range, which one person moves least, and a count. One row more or less moves both:
+each gets half of epsilon. One row replaced by another that matches moves the sum from end to end and not the count; one replaced by one
+that does not match moves the sum by half the range, and the count: so the sum gets all of epsilon, the count half of it, and both together
+keep the promise. Among all rows of a complete column n is public, and there is no count.
+
+``top`` takes the largest of a noisy histogram where each row holds one value: nothing is better, since one person moves only one count (or
+two). Where rows hold lists, one person moves many counts, and noise for all of them would be too much: then k values are *peeled*, chosen
+one after the other among those left, for half of epsilon, and counted for the other half, with the rows themselves: sensitivity k + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import nextafter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from deniable.accounting.combinations import Sequential
+from deniable.accounting.event import REPLACE, Event
+from deniable.accounting.leaves import Pure
+from deniable.central import rows
+from deniable.central.histogram import CentralHistogram
+from deniable.central.laplace import Laplace
+from deniable.central.mean import CentralMean
+from deniable.central.number import CountEstimate, SumEstimate
+from deniable.central.quantiles import CHOICES, QuantileEstimate, Ranking, read_quantiles
+from deniable.central.release import Question, Release
+from deniable.central.rows import Clip
+from deniable.central.selection import ExponentialMechanism, PermuteAndFlip
+from deniable.central.spread import Spread
+from deniable.central.where import read_where
+from deniable.contract.probability import check_epsilon
+from deniable.contract.source import Source
+from deniable.core.interval import check_level
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+
+if TYPE_CHECKING:
+    from deniable.central.session import Session
+
+Draw = Callable[[pl.DataFrame, Array, Source | None], Sequence[int]]
+"""From the table, which rows match, and a source, to what is released: noise included."""
+LACKING = "rows without a value do not count"
+MOST_STEPS = 10_000
+
+
+class Asked:
+    """A question on its way: checked against the columns, not yet paid for."""
+
+    def __init__(self, session: Session, where: Any, epsilon: float, request: str | None) -> None:
+        self.session, self.epsilon, self.request = session, check_epsilon(epsilon), request
+        self.where = read_where(where, session.empty)
+        self.replaced = session.neighbors == REPLACE
+
+    def everyone(self, column: str | None = None) -> bool:
+        """Whether each row matches and has a value, for certain: then their number is public if rows are replaced."""
+        return self.replaced and self.where.expression is None and (column is None or column in self.session.complete)
+
+    def noise(self, sensitivity: int, shares: int = 1) -> Laplace:
+        """Laplace noise for a share of epsilon."""
+        return Laplace(epsilon=share_of(self.epsilon, shares), sensitivity=sensitivity, neighbors=self.session.neighbors)
+
+    def pure(self, times: int = 1) -> list[Event]:
+        """So many releases that share epsilon."""
+        return [Pure(epsilon=share_of(self.epsilon, times), neighbors=self.session.neighbors)] * times
+
+    def answer(self, ask: str, parts: tuple[Any, ...], mechanism: str, events: list[Event], draw: Draw) -> tuple[Release, tuple[int, ...]]:
+        """What was released. Sums of epsilons charge what was asked for; under zCDP the parts are cheaper than their sum."""
+        session, question = self.session, Question(ask, (*parts, self.where.identity, self.epsilon))
+        whole = Pure(epsilon=self.epsilon, neighbors=session.neighbors)
+        event = Sequential(events=tuple(events)) if session.book.rule == "zCDP" else whole
+        request, found = session.answer(question, event, self.request, lambda table, source: draw(table, self.where.matches(table), source))
+        return Release(request, ask, mechanism, self.epsilon, session.neighbors), found
+
+
+def ask_count(asked: Asked) -> CountEstimate:
+    """How many rows match."""
+    noise = asked.noise(1)
+    release, (found,) = asked.answer(
+        "count", (), "Laplace", asked.pure(), lambda _, matching, source: [noise.release(int(matching.sum()), source=source)]
+    )
+    return CountEstimate(release, asked.session.n, None, found, Spread(noise.scale))
+
+
+def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | None) -> SumEstimate:
+    """The sum of a column, on a grid."""
+    clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
+    if asked.everyone(column):
+        moved = clip.width
+    elif asked.replaced:
+        moved = max(clip.last, 0) - min(clip.first, 0)
+    else:
+        moved = max(abs(clip.first), abs(clip.last))
+    noise = asked.noise(moved)
+
+    def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
+        return [noise.release(int(clip.keys(rows.numbers(table, column, matching)).sum()), source=source)]
+
+    release, (found,) = asked.answer(f"sum of {column}", (*clip.identity, asked.everyone(column)), "Laplace", asked.pure(), draw)
+    return SumEstimate(release, asked.session.n, _told(asked, column, clip), found, Spread(noise.scale, float(clip.step)))
+
+
+def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | None) -> CentralMean:
+    """The mean of a column: distances to the middle, in half steps of the grid, and how many."""
+    clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
+    public = asked.everyone(column)
+    noise = asked.noise(clip.width * (2 if asked.replaced else 1), 1 if asked.replaced else 2)
+    count = asked.noise(1, 2)
+
+    def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
+        found = rows.numbers(table, column, matching)
+        distances = 2 * int(clip.keys(found).sum()) - found.size * (clip.first + clip.last)
+        return [noise.release(distances, source=source), *([] if public else [count.release(found.size, source=source)])]
+
+    release, found = asked.answer(f"mean of {column}", (*clip.identity, public), "Laplace", asked.pure(1 if asked.replaced else 2), draw)
+    return CentralMean(
+        release,
+        asked.session.n,
+        _told(asked, column, clip),
+        (float(clip.first * clip.step), float(clip.last * clip.step)),
+        found[0],
+        Spread(noise.scale, float(clip.step / 2)),
+        (asked.session.n or 0) if public else found[1],
+        None if public else Spread(count.scale),
+    )
+
+
+def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> CentralHistogram:
+    """Counts of values, each row in one of them at most."""
+    names = rows.listed(asked.session.empty, column, values)
+    if isinstance(asked.session.schema[column], pl.List):
+        fix = "one row of a list moves many counts: ask for the top ones"
+        raise ParameterError("column", f"{column!r}, a column of lists", allowed="a column with one value in each row", fix=fix)
+    noise = asked.noise(2 if asked.replaced else 1)
+
+    def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> Sequence[int]:
+        return [int(count) for count in noise.release(rows.counts(table, column, matching, names), source=source)]
+
+    # Under zCDP: a replaced row moves two counts by one each, and each of the two is half of epsilon.
+    release, found = asked.answer(f"histogram of {column}", names, "Laplace", asked.pure(2 if asked.replaced else 1), draw)
+    return CentralHistogram.of(release, names, found, Spread(noise.scale), rows=asked.session.n if asked.everyone() else None)
+
+
+def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> CentralHistogram:
+    """The k most frequent values: of a histogram, or peeled."""
+    names = rows.listed(asked.session.empty, column, values)
+    if type(k) is not int or not 1 <= k <= len(names):
+        raise ParameterError(
+            "k", k, allowed=f"an integer from 1 to {len(names)}, the listed values", fix="list more values, or ask for less"
+        )
+    if not isinstance(asked.session.schema[column], pl.List):
+        return ask_histogram(asked, column, values).top(k)
+    kind = ExponentialMechanism if asked.session.book.rule == "zCDP" else PermuteAndFlip
+    choice = kind(epsilon=share_of(asked.epsilon, 2 * k), sensitivity=1, neighbors=asked.session.neighbors, monotone=not asked.replaced)
+    numbers = k if asked.everyone() else k + 1
+    noise = asked.noise(numbers, 2)
+
+    def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
+        counts = rows.counts(table, column, matching, names)
+        chosen = choice.top(counts.tolist(), k, source)
+        exact = np.append(counts[chosen], matching.sum())[:numbers]
+        return [*chosen, *(int(count) for count in noise.release(exact, source=source))]
+
+    events = [choice.event] * k + asked.pure(2 * numbers)[:numbers]  # each released number is moved by one
+    release, found = asked.answer(f"top {k} of {column}", (k, *names), "peeling and Laplace", events, draw)
+    public, counted = (asked.session.n, None) if asked.everyone() else (None, found[-1])
+    peeled = CentralHistogram.of(
+        release, [names[i] for i in found[:k]], found[k : 2 * k], Spread(noise.scale), rows=public, counted=counted
+    )
+    return peeled.top(k)
+
+
+def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, int], level: float) -> QuantileEstimate:
+    """Quantiles on a grid, each with its limits."""
+    rows.numeric(asked.session.empty, column)
+    low, high, steps = grid
+    wanted = read_quantiles(q)
+    check_level("level", level)
+    if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
+        raise ParameterError("steps", steps, allowed=f"an integer from 1 to {MOST_STEPS:,}", fix="100 steps are usual")
+    points = rows.grid_points(low, high, steps)
+    each = share_of(asked.epsilon, CHOICES * len(wanted))
+    ranking = Ranking(each, steps, asked.session.neighbors, asked.session.book.rule == "zCDP")
+
+    def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
+        held = rows.places(rows.numbers(table, column, matching), points)
+        return [place for one in wanted for place in ranking.choose(held, one, level, source)]
+
+    kind = ranking.selection(wanted[0])
+    events = [kind.event] * (CHOICES * len(wanted))
+    parts = (tuple(map(str, wanted)), str(low), str(high), steps, level)
+    release, found = asked.answer(f"quantiles of {column}", parts, type(kind).__name__, events, draw)
+    low_limits, chosen, high_limits = (np.array(found[i::CHOICES]) for i in range(CHOICES))
+    middle = np.sort(chosen)  # quantiles rise, and sorting brings none further from the truth; limits are only ever widened
+    below = np.minimum(np.minimum.accumulate(low_limits[::-1])[::-1], middle)
+    above = np.maximum(np.maximum.accumulate(high_limits), middle)
+    told = f"values count at the first of {steps + 1:,} grid points at or above them; {LACKING}"
+    return QuantileEstimate(
+        release,
+        tuple(float(one) for one in wanted),
+        [points[place] for place in middle],
+        [points[place] for place in below],
+        [points[place] for place in above],
+        [ranking.missed(one, level) for one in wanted],
+        level,
+        asked.session.n,
+        told,
+    )
+
+
+def share_of(epsilon: float, parts: int) -> float:
+    """The largest float that fits into epsilon so many times, however the two are read.
+
+    >>> share_of(0.3, 3), share_of(1.0, 3)
+    (0.09999999999999999, 0.3333333333333333)
+    """
+    most, share = min(Fraction(epsilon), Fraction(repr(epsilon))), epsilon / parts
+    while parts > 1 and max(Fraction(share), Fraction(repr(share))) * parts > most:
+        share = nextafter(share, 0.0)
+    return share
+
+
+def _told(asked: Asked, column: str, clip: Clip) -> str:
+    return clip.told() if column in asked.session.complete else f"{clip.told()}; {LACKING}"

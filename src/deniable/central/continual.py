@@ -1,0 +1,156 @@
+"""What counters over time share: parameters, order, and the promise for one event."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniable.accounting.bill import account
+from deniable.accounting.budget import budget_of
+from deniable.accounting.event import Event, check_neighbors, positive, positive_integer
+from deniable.central.laplace import NEIGHBORS
+from deniable.client.budget import exact
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.source import SYSTEM, Source
+from deniable.errors import DomainError, ParameterError, ProtocolError
+from deniable.kernels.compiled import Array
+
+if TYPE_CHECKING:
+    from deniable.central.count_series import CountSeries
+
+LARGEST_HORIZON = 1 << 20
+EVENT_LEVEL = "one event of one person: one entry of the stream, over all releases together"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ContinualCounter(ABC):
+    """The running sum of a stream of integers, released after every entry, for up to ``horizon`` entries.
+
+    ``sensitivity`` is how far one event can move one entry of the stream. The promise is for **one event**: a person with several of them
+    is protected as a group of that size. Entries may be chosen by looking at what was released before. Give ``epsilon`` (and ``delta``), or
+    ``rho`` (and ``delta`` for a guarantee).
+    """
+
+    horizon: int
+    sensitivity: int
+    neighbors: str
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+    source: Source | None = field(default=None, repr=False)
+    _lock: Any = field(init=False, repr=False, default_factory=RLock)
+
+    def __post_init__(self) -> None:
+        positive_integer("horizon", self.horizon)
+        if self.horizon > LARGEST_HORIZON:
+            raise ParameterError("horizon", self.horizon, allowed=f"at most {LARGEST_HORIZON:,}", fix="count over a coarser time")
+        positive_integer("sensitivity", self.sensitivity)
+        check_neighbors(self.neighbors)
+        positive("delta", self.delta, zero=True, below=1.0)
+        if (self.epsilon is None) == (self.rho is None):
+            given = f"epsilon={self.epsilon!r}, rho={self.rho!r}"
+            raise ParameterError("epsilon", given, allowed="either epsilon or rho", fix="as in epsilon=1.0, delta=1e-6")
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        else:
+            positive("rho", self.rho)
+
+    # --- what a subclass says ---
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """All releases together, as accountants take them."""
+
+    @abstractmethod
+    def _step(self, value: int) -> float:
+        """Take the next entry; the noisy sum so far."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How many entries were counted."""
+
+    @abstractmethod
+    def variance(self, times: Any) -> Array:
+        """The variance of the noise after so many entries, elementwise."""
+
+    @abstractmethod
+    def reach(self, times: Any, alpha: float) -> Array:
+        """A distance that the noise exceeds with probability alpha at most, after so many entries, elementwise."""
+
+    # --- what follows ---
+
+    def _check(self, value: int) -> None:  # noqa: B027  # optional: most counters take any integer
+        """Refuse an entry that cannot be counted."""
+
+    def add(self, value: Any) -> float:
+        """Count one more entry of the stream; the noisy sum so far."""
+        return self._take([value])[0]
+
+    def run(self, values: Sequence[Any] | Array) -> CountSeries:
+        """Count many entries, one after the other; the series of the noisy sums, with their errors."""
+        from deniable.central.count_series import CountSeries
+
+        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        with self._lock:
+            first = self.steps + 1
+            counts = np.array(self._take(listed), dtype=float)
+        return CountSeries(self, np.arange(first, first + len(listed)), counts)
+
+    def _take(self, values: Sequence[Any]) -> list[float]:
+        entries = [_whole(value, place) for place, value in enumerate(values)]
+        with self._lock:  # one at a time: the order is part of the promise
+            if self.steps + len(entries) > self.horizon:  # a bad batch counts nothing
+                allowed = f"{self.horizon - self.steps} more, up to the horizon of {self.horizon}"
+                fix = "noise was planned for so many: begin a new counter"
+                raise ProtocolError("values", f"{len(entries)} entries", allowed=allowed, fix=fix)
+            for entry in entries:
+                self._check(entry)
+            return [self._step(entry) for entry in entries]
+
+    @property
+    def exact_rho(self) -> Fraction:
+        """The rho of all releases together, as a rational."""
+        if self.rho is not None:
+            return exact(self.rho)
+        return budget_of(float(self.epsilon or 0.0), self.delta, "zCDP").rho
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The promise for one event over all releases; needs a delta where the noise is Gaussian."""
+        bill = account(self.event, delta=self.delta)
+        epsilon = bill.epsilon if self.epsilon is None else min(self.epsilon, bill.epsilon)
+        return Guarantee(
+            epsilon=epsilon,
+            delta=self.delta,
+            model="central",
+            unit=EVENT_LEVEL,
+            neighbors=NEIGHBORS[self.neighbors],
+            honest="the curator",
+            certificate=f"exact law, {bill.certificate} composition",
+        )
+
+    @property
+    def _source(self) -> Source:
+        return SYSTEM if self.source is None else self.source
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Two copies would release two noisy sums of the same entries: twice what was paid for.
+        raise ProtocolError(
+            type(self).__name__, "a copy", allowed="one object for one stream", fix="pass the object itself, or make a new one"
+        )
+
+
+def _whole(value: Any, place: int) -> int:
+    entry = value.item() if isinstance(value, np.generic) else value
+    if type(entry) is not int:
+        raise DomainError("value", f"{value!r} at {place}", allowed="integers", fix="count in whole units: cents, seconds")
+    return entry

@@ -1,0 +1,101 @@
+"""Where answers stand before noise is added: on a grid, with a sensitivity in steps of it.
+
+**Rounding up at a half.** An answer becomes floor(answer / grid + 1/2), in exact arithmetic. Two answers at most D steps apart then stay
+within ceil(D) steps. Rounding to even would not keep that: 0.5 and 1.5 would become 0 and 2.
+
+**Vectors.** Rounding moves every entry by itself, so a change that is small in each of d entries may become a whole step in each. Vectors
+of integers on a grid that they stand on anyway are not moved. Others are accepted only where ``entries`` was stated, which pays for it:
+ceil(D) + d - 1 steps of absolute change at most, D + sqrt(d) of Euclidean.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, inf, nextafter
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+
+LARGEST_STEP = 1 << 61
+"""Answers beyond so many steps from 0 are refused: answer and noise must fit 64 bits together."""
+
+
+def rational(name: str, value: object) -> Fraction:
+    """A sensitivity or a grid as an exact number: of a float, the larger of the binary number it is and the decimal it prints as."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, bool) or not isinstance(number, int | Fraction | Decimal | float) or not 0 < number < inf:
+        raise ParameterError(name, value, allowed="a finite number above 0", fix="check the units")
+    return max(Fraction(number), Fraction(repr(number))) if isinstance(number, float) else Fraction(number)
+
+
+def float_below(value: Fraction) -> float:
+    """The largest float that is not above a fraction, read as the binary number that it is and as the decimal that it prints as."""
+    nearest = float(value)
+    while max(Fraction(nearest), Fraction(repr(nearest))) > value and Fraction(repr(nearest)) != value:
+        nearest = nextafter(nearest, 0.0)
+    return nearest
+
+
+def check_entries(entries: object) -> None:
+    """Refuse what is not a number of entries."""
+    if entries is not None and (type(entries) is not int or entries < 1):
+        raise ParameterError("entries", entries, allowed="an integer from 1 on, or None", fix="say how many numbers a release has")
+
+
+def to_steps(values: Any, grid: Fraction, entries: int | None, *, single: bool = True) -> Array:
+    """Answers in steps of the grid, as 64-bit integers; refused where the stated sensitivity would not hold for them.
+
+    ``single`` says whether one number off the grid is accepted without ``entries``.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise DomainError("values", values, allowed="integers or floats", fix="release numbers, as an array or one by one")
+    moved = array.dtype.kind == "f" or grid.numerator != 1
+    if entries is not None and array.size > entries:
+        raise DomainError(
+            "values", f"{array.size} numbers", allowed=f"at most {entries}, as stated", fix="state entries=, the largest number"
+        )
+    if moved and entries is None and (array.ndim or not single):
+        fix = "round them yourself and release integers, or state entries=, how many there are: rounding each changes the sensitivity"
+        raise DomainError(
+            "values", f"{array.size} numbers off the grid", allowed="integers" + " in an array, or a single number" * single, fix=fix
+        )
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        raise DomainError("values", values, allowed="finite numbers", fix="clamp the data before adding it up")
+    limit = Fraction(LARGEST_STEP) * grid
+    if array.size and (Fraction(array.max().item()) > limit or Fraction(array.min().item()) < -limit):
+        raise DomainError("values", values, allowed=f"within {LARGEST_STEP} steps of 0", fix="choose a coarser grid")
+    if not moved:
+        return array.astype(np.int64) * grid.denominator
+    if array.dtype.kind == "f" and _exact_power(grid):
+        return _round_floats(array.astype(np.float64), float(grid))
+    rounded = [floor(Fraction(value) / grid + Fraction(1, 2)) for value in array.ravel().tolist()]
+    return np.array(rounded, dtype=np.int64).reshape(array.shape)
+
+
+def from_steps(steps: Array, grid: Fraction, *, whole: bool) -> Any:
+    """Grid points as numbers: integers where all of them are, and integers came in."""
+    if whole and grid.denominator == 1:
+        if steps.size and int(np.abs(steps).max()) * grid.numerator >= 1 << 63:
+            raise DomainError("grid", float(grid), allowed="so coarse that 64 bits hold all numbers", fix="release floats, or thousands")
+        result = steps * grid.numerator
+    else:  # as near as floats come; what is rounded here has its noise already
+        result = steps / grid.denominator if grid.numerator == 1 else steps * float(grid)
+    return result if steps.ndim else result.item()
+
+
+def _round_floats(values: Array, grid: float) -> Array:
+    """Division by a power of two is exact, and so is the part after the point."""
+    steps = values / grid
+    low = np.floor(steps)
+    return (low + (steps - low >= 0.5)).astype(np.int64)
+
+
+def _exact_power(grid: Fraction) -> bool:
+    """Whether the grid is a power of two, not so small or large that dividing by it could leave the range of floats."""
+    top, bottom = grid.numerator, grid.denominator
+    return (top & (top - 1)) == 0 and (bottom & (bottom - 1)) == 0 and max(top, bottom) <= 1 << 100

@@ -1,0 +1,215 @@
+"""A session: questions about a table that only its keeper may see, answered with noise until the budget is gone.
+
+**Order.** Every question is checked against the schema alone, then *reserved* in the ledger, then computed, then noise is drawn, then the
+answer is kept, then *sending* is recorded, and only then does it leave. BudgetExceeded comes before a row is looked at. What a refusal says
+depends on the budget and on the questions, never on the data: refusals do not leak, and no error carries a value.
+
+**Requests.** Each answer has a request id. The same id again gets the same answer, free, after a restart too. A question without an id is
+its own id: running a notebook again costs nothing. For fresh noise, give a new one.
+
+**Neighbors.** One row is one person. Under ``"add-remove"`` the number of rows is private. Under ``"replace"`` it is public
+(``session.n``), but not how many match a condition, nor how many have a value in a column, unless the keeper lists it as ``complete``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from deniable.accounting.budget import BudgetFilter, Cost, read_book
+from deniable.accounting.event import Event
+from deniable.central.answers import Answers
+from deniable.central.asking import Asked, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
+from deniable.central.histogram import CentralHistogram
+from deniable.central.mean import CentralMean
+from deniable.central.number import CountEstimate, SumEstimate
+from deniable.central.quantiles import QuantileEstimate
+from deniable.central.release import ROW, Question
+from deniable.central.table import read_table
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.source import Source
+from deniable.errors import ParameterError
+
+
+class Session:
+    """A table, a budget, and answers.
+
+    ``budget`` is epsilon for everything that is ever answered (with ``delta`` and ``rule`` as in ``BudgetFilter``), or a BudgetFilter.
+    ``neighbors`` has no default: "add-remove" or "replace". ``ledger`` is the file that remembers what was spent; without it, one in a
+    temporary folder, which forgets. ``complete`` names columns that never lack a value; that is checked here, for the keeper's eyes.
+
+    >>> from deniable.testing import ReplaySource
+    >>> people = {"age": [34, 51, 29, 62] * 250, "smokes": [True, False, False, True] * 250}
+    >>> session = Session(people, budget=1.0, neighbors="add-remove", source=ReplaySource.from_key("session"))
+    >>> session.count(where={"smokes": True}, epsilon=0.2)
+    count: Laplace, epsilon = 0.2, add-remove; low and high: 95 %, noise only
+    value  count  stderr  low  high
+    count    500    7.06  485   515
+    >>> session.count(where={"smokes": True}, epsilon=0.2).value, session.spent.epsilon  # the same request
+    (500, Fraction(1, 5))
+    >>> session.mean("age", low=0, high=100, epsilon=0.9)
+    Traceback (most recent call last):
+    deniable.errors.BudgetExceeded: epsilon: got '1.1'; allowed: 1, of which 0.8 is left; nothing was released: ask less, or stop
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        budget: float | BudgetFilter,
+        neighbors: str | None = None,
+        delta: float = 0.0,
+        rule: str = "basic",
+        ledger: str | os.PathLike[str] | None = None,
+        complete: Sequence[str] = (),
+        source: Source | None = None,
+    ) -> None:
+        self._table = read_table(data, complete)
+        self.empty = self._table.clear()  # what questions are checked against: columns without any row
+        self.complete, self._source = tuple(complete), source
+        if isinstance(budget, BudgetFilter):
+            if neighbors not in (None, budget.neighbors) or ledger is not None:
+                allowed = f"neighbors={budget.neighbors!r} and no ledger, as the budget has both"
+                raise ParameterError("budget", (neighbors, ledger), allowed=allowed, fix="leave them out")
+            self.book = budget
+        else:
+            if neighbors is None:
+                fix = "add-remove hides that a person is in the table, replace what the person's row says"
+                raise ParameterError("neighbors", neighbors, allowed="'add-remove' or 'replace'", fix=fix)
+            path = Path(ledger) if ledger is not None else _temporary(self) / "budget.ledger"
+            self.book = BudgetFilter(path, epsilon=budget, delta=delta, neighbors=neighbors, rule=rule)
+        self._answers = Answers(self.book.path.with_name(self.book.path.name + ".answers"))
+
+    # --- questions ---
+
+    def count(self, *, where: Any = None, epsilon: float, request: str | None = None) -> CountEstimate:
+        """How many rows match."""
+        return ask_count(Asked(self, where, epsilon, request))
+
+    def sum(
+        self,
+        column: str,
+        *,
+        low: float,
+        high: float,
+        grid: float | None = None,
+        where: Any = None,
+        epsilon: float,
+        request: str | None = None,
+    ) -> SumEstimate:
+        """The sum of a column among the matching rows, each value clipped to the range from low to high and rounded to the grid."""
+        return ask_sum(Asked(self, where, epsilon, request), column, low, high, grid)
+
+    def mean(
+        self,
+        column: str,
+        *,
+        low: float,
+        high: float,
+        grid: float | None = None,
+        where: Any = None,
+        epsilon: float,
+        request: str | None = None,
+    ) -> CentralMean:
+        """The mean of a column among the matching rows, clipped as in ``sum``. Epsilon pays for a sum and, if it is private, a count."""
+        return ask_mean(Asked(self, where, epsilon, request), column, low, high, grid)
+
+    def histogram(
+        self, column: str, *, values: Sequence[Any], where: Any = None, epsilon: float, request: str | None = None
+    ) -> CentralHistogram:
+        """How many matching rows hold each of the listed values; rows with others are not counted."""
+        return ask_histogram(Asked(self, where, epsilon, request), column, values)
+
+    def quantiles(
+        self,
+        column: str,
+        q: Any = 0.5,
+        *,
+        low: float,
+        high: float,
+        steps: int = 100,
+        level: float = 0.95,
+        where: Any = None,
+        epsilon: float,
+        request: str | None = None,
+    ) -> QuantileEstimate:
+        """Quantiles of a column on a grid of so many steps from low to high, with limits at the level."""
+        return ask_quantiles(Asked(self, where, epsilon, request), column, q, (low, high, steps), level)
+
+    def top(
+        self, column: str, k: int, *, values: Sequence[Any], where: Any = None, epsilon: float, request: str | None = None
+    ) -> CentralHistogram:
+        """The k most frequent of the listed values, with their counts. A column of lists is searched by peeling; see ``asking``."""
+        return ask_top(Asked(self, where, epsilon, request), column, k, values)
+
+    # --- what is public ---
+
+    @property
+    def n(self) -> int | None:
+        """The number of rows, under "replace"; None under "add-remove", where it is private."""
+        return self._table.height if self.neighbors == "replace" else None
+
+    @property
+    def neighbors(self) -> str:
+        """The relation that the promise holds for."""
+        return self.book.neighbors
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The columns and their types."""
+        return dict(self._table.schema)
+
+    @property
+    def spent(self) -> Cost:
+        """What is gone of the budget."""
+        return self.book.spent()
+
+    @property
+    def left(self) -> Cost:
+        """What is left of the budget, in the currency of its rule."""
+        return Cost(*(cap - gone for cap, gone in zip(self.book.budget, self.spent, strict=True)))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The promise that all answers together keep, however many are asked for and whatever they ask."""
+        head, _, _ = read_book(self.book.path)
+        return Guarantee(
+            epsilon=float(head["epsilon"]),
+            delta=float(head["delta"]),
+            model="central",
+            unit=f"all answers of the ledger together, for {ROW}",
+            neighbors="any two inputs of one person" if self.neighbors == "replace" else "with one person, or without",
+            honest="whoever keeps the table",
+            certificate=f"{self.book.rule} composition",
+        )
+
+    def __repr__(self) -> str:
+        left = ", ".join(f"{name} {float(value):.4g}" for name, value in self.left._asdict().items() if value)
+        return f"<Session of {list(self._table.columns)}, {self.neighbors}; left: {left or 'nothing'}>"
+
+    # --- how an answer leaves ---
+
+    def answer(
+        self, question: Question, event: Event, request: str | None, draw: Callable[[pl.DataFrame, Source | None], Sequence[int]]
+    ) -> tuple[str, tuple[int, ...]]:
+        """The request id and what was released for it: once reserved, drawn, kept and sent; from then on, what was kept."""
+        name = question.request if request is None else request
+        found = self._answers.find(name, question) if isinstance(name, str) else None
+        if found is None:
+            self.book.reserve(name, event, label=question.ask)
+            found = self._answers.keep(name, question, tuple(int(each) for each in draw(self._table, self._source)))
+        self.book.sending(name)
+        return name, found
+
+
+def _temporary(session: Session) -> Path:
+    folder = tempfile.mkdtemp(prefix="deniable-")
+    weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

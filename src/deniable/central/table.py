@@ -1,0 +1,37 @@
+"""The keeper's table, as a session holds it: one row for each person, columns that filters and questions understand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from deniable.central.rows import MOST_ROWS
+from deniable.errors import ParameterError
+
+
+def read_table(data: Any, complete: Sequence[str]) -> pl.DataFrame:
+    """The table behind ``data=``: an Arrow table or batch, a Polars frame, or a dict of columns.
+
+    Errors here are for the keeper, who sees the table anyway; afterwards nothing depends on what is in it but answers.
+    """
+    if isinstance(data, pl.DataFrame):
+        table = data
+    elif isinstance(data, pa.Table | pa.RecordBatch):
+        table = pl.DataFrame(pl.from_arrow(data))
+    elif isinstance(data, Mapping):
+        table = pl.DataFrame(dict(data))
+    else:
+        allowed = "an Arrow table, a Polars DataFrame or a dict of columns"
+        raise ParameterError("data", type(data).__name__, allowed=allowed, fix="collect() a lazy frame first")
+    if not table.width or table.height > MOST_ROWS:
+        allowed = f"at least one column, and at most {MOST_ROWS:,} rows"
+        raise ParameterError("data", f"{table.width} columns, {table.height} rows", allowed=allowed, fix="split the table")
+    for name in complete:
+        if name not in table.columns or table[name].null_count() or (table[name].dtype.is_float() and table[name].is_nan().any()):
+            allowed = "columns in which every row has a value"
+            raise ParameterError("complete", name, allowed=allowed, fix="fill in what is missing, or leave the column out of complete=")
+    coded = [name for name, kind in table.schema.items() if kind in (pl.Categorical, pl.Enum)]
+    return table.with_columns(pl.col(coded).cast(pl.String)) if coded else table

@@ -1,0 +1,44 @@
+"""The reconstruction attack: many counts that are only a little wrong give the whole table away (Dinur, Nissim 2003).
+
+Bits x that fit all answers within their error are found by a linear program: the least sum of errors over 0 <= x <= 1, rounded. If the
+errors are well below the square root of the number of people, a few answers for each person leave hardly any other table. So noise that
+does not grow with the number of answers protects nobody; a session's does, since each answer gets a part of the budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import optimize
+
+from deniable.contract.source import SYSTEM, Source
+from deniable.errors import ProtocolError
+from deniable.kernels.compiled import Array
+
+
+def draw_groups(groups: int, people: int, source: Source = SYSTEM) -> Array:
+    """Groups of people, each person in each of them by the flip of a coin: one row of booleans for each group."""
+    return np.array([[source.below(2) == 1 for _ in range(people)] for _ in range(groups)])
+
+
+def reconstruct(groups: Array, answers: Array) -> Array:
+    """The bits that leave the least sum of absolute errors, rounded.
+
+    >>> from deniable.testing import ReplaySource
+    >>> bits = (np.arange(24) % 3 == 0).astype(int)
+    >>> groups = draw_groups(96, 24, ReplaySource.from_key("groups"))
+    >>> bool(np.array_equal(reconstruct(groups, 3 * np.round(groups @ bits / 3)), bits))
+    True
+    """
+    asked, people = groups.shape
+    cost = np.concatenate([np.zeros(people), np.ones(asked)])
+    matrix, error = groups.astype(float), np.eye(asked)
+    found = optimize.linprog(
+        cost,
+        A_ub=np.block([[matrix, -error], [-matrix, -error]]),
+        b_ub=np.concatenate([answers, -np.asarray(answers)]),
+        bounds=[(0, 1)] * people + [(0, None)] * asked,
+        method="highs",
+    )
+    if not found.success:
+        raise ProtocolError("answers", found.message, allowed="a linear program that is solved", fix="ask fewer questions")
+    return np.asarray(found.x[:people] > 0.5)

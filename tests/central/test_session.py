@@ -1,0 +1,343 @@
+"""A session keeps its budget, its answers and its secrets: order of events, requests, conditions, and what errors may say."""
+
+from __future__ import annotations
+
+import gc
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from deniable.accounting import BudgetFilter, account
+from deniable.accounting.budget import Cost
+from deniable.accounting.journal import JournalError
+from deniable.central import Session
+from deniable.central.where import read_where
+from deniable.contract.source import Source
+from deniable.errors import BudgetExceeded, ParameterError, ProtocolError
+from deniable.testing import ReplaySource
+
+PEOPLE = pl.DataFrame(
+    {
+        "name": ["Ann", "Ben", "Cleo", "Dan", None],
+        "age": [34, 51, 29, None, 62],
+        "weight": [61.5, float("nan"), 70.0, 82.25, float("inf")],
+        "smokes": [True, False, None, True, False],
+        "tags": [["a", "b"], ["b"], [], ["b", "b"], None],
+    }
+)
+
+
+class Watched(Source):
+    """Words from a fixed stream; does something first, once."""
+
+    def __init__(self, first=lambda: None):
+        self.words_drawn, self._first, self._stream = 0, first, ReplaySource.from_key("watched")
+
+    def word(self):
+        if not self.words_drawn:
+            self.words_drawn = 1
+            self._first()
+        self.words_drawn += 1
+        return self._stream.word()
+
+
+def opened(data=PEOPLE, budget=1.0, neighbors="add-remove", **options):
+    return Session(data, budget=budget, neighbors=neighbors, **{"source": ReplaySource.from_key("tests"), **options})
+
+
+# --- the budget ---
+
+
+def test_answers_until_the_budget_is_gone_and_refuses_before_drawing():
+    source = Watched()
+    session = opened(source=source)
+    for i in range(10):
+        session.count(epsilon=0.1, request=f"q{i}")
+    assert session.spent == Cost(epsilon=Fraction(1))
+    assert session.left == Cost()
+    drawn = source.words_drawn
+    with pytest.raises(BudgetExceeded, match="nothing was released"):
+        session.count(epsilon=0.1, request="one more")
+    with pytest.raises(BudgetExceeded):
+        session.histogram("name", values=["Ann"], epsilon=0.001)
+    assert source.words_drawn == drawn
+    assert "nothing" in repr(session)
+    assert len(session.book.requests()) == 10
+
+
+@pytest.mark.parametrize("rule", ["basic", "zCDP"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_every_question_is_charged_at_most_its_epsilon_for_its_neighbors(rule, neighbors):
+    session = opened(budget=20.0, delta=1e-6 if rule == "zCDP" else 0.0, rule=rule, neighbors=neighbors)
+    ask = {
+        "count": lambda: session.count(epsilon=0.3),
+        "sum": lambda: session.sum("age", low=0, high=100, epsilon=0.3),
+        "mean": lambda: session.mean("age", low=0, high=100, epsilon=0.3),
+        "histogram": lambda: session.histogram("name", values=["Ann", "Eve"], epsilon=0.3),
+        "quantiles": lambda: session.quantiles("age", [0.25, 0.5], low=0, high=100, epsilon=0.3),
+        "peeled": lambda: session.top("tags", 2, values=["a", "b", "c"], epsilon=0.3),
+    }
+    for asked, question in ask.items():
+        answer = question()
+        booked = session.book.requests()[-1]
+        assert booked.event.relation == neighbors == answer.release.neighbors
+        assert booked.state == "sent"
+        assert account(booked.event, delta=0.0).epsilon <= 0.3, asked
+        assert answer.release.request == booked.id
+        assert answer.release.guarantee.epsilon == 0.3
+    if rule == "basic":
+        assert session.spent.epsilon == Fraction(18, 10)
+    assert session.guarantee.epsilon == 20.0
+    assert session.guarantee.model == "central"
+
+
+def test_a_budget_may_be_given_as_a_filter_and_must_name_its_neighbors(tmp_path):
+    book = BudgetFilter(tmp_path / "b.ledger", epsilon=0.5, neighbors="replace")
+    session = Session(PEOPLE, budget=book)
+    assert session.n == 5
+    session.count(epsilon=0.5)
+    with pytest.raises(BudgetExceeded):
+        session.count(epsilon=0.1)
+    with pytest.raises(ParameterError, match="neighbors"):
+        Session(PEOPLE, budget=1.0)
+    with pytest.raises(ParameterError, match="leave them out"):
+        Session(PEOPLE, budget=book, neighbors="add-remove")
+
+
+def test_a_temporary_ledger_goes_with_its_session():
+    session = opened()
+    session.count(epsilon=0.1)
+    folder = session.book.path.parent
+    assert {path.name for path in folder.iterdir()} == {"budget.ledger", "budget.ledger.answers"}
+    del session
+    gc.collect()
+    assert not folder.exists()
+
+
+# --- requests ---
+
+
+def test_the_same_request_gets_the_same_answer_free_also_after_a_restart(tmp_path):
+    path = tmp_path / "people.ledger"
+    first = opened(ledger=path).mean("age", low=0, high=100, epsilon=0.4, request="ages")
+    again = opened(ledger=path, source=Watched(lambda: pytest.fail("drew noise again")))
+    second = again.mean("age", low=0, high=100, epsilon=0.4, request="ages")
+    assert (second.value, second.interval()) == (first.value, first.interval())
+    assert again.spent.epsilon == Fraction(2, 5)
+    with pytest.raises(ProtocolError, match="take a new id"):
+        again.mean("age", low=0, high=90, epsilon=0.4, request="ages")
+    with pytest.raises(ProtocolError):
+        again.count(epsilon=0.4, request="ages")
+    for bad in ("", 7, "x" * 201):
+        with pytest.raises(ParameterError, match="request"):
+            again.count(epsilon=0.1, request=bad)
+    assert again.spent.epsilon == Fraction(2, 5)
+
+
+def test_a_question_without_an_id_is_its_own_id():
+    session = opened()
+    one = session.count(where={"smokes": True}, epsilon=0.1)
+    for same in ({"smokes": True}, {"smokes": True}):
+        assert session.count(where=same, epsilon=0.1).release.request == one.release.request
+    assert session.spent.epsilon == Fraction(1, 10)
+    asked = {one.release.request}
+    for other in ({"smokes": False}, {"smokes": 1 == 1, "age": 34}, pl.col("age") > 30, pl.col("age") > 31, None):
+        asked.add(session.count(where=other, epsilon=0.1).release.request)
+    asked.add(session.count(where={"smokes": True}, epsilon=0.11).release.request)
+    assert len(asked) == 7
+    session.top("name", 1, values=["Ann", "Ben"], epsilon=0.1)
+    before = session.spent
+    session.histogram("name", values=["Ann", "Ben"], epsilon=0.1)  # the question behind top
+    assert session.spent == before
+
+
+def test_what_the_keeper_declares_is_part_of_the_question(tmp_path):
+    """An answer with a count, kept, is none to a question that needs no count."""
+    path, table = tmp_path / "people.ledger", PEOPLE.with_columns(age=pl.col("age").fill_null(40))
+    wide = {"low": 0, "high": 100, "epsilon": 0.1}
+    first = opened(table, ledger=path, neighbors="replace").mean("age", **wide)
+    second = opened(table, ledger=path, neighbors="replace", complete=["age"]).mean("age", **wide)
+    assert first.count_noise is not None
+    assert second.count_noise is None
+    assert second.count == 5
+    assert first.release.request != second.release.request
+
+
+def test_a_crash_while_drawing_costs_once_and_shows_one_answer(tmp_path):
+    path = tmp_path / "people.ledger"
+
+    def crash():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        opened(ledger=path, source=Watched(crash)).count(epsilon=0.4, request="q")
+    assert BudgetFilter(path, epsilon=1.0, neighbors="add-remove").requests()[0].state == "reserved"
+    session = opened(ledger=path)
+    assert session.count(epsilon=0.4, request="q").value == session.count(epsilon=0.4, request="q").value
+    assert session.spent.epsilon == Fraction(2, 5)
+
+
+def test_of_two_that_draw_for_one_request_the_first_that_is_kept_is_shown(tmp_path):
+    """The second process answers the request while the first is drawing its noise: the first one's draw is never seen."""
+    path, shown = tmp_path / "people.ledger", []
+    other = opened(ledger=path, source=ReplaySource.from_key("another"))
+    wide = {"low": 0, "high": 10**6, "epsilon": 0.1, "request": "q"}
+    slow = opened(ledger=path, source=Watched(lambda: shown.append(other.sum("age", **wide).value)))
+    alone = opened(source=Watched()).sum("age", **wide).value
+    assert slow.sum("age", **wide).value == shown[0] != alone
+    assert slow.spent.epsilon == Fraction(1, 10)
+
+
+def test_damaged_answers_stop_the_session(tmp_path):
+    path = tmp_path / "people.ledger"
+    opened(ledger=path).count(epsilon=0.1)
+    answers = tmp_path / "people.ledger.answers"
+    answers.write_bytes(answers.read_bytes().replace(b'"released":[', b'"released":[1'))
+    with pytest.raises(JournalError):
+        opened(ledger=path)
+    answers.write_bytes(path.read_bytes())
+    with pytest.raises(JournalError, match="another ledger"):
+        opened(ledger=path)
+
+
+# --- conditions ---
+
+age, name = pl.col("age"), pl.col("name")
+GOOD = [
+    (None, "11111"),
+    ({"smokes": True}, "10010"),
+    ({"smokes": True, "age": 34}, "10000"),
+    ({"name": ["Ann", "Cleo", "Eve"]}, "10100"),
+    ({"age": range(29, 52)}, "11100"),
+    (age > 40, "01001"),
+    (~(age > 40), "10100"),
+    (age.is_null(), "00010"),
+    ((age > 40) | name.str.starts_with("C"), "01101"),
+    (age.is_between(34, 51) & (name != "Ben"), "10000"),
+    (name.is_in(["Ben"]) ^ pl.col("smokes"), "11010"),
+    (pl.col("weight") > age, "11101"),
+    (name.str.ends_with("n") & name.is_not_null(), "11010"),
+]
+
+
+@pytest.mark.parametrize(("where", "expected"), GOOD, ids=lambda value: str(value)[:40])
+def test_conditions_match_row_by_row(where, expected):
+    """And so a row that comes or goes changes nothing for the others: each row alone matches as it does among all."""
+    known = read_where(where, PEOPLE.clear())
+    assert "".join(str(int(bit)) for bit in known.matches(PEOPLE)) == expected
+    assert "".join(str(int(known.matches(PEOPLE[i])[0])) for i in range(5)) == expected
+    assert known.matches(PEOPLE.clear()).size == 0
+
+
+BAD = {
+    "a mean of others": age > age.mean(),
+    "a rank": age.rank() > 2,
+    "a shift": age.shift(1) == 34,
+    "a window": (age == 34).over("smokes"),
+    "a running sum": age.cum_sum() > 10,
+    "who is unique": age.is_unique(),
+    "the number of rows": pl.len() > 4,
+    "another column's values": name.is_in(pl.col("name").implode()),
+    "a cast that can fail": name.cast(pl.Int64) == 1,
+    "a division": 1 / age > 2,
+    "a sum": age + 1 > 2,
+    "a python function": age.map_batches(lambda column: column == 34, return_dtype=pl.Boolean),
+    "a series, by position": age == pl.lit(pl.Series([1, 2, 3, 4, 5])),
+    "a regular expression": name.str.contains("(A|B)nn"),
+    "several columns": pl.col("age", "weight") > 3,
+    "all columns": pl.all() == 1,
+    "when and then": pl.when(age > 3).then(True).otherwise(False),
+    "a list column": pl.col("tags") == pl.col("tags"),
+    "no column": pl.lit(True),
+    "no condition": age,
+    "a type that does not fit": name > 3,
+    "an unknown column": pl.col("wage") == 1,
+    "an unknown key": {"wage": 1},
+    "nothing": {},
+    "null": {"age": None},
+    "an empty list": {"age": []},
+    "a text for a number": {"age": "34"},
+    "sql": "age > 40",
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_conditions_that_look_around_or_can_fail_are_refused_unpaid(what):
+    session = opened()
+    with pytest.raises(ParameterError, match="where"):
+        session.count(where=BAD[what], epsilon=0.1)
+    assert not session.book.requests()
+
+
+# --- what nobody may learn ---
+
+OTHERS = PEOPLE.clear()
+MISTAKES = [
+    lambda session: session.count(where=BAD["a type that does not fit"], epsilon=0.1),
+    lambda session: session.count(where=BAD["a cast that can fail"], epsilon=0.1),
+    lambda session: session.sum("name", low=0, high=1, epsilon=0.1),
+    lambda session: session.sum("tags", low=0, high=1, epsilon=0.1),
+    lambda session: session.sum("age", low=5, high=1, epsilon=0.1),
+    lambda session: session.sum("age", low=0, high=float("inf"), epsilon=0.1),
+    lambda session: session.sum("weight", low=0, high=1, grid=1e-12, epsilon=0.1),
+    lambda session: session.histogram("age", values=["34"], epsilon=0.1),
+    lambda session: session.histogram("age", values=[34, 34], epsilon=0.1),
+    lambda session: session.histogram("weight", values=[61.5], epsilon=0.1),
+    lambda session: session.histogram("tags", values=["a"], epsilon=0.1),
+    lambda session: session.histogram("smokes", values=[0, 1], epsilon=0.1),
+    lambda session: session.top("name", 3, values=["Ann", "Ben"], epsilon=0.1),
+    lambda session: session.quantiles("age", 0.5, low=0, high=100, steps=0, epsilon=0.1),
+    lambda session: session.quantiles("age", [0.5, 0.5], low=0, high=100, epsilon=0.1),
+    lambda session: session.quantiles("age", 50, low=0, high=100, epsilon=0.1),
+    lambda session: session.count(epsilon=0.0),
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=range(len(MISTAKES)))
+def test_what_an_error_says_does_not_depend_on_the_rows(mistake):
+    told = []
+    for table in (PEOPLE, OTHERS, pl.concat([PEOPLE] * 3)):
+        session = opened(table)
+        with pytest.raises(ParameterError) as caught:
+            mistake(session)
+        told.append((str(caught.value), repr(session)))
+        assert not session.book.requests()
+    assert len(set(told)) == 1
+
+
+def test_a_failure_on_the_rows_tells_nothing_about_them():
+    """No condition that is allowed can fail; if one did, by a fault of a library, its message would stay here."""
+    broken = read_where({"age": 34}, PEOPLE.clear())
+    with pytest.raises(ProtocolError) as caught:
+        broken.matches(PEOPLE.rename({"age": "years"}))
+    assert caught.value.__context__ is None
+    assert "Ann" not in str(caught.value)
+    assert "years" not in str(caught.value)
+
+
+def test_the_number_of_rows_is_public_only_under_replace():
+    hidden, known = opened(), opened(neighbors="replace")
+    assert (hidden.n, known.n) == (None, 5)
+    assert hidden.count(epsilon=0.1).n is None
+    assert not hidden.histogram("name", values=["Ann"], epsilon=0.1).public
+    assert known.histogram("name", values=["Ann"], epsilon=0.1).public
+    assert not known.histogram("name", values=["Ann"], where={"smokes": True}, epsilon=0.1).public  # how many smoke is private
+    assert repr(hidden) == repr(opened(PEOPLE[:2])).replace("1>", "0.8>")
+
+
+def test_tables_come_in_several_forms_and_completeness_is_checked():
+    columns = {"age": np.array([1, 2, 3]), "city": ["a", "b", "a"]}
+    coded = pl.DataFrame(columns).with_columns(pl.col("city").cast(pl.Categorical))
+    for data in (columns, pa.table(columns), pa.table(columns).to_batches()[0], coded):
+        session = opened(data, complete=["age", "city"])
+        assert session.schema == {"age": pl.Int64, "city": pl.String}
+        assert session.histogram("city", values=["a", "b"], epsilon=0.5).values == ["a", "b"]
+    for lacking in ("name", "weight", "nobody"):
+        with pytest.raises(ParameterError, match="complete"):
+            opened(complete=[lacking])
+    for bad in ([1, 2], PEOPLE.lazy(), {}):
+        with pytest.raises(ParameterError, match="data"):
+            opened(bad)
