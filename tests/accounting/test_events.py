@@ -32,7 +32,7 @@ from deniable.accounting.combinations import worlds
 from deniable.accounting.event import EVENTS
 from deniable.client import OLH
 from deniable.errors import ParameterError, WireError
-from deniable.shuffle.event import Shuffled
+from deniable.shuffle.event import Shuffled, ShuffledGRR
 
 PLUS = "add-remove"
 scale = st.floats(0.01, 50.0)
@@ -68,8 +68,8 @@ def test_every_event_survives_json(event):
 def test_every_registered_event_is_drawn_or_tested_by_name():
     event_from_json({"kind": "Pure", "epsilon": "1.0"})
     drawn = {Pure, Approximate, BoundedRange, Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian, ZCDP, RDP, Sampled}
-    assert set(EVENTS.values()) == drawn | {Sequential, Parallel, Repeated, Group, Replaced, Shuffled}
-    for event in (Replaced(event=Laplace(scale=1.0)), Shuffled(epsilon0=1.0, n=1000)):
+    assert set(EVENTS.values()) == drawn | {Sequential, Parallel, Repeated, Group, Replaced, Shuffled, ShuffledGRR}
+    for event in (Replaced(event=Laplace(scale=1.0)), Shuffled(epsilon0=1.0, n=1000), ShuffledGRR(epsilon0=1.0, n=1000, domain_size=4)):
         assert event_from_json(json.loads(event.canonical)) == event
 
 

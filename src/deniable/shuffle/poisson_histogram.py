@@ -1,0 +1,153 @@
+"""How many people hold each value: the value itself, and dummies that hide it, through a shuffler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from deniable.central.inversion import Poisson
+from deniable.contract.domain import Domain
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import Limits, clopper_pearson
+from deniable.core.stream import serve_everyone
+from deniable.core.tally import Candidates
+from deniable.core.values import keys_of
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.kernels.sampling import fill_below
+from deniable.shuffle.dummies import dummies_for
+from deniable.shuffle.histogram import listed_domain
+from deniable.shuffle.protocol import ShuffleProtocol, checked, shuffled_promise
+
+PIECE = 16
+"""The largest mean that is drawn in one piece: a sum of Poisson numbers is one."""
+MOST_DUMMIES = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoissonHistogram(ShuffleProtocol):
+    """Everyone sends their value as it is, and a Poisson number of dummies, each any value. The shuffler hides which is which.
+
+    Guarantee: (epsilon, delta) with an honest shuffler and n honest people, exactly (``dummies``). **Without an honest shuffler nothing is
+    promised**: the true value is among the messages of each person.
+
+    Estimator: messages with a value, less ``noise``, the dummies that are expected there; the variance is ``noise`` for every value,
+    whatever n, the domain and the counts are. Near a trusted curator's, whose variance is 8 / epsilon^2 or so.
+
+    Cost: 1 + d noise / n messages of log2 d bits. For large domains send hashes, with fewer bins. One liar can send many messages: have the
+    shuffler limit them.
+
+    >>> protocol = PoissonHistogram(domain_size=1000, epsilon=1.0, delta=1e-6, n=100_000)
+    >>> round(protocol.noise, 2), round(protocol.variance() ** 0.5, 1), round(protocol.messages_each, 2), protocol.guarantee.local_epsilon
+    (42.65, 6.5, 1.43, inf)
+
+    References: Balle, Bell, Gascon, Nissim 2019 (blankets); Cheu, Zhilyaev 2022 (histograms from dummies).
+    """
+
+    domain_size: int = None  # type: ignore[assignment]  # resolved at once, below
+    domain: Domain = None  # type: ignore[assignment]  # resolved at once, below
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "domain", listed_domain(self.domain_size, self.domain))
+        object.__setattr__(self, "domain_size", self.domain.size)
+        if self.rate > MOST_DUMMIES:
+            fix = "hash to fewer bins, or ask more people"
+            raise ParameterError("domain_size", self.domain_size, allowed=f"at most {MOST_DUMMIES} dummies a person", fix=fix)
+
+    @cached_property
+    def rate(self) -> Fraction:
+        """The mean number of dummies that a person sends, over all values: a rational number, rounded up."""
+        return Fraction(ceil(dummies_for(self.epsilon, self.delta) * self.domain_size / self.n * 2**40), 2**40)
+
+    @property
+    def noise(self) -> float:
+        """The mean number of dummies of n people with each value: lambda in the literature."""
+        return float(self.rate * self.n / self.domain_size)
+
+    @property
+    def messages_each(self) -> float:
+        """The mean number of messages that a person sends."""
+        return 1 + float(self.rate)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return shuffled_promise(self, certificate="Poisson dummies, exact sum", unit="all messages of one person in a shuffled batch")
+
+    @cached_property
+    def _law(self) -> tuple[int, Poisson]:
+        pieces = ceil(self.rate / PIECE)
+        return pieces, Poisson(self.rate / pieces)
+
+    def messages(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
+        pieces, law = self._law
+        dummies = sum(law.draw(source) for _ in range(pieces))
+        return (self.domain.key(value), *(source.below(self.domain_size) for _ in range(dummies)))
+
+    def send(self, values: Any, source: Source | None) -> Array:
+        keys = keys_of(self.domain, values)
+        self.require_people(keys.size)
+        pieces, law = self._law
+        dummies = np.empty(int(law.draws(keys.size * pieces, source).sum()), dtype=np.int64)
+        serve_everyone(dummies.size, lambda part, words: fill_below(np.uint64(self.domain_size), dummies[part], words), source)
+        return np.concatenate([keys.astype(np.int64), dummies])
+
+    def estimate(self, messages: Any, *, people: int | None = None) -> DummyEstimate:
+        """Unbiased counts; ``people`` is how many took part, n if left out."""
+        sent, crowd = checked(messages, self.domain_size), self.n if people is None else people
+        if type(crowd) is not int or not self.n <= crowd <= sent.size:
+            allowed = f"an integer from n = {self.n} to the number of messages, {sent.size}"
+            raise ParameterError("people", people, allowed=allowed, fix="say how many took part")
+        received = np.bincount(sent, minlength=self.domain_size)
+        noise = float(self.rate * crowd / self.domain_size)
+        return DummyEstimate(self, Candidates.everything(self.domain).values, crowd, received, noise)  # type: ignore[arg-type]  # names and epsilon, as a spec
+
+    def variance(self) -> float:
+        return self.noise
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DummyEstimate(FrequencyEstimate):
+    """Counts of messages less the Poisson number of dummies that is expected among them, with exact intervals."""
+
+    values: Sequence[Any]
+    received: Array
+    noise: float
+
+    @cached_property
+    def counts(self) -> Array:
+        return self.received - self.noise
+
+    def variance(self, counts: Array, *, population: bool = False) -> Array:
+        drawn = counts * (1 - counts / max(self.n, 1)) if population else 0.0
+        return np.asarray(self.noise + drawn + np.zeros(self.received.size))
+
+    @property
+    def enough(self) -> float:
+        """The dummies with each value: the inverse of the kurtosis."""
+        return self.noise
+
+    def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
+        share = alpha / 2 if population else alpha  # half of the error for the noise, half for who was asked
+        low, high = (self.received - side(share / 2, self.noise) for side in (stats.poisson.isf, stats.poisson.ppf))
+        if not population:
+            return low, high
+        inside = [np.clip(limit, 0, self.n) for limit in (low, high)]
+        return self.n * clopper_pearson(inside[0], self.n, share)[0], self.n * clopper_pearson(inside[1], self.n, share)[1]
+
+    def bounds(self, alpha: float, method: str) -> Limits:
+        """The exact limits, which no inequality can better."""
+        return self.limits(alpha, simultaneous=False, population=False)
+
+    def select(self, positions: Any) -> DummyEstimate:
+        positions = np.asarray(positions)
+        return replace(self, values=[self.values[i] for i in positions], received=self.received[positions])

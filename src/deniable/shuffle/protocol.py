@@ -1,0 +1,197 @@
+"""What all shuffle protocols share: a promise, messages, a shuffler in memory, and an estimate with its error.
+
+A protocol is calibrated from (epsilon, delta, n) to the least noise that exact engines allow, never by a paper's constants. ``n`` counts
+*honest, distinct* people: subtract those who may collude, and count neither dummies nor a person's second message. More people may take
+part; fewer are refused, since the promise would not hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from deniable.accounting.event import REPLACE, Event
+from deniable.accounting.leaves import Approximate
+from deniable.contract.canonical import canonical_json, number
+from deniable.contract.domain import Domain
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.table import Table
+from deniable.core.tally import Tally
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.shuffle.certificate import Certificate
+from deniable.shuffle.permutation import permutation
+
+MOST_LOCAL = 20.0
+"""The largest local epsilon that is tried: beyond it, reports are the truth, but for once in a billion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffleProtocol(ABC):
+    """A protocol of n people, a shuffler and an analyst."""
+
+    epsilon: float
+    delta: float
+    n: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 < self.delta < 1:
+            raise ParameterError("delta", self.delta, allowed="between 0 and 1", fix="far below 1 / n: 1e-6 is usual")
+        if type(self.n) is not int or self.n < 1:
+            raise ParameterError("n", self.n, allowed="an integer from 1 on", fix="count honest, distinct people, not messages")
+
+    @property
+    def mechanism(self) -> str:
+        """The protocol's name."""
+        return type(self).__name__
+
+    @property
+    def canonical(self) -> bytes:
+        """All parameters, as one byte string."""
+        return canonical_json({"protocol": self.mechanism} | {f.name: _plain(getattr(self, f.name)) for f in fields(self)})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters alone travel to other processes: tables are made there again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    # --- what each protocol provides ---
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What is promised, with an honest shuffler and without."""
+
+    @abstractmethod
+    def messages(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
+        """What one person sends: integers, each in an envelope of its own."""
+
+    @abstractmethod
+    def send(self, values: Any, source: Source | None) -> Array:
+        """Everybody's messages, not yet shuffled."""
+
+    @abstractmethod
+    def estimate(self, messages: Any) -> Table:
+        """What shuffled messages say, with its error."""
+
+    @abstractmethod
+    def variance(self) -> float:
+        """The variance of the estimated count or sum if n people take part, at worst."""
+
+    # --- what follows ---
+
+    @property
+    def event(self) -> Event:
+        """What one batch is to an accountant: the pair of laws behind the promise where it is known, otherwise the promise itself."""
+        return Approximate(epsilon=self.epsilon, delta=float(self.delta), neighbors=REPLACE)
+
+    def privatize(self, values: Any, *, source: Source | None = None) -> Array:
+        """All messages of a crowd in a random order: people and shuffler in memory."""
+        sent = self.send(values, source)
+        return np.asarray(sent[permutation(sent.size, source)])
+
+    def require_people(self, people: int) -> None:
+        """Refuse a crowd that is too small for the promise."""
+        if people < self.n:
+            fix = f"wait for more, or calibrate for n={people}"
+            raise ParameterError("people", people, allowed=f"at least n = {self.n}: with fewer the promise does not hold", fix=fix)
+
+
+class SingleMessage(ShuffleProtocol):
+    """A local mechanism, one report each, with the largest local epsilon that the shuffled batch allows."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon >= MOST_LOCAL:
+            raise ParameterError("epsilon", self.epsilon, allowed=f"below {MOST_LOCAL:g}", fix="above 10 there is hardly any privacy left")
+
+    @cached_property
+    @abstractmethod
+    def spec(self) -> Any:
+        """The local mechanism."""
+
+    @property
+    @abstractmethod
+    def proof(self) -> Certificate:
+        """The certificate of n shuffled reports."""
+
+    @property
+    def domain(self) -> Domain:
+        """What people may hold."""
+        domain: Domain = self.spec.domain
+        return domain
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        proof = self.proof
+        return Guarantee(
+            epsilon=self.epsilon,
+            delta=float(self.delta),
+            model="shuffle",
+            unit="one report in a shuffled batch",
+            honest="the shuffler",
+            certificate=proof.name,
+            local_epsilon=proof.local,
+            epsilon_at_least=proof.at_least(self.epsilon),
+            people=self.n,
+        )
+
+    def messages(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
+        return (int(self.spec.randomize(value, source)),)
+
+    def send(self, values: Any, source: Source | None) -> Array:
+        reports = self.spec.privatize(values, source=source)
+        self.require_people(reports.n)
+        [column] = reports.columns.values()
+        return np.unpackbits(column, bitorder="little")[: reports.n] if self.spec.layout[0].packed else column
+
+    @abstractmethod
+    def counters(self, messages: Array) -> Array:
+        """The tally's counters of messages."""
+
+    def estimate(self, messages: Any) -> Any:
+        sent = checked(messages, self.spec.outputs)
+        self.require_people(sent.size)
+        found = self.spec.estimate(Tally(self.spec, sent.size, self.counters(sent)))
+        return replace(found, spec=self)  # so that it names the protocol, and the epsilon of the batch
+
+
+def checked(messages: Any, limit: int) -> Array:
+    """Messages as one column of integers below a limit, or a DomainError."""
+    column = np.asarray(messages)
+    if column.ndim != 1 or (column.size and column.dtype.kind not in "iu"):
+        told = f"an array of shape {column.shape} and type {column.dtype}"
+        raise DomainError("messages", told, allowed="one column of integers", fix="join what people sent")
+    if column.size and not (int(column.min()) >= 0 and int(column.max()) < limit):
+        position = int(np.argmax((column < 0) | (column >= limit)))
+        raise DomainError(
+            f"messages[{position}]", column[position].item(), allowed=f"from 0 to {limit - 1}", fix="no honest device sends it"
+        )
+    return column
+
+
+def shuffled_promise(protocol: ShuffleProtocol, *, certificate: str, unit: str) -> Guarantee:
+    """The promise of a protocol whose messages say everything to whoever sees where they come from."""
+    return Guarantee(
+        epsilon=protocol.epsilon,
+        delta=float(protocol.delta),
+        model="shuffle",
+        unit=unit,
+        honest="the shuffler",
+        certificate=certificate,
+        local_epsilon=inf,
+        people=protocol.n,
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Domain):
+        return value.to_json()
+    return number(value) if type(value) is int else value if isinstance(value, bool) else str(value)
