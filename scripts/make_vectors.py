@@ -12,6 +12,7 @@ from typing import Any
 from client_vectors import answerable, budget
 from encoder_vectors import encoders
 from longitudinal_vectors import longitudinal
+from notice_vectors import sealing
 from numeric_vectors import numeric
 from spec_vectors import canonical, probability, specs
 from task_vectors import envelopes, rounds, tasks
@@ -200,7 +201,7 @@ def main() -> None:
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
     documents = (canonical, probability, specs, encoders, tasks, rounds, envelopes)
-    for content in (*documents, budget, tokens, signatures, answerable):
+    for content in (*documents, budget, tokens, signatures, answerable, sealing):
         _write(content.__name__, content())
 
 

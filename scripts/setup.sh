@@ -29,7 +29,7 @@ fi
 
 echo "installing deniable and its development tools ..."
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,server]" --group dev
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,server,multiparty]" --group dev
 
 # What some of the tests need beside Python. Those that lack it are skipped, except under CI=true, where that is a failure.
 need() { # need PACKAGES PURPOSE

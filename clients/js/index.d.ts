@@ -132,6 +132,21 @@ export class Round {
   questionOf(ticket: Integer, scale?: number): Question | null;
 }
 
+/** What is claimed about a shuffled batch, and who shuffles. */
+export interface Mixing {
+  /** Of a batch of `minimum` reports or more, as long as one shuffler is honest and no part of the collector. */
+  readonly epsilon: number;
+  readonly delta: number;
+  readonly minimum: number;
+  /** In the order in which a report passes them; the keys are Ed25519 public keys. */
+  readonly shufflers: readonly { readonly url: string; readonly key: Uint8Array }[];
+  /** Bytes that every packed envelope is padded to. */
+  readonly size: number;
+  /** The share of people who are assumed honest and distinct: an exact fraction. */
+  readonly honest: string;
+  readonly threshold: { readonly minimum: number; readonly sigma: string } | null;
+}
+
 /** What a collector asks, of whom, how often and under which promise. Times are seconds since 1970. */
 export class Task {
   private constructor();
@@ -166,6 +181,10 @@ export class Task {
   readonly issuer: Uint8Array;
   /** Who chooses the hash function of a report that brings its own: the device, or its one-time token. */
   readonly seeds: "own" | "assigned";
+  /** Who is trusted: nobody, or one honest shuffler; then `mixing` says who shuffles, and `epsilon` is what holds whoever is dishonest. */
+  readonly model: "local" | "shuffle";
+  /** Null where nobody shuffles. */
+  readonly mixing: Mixing | null;
   periodAt(time: number): number | null;
   readonly periodCount: number;
   periodSpan(period: number): [number, number];
@@ -223,7 +242,7 @@ export interface Entry {
   readonly epsilon: Rational;
   /** Seconds since 1970, by the device's own clock. */
   readonly when: number;
-  /** The whole envelope, as it was or will be sent; empty once it was withdrawn. */
+  /** The whole envelope, or the seal around it, as it was or will be sent; empty once it was withdrawn. */
   readonly report: Uint8Array;
   readonly state: State;
   /** Why it was refused; empty otherwise. */
@@ -339,6 +358,16 @@ export interface Asked {
   readonly scale: number;
 }
 
+/** A public X25519 key to seal for, announced under the signature of whoever opens. */
+export interface KeyNotice {
+  readonly role: "analyst" | "shuffler";
+  readonly public: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** What seals name the key by. */
+  readonly id: Uint8Array;
+}
+
 /** A collector's tasks and rounds, fetched once and believed only under its signature; for any number of reporters. */
 export class Board {
   /** `keepRounds`: the round at hand is kept until `refresh`, and not asked for every time. */
@@ -346,6 +375,8 @@ export class Board {
   task(id: TaskId): Promise<Task>;
   /** What a task asks at a time in seconds; null before its start, after its end, and while no round is open. */
   asked(task: Task, now: number): Promise<Asked | null>;
+  /** The keys that a report to a task of shuffle trust is sealed for at a time; fetched once, and again when one of them ended. */
+  keys(task: Task, now: number): Promise<{ readonly analyst: KeyNotice; readonly shufflers: readonly KeyNotice[] }>;
   refresh(): void;
 }
 
@@ -379,6 +410,8 @@ export class Reporter {
   report(value: Value | null, options?: { send?: boolean }): Promise<Receipt | null>;
   /** Send what is still pending of this task, the same bytes as before; stop at the first that gets no answer. */
   flush(): Promise<Receipt[]>;
+  /** The envelope of an entry of this task, to be looked at; null if it is sealed, and not by this reporter: nobody here can open it. */
+  opened(entry: Entry): Promise<Required<Envelope> | null>;
 }
 
 // --- small things ---

@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from deniable.contract.task import Task
+from tests.browser.device import serving_client
 from tests.collect.crowd import envelope
 from tests.conftest import ROOT
 from tests.services import needed
@@ -145,3 +146,26 @@ def site(browser: Browser, tmp_path: Path) -> Iterator[Site]:
         yield found
         for context in list(browser.contexts):
             context.close()
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[str]:
+    """The address of a page with the client for devices."""
+    with serving_client() as address:
+        yield address
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A collector without tasks."""
+    with Server(tmp_path / "collector") as running:
+        yield running
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A profile of its own: nothing that another test kept is there."""
+    made = browser.new_context()
+    made.set_default_timeout(PATIENCE)
+    yield made
+    made.close()

@@ -7,10 +7,8 @@ import json
 import pytest
 
 from deniable.contract.envelope import open_batch
-from tests.browser.conftest import PATIENCE
-from tests.browser.device import open_device, serving_client
+from tests.browser.device import open_device
 from tests.conftest import vectors
-from tests.system.conftest import Server
 
 AGAIN = """
 name = "again-{kind}"
@@ -36,26 +34,6 @@ MANY = """(values) => { window.outcome = Promise.all(values.map((value) =>
 KEPT = """async (task) => [Object.values(await ledger.kept(task)).map((found) =>
   Object.fromEntries(Object.entries(found).map(([name, answer]) => [name, deniable.toHex(answer)]))), await ledger.permanentAnswers()]"""
 SENT = "() => ledger.entries().then((entries) => entries.map(({ report }) => deniable.toHex(report)))"
-
-
-@pytest.fixture(scope="module")
-def client():
-    with serving_client() as address:
-        yield address
-
-
-@pytest.fixture
-def server(tmp_path):
-    with Server(tmp_path / "collector") as running:
-        yield running
-
-
-@pytest.fixture
-def context(browser):
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
-    yield context
-    context.close()
 
 
 def published(server, kind):

@@ -6,10 +6,8 @@ import pytest
 
 from deniable.contract.admission import spend_id
 from deniable.contract.envelope import open_batch
-from tests.browser.conftest import PATIENCE
-from tests.browser.device import PAGE, open_device, serving_client
+from tests.browser.device import PAGE, open_device
 from tests.conftest import ROOT, vectors
-from tests.system.conftest import Server
 
 TASK = "ab" * 32
 DRINK = """
@@ -50,26 +48,6 @@ WATCH = """() => {
     return fetched(url, options);
   };
 }"""
-
-
-@pytest.fixture(scope="module")
-def client():
-    with serving_client() as address:
-        yield address
-
-
-@pytest.fixture
-def server(tmp_path):
-    with Server(tmp_path / "collector") as running:
-        yield running
-
-
-@pytest.fixture
-def context(browser):
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
-    yield context
-    context.close()
 
 
 @pytest.fixture

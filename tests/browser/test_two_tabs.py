@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deniable.contract.envelope import open_batch
-from tests.browser.conftest import PATIENCE
-from tests.browser.device import open_device, serving_client
-from tests.system.conftest import Server
+from tests.browser.device import open_device
 
 ONCE = """
 name = "once"
@@ -35,26 +33,6 @@ AT_ONCE = """(attempts) => Promise.all(Array.from({ length: attempts }, () =>
   reporter.report("yes").then((receipt) => receipt.state, (error) => error.name)))"""
 GO = AT_ONCE.replace("Promise.all", "{ window.outcome = Promise.all", 1) + "; }"
 ENTRIES = "() => ledger.entries().then((entries) => entries.map(({ state, report }) => [state, deniable.toHex(report)]))"
-
-
-@pytest.fixture(scope="module")
-def client():
-    with serving_client() as address:
-        yield address
-
-
-@pytest.fixture
-def server(tmp_path):
-    with Server(tmp_path / "collector") as running:
-        yield running
-
-
-@pytest.fixture
-def context(browser):
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
-    yield context
-    context.close()
 
 
 def published(server, toml):

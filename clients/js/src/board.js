@@ -1,10 +1,12 @@
 /** The board: what a collector has published, fetched once, and believed only under its signature. */
 
+import { errorCode, parsed } from "./answer.js";
 import { checkAnswerable } from "./answerable.js";
 import { readId } from "./budget.js";
 import { fromHex, isText, sameBytes, toHex, utf8 } from "./bytes.js";
 import { isObject } from "./canonical.js";
 import { ProtocolError, WireError } from "./errors.js";
+import { isValidAt, readKeys } from "./notice.js";
 import { requireSecureContext, sha256 } from "./platform.js";
 import { spell } from "./probability.js";
 import { OpenedRound } from "./round.js";
@@ -14,6 +16,7 @@ import { Task } from "./task.js";
 import { persist, sleepFor, Transport } from "./transport.js";
 
 /** @typedef {import("./question.js").Round} Round */
+/** @typedef {import("./sealing.js").Keys} Keys */
 /** @typedef {import("./transport.js").Answer} Answer */
 /** @typedef {Readonly<{period: number, round: Round, scale: number}>} Asked */
 /** @typedef {{fetch?: typeof globalThis.fetch, sleep?: import("./transport.js").Sleep, source?: import("./source.js").Source}} Network */
@@ -22,10 +25,11 @@ import { persist, sleepFor, Transport } from "./transport.js";
  * A collector's tasks and rounds, shared by any number of reporters.
  *
  * A task never changes and is fetched once. The round at hand is asked for every time, unless `keepRounds`: then it is kept until `refresh`,
- * for simulations whose devices all live in one page.
+ * for simulations whose devices all live in one page. The keys of those who shuffle and count are kept until one ends.
  */
 export class Board {
   #transport;
+  #fetch;
   #means;
   #keepRounds;
   /** @type {Map<string, Promise<Task>>} */
@@ -34,6 +38,10 @@ export class Board {
   #surveys = new Map();
   /** @type {Map<string, Promise<OpenedRound | null>>} */
   #rounds = new Map();
+  /** @type {Map<string, Promise<Keys>>} */
+  #keys = new Map();
+  /** @type {Map<string, Transport>} */
+  #relays = new Map();
 
   constructor(
     /** @type {string} */ collector,
@@ -41,6 +49,7 @@ export class Board {
   ) {
     requireSecureContext("collector");
     this.#transport = new Transport(collector, fetch);
+    this.#fetch = fetch;
     this.#means = { sleep, source };
     this.#keepRounds = keepRounds;
   }
@@ -68,22 +77,63 @@ export class Board {
     return { period, round, scale: round.scale };
   }
 
-  /** Forget the rounds that were kept. */
-  refresh() {
-    this.#rounds.clear();
+  /**
+   * The keys that a report to a task of shuffle trust is sealed for at a time; fetched once, and again when one of them ended.
+   *
+   * @returns {Promise<Keys>}
+   */
+  async keys(/** @type {Task} */ task, /** @type {number} */ now) {
+    const name = toHex(task.id);
+    const fetched = () => once(this.#keys, name, () => this.#fetchKeys(task, now));
+    const kept = await fetched();
+    if ([kept.analyst, ...kept.shufflers].every((notice) => isValidAt(notice, now))) return kept;
+    this.#keys.delete(name);
+    return fetched();
   }
 
-  /** Post something, patiently; `before` is asked to agree to every attempt. */
-  async post(/** @type {string} */ path, /** @type {{body: Uint8Array, type: string}} */ content, before = async () => {}) {
+  /** Forget the rounds and keys that were kept. */
+  refresh() {
+    this.#rounds.clear();
+    this.#keys.clear();
+  }
+
+  /**
+   * Post something to the collector, or to the shuffler with an address, patiently; `before` is asked to agree to every attempt.
+   *
+   * @param {string} path
+   * @param {{body: Uint8Array, type: string}} content
+   * @param {() => Promise<void>} [before]
+   * @param {string | null} [relay]
+   */
+  async post(path, content, before = async () => {}, relay = null) {
+    const transport = relay === null ? this.#transport : this.#relay(relay);
     const attempt = async () => {
       await before();
-      return this.#transport.request("POST", path, content);
+      return transport.request("POST", path, content);
     };
     return persist(attempt, this.#means);
   }
 
-  async #get(/** @type {string} */ path) {
-    return persist(() => this.#transport.request("GET", path), this.#means);
+  #relay(/** @type {string} */ url) {
+    const transport = this.#relays.get(url) ?? new Transport(url, this.#fetch);
+    this.#relays.set(url, transport);
+    return transport;
+  }
+
+  async #get(/** @type {string} */ path, transport = this.#transport) {
+    return persist(() => transport.request("GET", path), this.#means);
+  }
+
+  async #fetchKeys(/** @type {Task} */ task, /** @type {number} */ now) {
+    const listed = async (/** @type {Transport} */ transport) => {
+      const answer = await this.#get("/v1/keys", transport);
+      if (answer.status === 200) return answer.body;
+      throw new ProtocolError("keys", `status ${answer.status}`, { allowed: "a list of keys to seal for", fix: "try again later" });
+    };
+    const relays = task.mixing?.shufflers ?? [];
+    const analyst = await readKeys(await listed(this.#transport), task.key, now, "analyst");
+    const shufflers = relays.map(async ({ url, key }) => readKeys(await listed(this.#relay(url)), key, now, "shuffler"));
+    return { analyst, shufflers: await Promise.all(shufflers) };
   }
 
   async #fetchTask(/** @type {Uint8Array} */ id) {
@@ -157,20 +207,6 @@ function readSigned(/** @type {string} */ name, /** @type {Uint8Array} */ body) 
   const signature = fromHex(content?.signature);
   if (isObject(content) && isText(content[name]) && signature) return [utf8(content[name]), signature];
   throw new WireError(name, body, { allowed: `${name} and signature in JSON`, fix: "check the collector's address" });
-}
-
-/** What an answer says in JSON; undefined if it is none, as somebody else's. */
-export function parsed(/** @type {Uint8Array} */ body) {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch {
-    return undefined;
-  }
-}
-
-/** The code of a collector's answer that says what is wrong; undefined if it says nothing, as somebody else's. */
-export function errorCode(/** @type {Answer} */ answer) {
-  return parsed(answer.body)?.error?.code;
 }
 
 function badSignature(/** @type {Uint8Array} */ signature) {

@@ -6,9 +6,9 @@
  * step that also records the report, and a report that is sent again carries the token that it had.
  */
 
+import { parsed } from "./answer.js";
 import { assignedSeed, seedWords } from "./assigned.js";
 import { blind, drawBytes, finalize } from "./blind_rsa.js";
-import { parsed } from "./board.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { packEnvelope } from "./envelope.js";
 import { ParameterError, ProtocolError, WireError } from "./errors.js";

@@ -1,4 +1,4 @@
-/** What the platform computes for us: hashes, HMAC and signatures, by WebCrypto. */
+/** What the platform computes for us: hashes, HMAC, signatures, the exchange of keys and a cipher, by WebCrypto. */
 
 import { ProtocolError } from "./errors.js";
 
@@ -65,4 +65,65 @@ export async function verifies(format, key, algorithm, message, signature) {
     });
   }
   return subtle().verify(algorithm, imported, /** @type {BufferSource} */ (signature), /** @type {BufferSource} */ (message));
+}
+
+/**
+ * A key for one exchange.
+ *
+ * @returns {Promise<CryptoKeyPair>}
+ */
+export async function ephemeralKey() {
+  return /** @type {Promise<CryptoKeyPair>} */ (sealing(() => subtle().generateKey({ name: "X25519" }, false, ["deriveBits"])));
+}
+
+/** The public half of a pair as bytes. */
+export async function publicBytes(/** @type {CryptoKeyPair} */ { publicKey }) {
+  return new Uint8Array(await subtle().exportKey("raw", publicKey));
+}
+
+/** The secret that a pair shares with whoever has the other's key; null if it is zeros, as a key of small order makes it. */
+export async function exchange(/** @type {CryptoKeyPair} */ { privateKey }, /** @type {Uint8Array} */ other) {
+  const algorithm = { name: "X25519" };
+  const key = await sealing(() => subtle().importKey("raw", /** @type {BufferSource} */ (other), algorithm, true, []));
+  try {
+    const secret = new Uint8Array(await subtle().deriveBits(/** @type {any} */ ({ ...algorithm, public: key }), privateKey, 256));
+    return secret.some(Boolean) ? secret : null;
+  } catch (error) {
+    if (/** @type {Error} */ (error).name === "OperationError") return null; // the standard lets platforms refuse such a key by themselves
+    throw error;
+  }
+}
+
+/**
+ * AES-GCM with a tag of 16 bytes.
+ *
+ * @param {Uint8Array} key
+ * @param {Uint8Array} iv
+ * @param {Uint8Array} content
+ * @param {Uint8Array} additionalData
+ */
+export async function encrypt(key, iv, content, additionalData) {
+  const imported = await subtle().importKey("raw", /** @type {BufferSource} */ (key), "AES-GCM", false, ["encrypt"]);
+  const algorithm = /** @type {AesGcmParams} */ ({ name: "AES-GCM", iv, additionalData, tagLength: 128 });
+  return new Uint8Array(await subtle().encrypt(algorithm, imported, /** @type {BufferSource} */ (content)));
+}
+
+/**
+ * What the platform computes, if it knows X25519.
+ *
+ * @template T
+ * @param {() => Promise<T>} compute
+ * @returns {Promise<T>}
+ */
+async function sealing(compute) {
+  try {
+    return await compute();
+  } catch (error) {
+    if (/** @type {Error} */ (error).name !== "NotSupportedError") throw error;
+    throw new ProtocolError("X25519", "not supported", {
+      allowed: "a browser that can seal: Chrome 133, Firefox 130, Safari 17, node 20, or later",
+      fix: "use a newer one; nothing was sent",
+      cause: error,
+    });
+  }
 }

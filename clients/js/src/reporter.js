@@ -1,17 +1,19 @@
 /** The reporter: a person's answer, randomized on the device, paid for in its ledger, and sent. */
 
+import { errorCode, parsed } from "./answer.js";
 import { taskDomain } from "./answerable.js";
-import { Board, errorCode, parsed } from "./board.js";
+import { Board } from "./board.js";
 import { noConsent, readId } from "./budget.js";
 import { sameBytes, toHex } from "./bytes.js";
 import { drawBytes } from "./blind_rsa.js";
 import { Diary, Outdated } from "./diary.js";
 import { enrol, seedsFor, stampFor } from "./enrolment.js";
 import { PENDING, REFUSED, SENT } from "./entry.js";
-import { MEDIA_TYPE, openBatch } from "./envelope.js";
+import { openBatch } from "./envelope.js";
 import { DomainError, ProtocolError, TransportError, WireError } from "./errors.js";
 import { Longitudinal } from "./mechanisms/longitudinal.js";
 import { requireSecureContext } from "./platform.js";
+import { addressed, isSealed, sealerFor } from "./sealing.js";
 import { SYSTEM } from "./source.js";
 import { isTemporary } from "./transport.js";
 
@@ -31,6 +33,8 @@ export class Reporter {
   #secret;
   #clock;
   #source;
+  /** @type {Map<number, Uint8Array>} the envelopes inside the seals that this reporter made */
+  #drawn = new Map();
 
   /**
    * @param {string | Board} collector its address, or a board that many reporters share
@@ -99,6 +103,12 @@ export class Reporter {
     return receipts;
   }
 
+  /** The envelope of an entry of this task, for a person to look at; null if it is sealed, and not by this reporter: nobody here can open it. */
+  async opened(/** @type {Entry} */ { number, report }) {
+    const packed = this.#drawn.get(number) ?? ((await isSealed(this.taskId, this.ledger)) ? null : report);
+    return packed && openBatch(packed)[0];
+  }
+
   async #requireConsent() {
     if (!(await this.ledger.consented(this.taskId))) throw noConsent(toHex(this.taskId));
   }
@@ -122,21 +132,43 @@ export class Reporter {
   async #spend(task, { period, round }, question, answer, when) {
     const stratum = task.stratum(this.strata);
     const stamp = await stampFor(task, this.ledger, this.#secret);
+    const seal = await sealerFor(task, this.#board, this.ledger, when);
     const place = /** @type {readonly Question[]} */ (round.questions).indexOf(question);
     for (;;) {
       const { report, diary, follows } = await this.#prepare(task, question, answer);
       const [id, payload] = [drawBytes(this.#source, 16), question.spec.encode(report)];
       const stamped = await stamp({ task: task.id, period, question: place, stratum, id, payload });
+      const sealed = seal && (await this.#sealed(task, stamped, seal));
       const make = (/** @type {number} */ before) => {
-        if (!follows(before)) throw new Outdated("seed");
-        return stamped(before);
+        if (!follows(before) || (sealed && sealed.place !== before)) throw new Outdated("report");
+        return sealed ? sealed.bytes : stamped(before);
       };
       try {
-        return await this.ledger.spend(task, { period, epsilon: question.spec.epsilon, when, make, diary });
+        const entry = await this.ledger.spend(task, { period, epsilon: question.spec.epsilon, when, make, diary });
+        if (sealed) this.#drawn.set(entry.number, sealed.packed);
+        return entry;
       } catch (error) {
         if (!(error instanceof Outdated)) throw error; // another tab was faster
       }
     }
+  }
+
+  /**
+   * A report sealed as the answer that it will be: WebCrypto answers later, and no step of a ledger may wait.
+   *
+   * @param {Task} task
+   * @param {import("./enrolment.js").Make} stamped
+   * @param {(packed: Uint8Array) => Promise<Uint8Array>} seal
+   */
+  async #sealed(task, stamped, seal) {
+    const place = await this.#answered(task);
+    const packed = place < task.answers ? stamped(place) : new Uint8Array(); // the ledger refuses the rest
+    return { place, packed, bytes: packed.length ? await seal(packed) : packed };
+  }
+
+  /** How many answers a task has by now. */
+  async #answered(/** @type {Task} */ task) {
+    return (await this.ledger.entries()).filter((entry) => sameBytes(entry.task, task.id)).length;
   }
 
   /**
@@ -158,7 +190,7 @@ export class Reporter {
       }
       const seeds = await seedsFor(task, this.ledger);
       if (!seeds) return { report: await question.answer(answer, this.#source), diary: null, follows: always };
-      const place = (await this.ledger.entries()).filter((entry) => sameBytes(entry.task, task.id)).length;
+      const place = await this.#answered(task);
       const report = await question.answer(answer, this.#source, await seeds(spec, place));
       return { report, diary: null, follows: (before) => before === place };
     } catch (error) {
@@ -169,12 +201,13 @@ export class Reporter {
     }
   }
 
-  /** The entry with what became of it. Whatever is not an answer by the collector leaves it pending. */
+  /** The entry with what became of it. Whatever is not an answer by the collector, or the shuffler, leaves it pending. */
   async #send(/** @type {Entry} */ entry) {
     try {
+      const { relay, path, body, type, id } = await addressed(this.taskId, entry.report, this.ledger);
       // Asked before every attempt: the person may withdraw while this one waits.
-      const answer = await this.#board.post("/v1/reports", { body: entry.report, type: MEDIA_TYPE }, () => this.#requireConsent());
-      const [state, code] = outcome(answer, toHex(openBatch(entry.report)[0].id));
+      const answer = await this.#board.post(path, { body, type }, () => this.#requireConsent(), relay);
+      const [state, code] = outcome(answer, toHex(id));
       return state === PENDING ? entry : this.ledger.settle(entry.number, state, code);
     } catch (error) {
       if (error instanceof TransportError || error instanceof WireError) return entry; // or an answer that only looks like one

@@ -11,6 +11,7 @@ import { verifies } from "./platform.js";
 /** What stands before a document when it is signed, so that no signature can be taken for one of another kind. */
 export const TASK_CONTEXT = utf8("deniable task 1\n");
 export const ROUND_CONTEXT = utf8("deniable round 1\n");
+export const KEY_CONTEXT = utf8("deniable key 1\n");
 
 const P = (1n << 255n) - 19n;
 /** The y of the points of order 8, up to its sign. */

@@ -9,6 +9,7 @@ import { checkTokens, readAdmission, readIssuer, readSeeds } from "./admission.j
 import { fromHex } from "./bytes.js";
 import { documentBytes, fromPlain, isObject, parseCanonical, readObject } from "./canonical.js";
 import { DomainError, ParameterError, reading, WireError } from "./errors.js";
+import { checkMixing, readMixing } from "./mixing.js";
 import { sha256 } from "./platform.js";
 import { readEpsilon } from "./probability.js";
 import { Round } from "./question.js";
@@ -19,7 +20,7 @@ const LONGEST_TEXT = 4096;
 const LAST_SECOND = 2 ** 40;
 const LEAST = { start: 0, end: 1, period: 0, answers_per_period: 1, answers: 1, minimum_batch: 1, late: 0, retention: 0 };
 const OTHERS = ["version", "name", "question", "owner", "statement", "protocol", "epsilon", "key", "rounds", "strata", "model"];
-const OPTIONAL = ["default", "admission", "issuer", "seeds"];
+const OPTIONAL = ["default", "admission", "issuer", "seeds", "mixing"];
 
 /** A question put to people's devices, and the rules of its collection. */
 export class Task {
@@ -66,11 +67,8 @@ export class Task {
     this.retention = whole("retention");
     /** Whether periods are rounds, which the collector opens and signs. */
     this.rounds = content.rounds;
-    if (typeof this.rounds !== "boolean" || content.model !== "local") {
-      throw new ParameterError("rounds, model", [this.rounds, content.model], {
-        allowed: 'true or false, "local"',
-        fix: "publish it again",
-      });
+    if (typeof this.rounds !== "boolean") {
+      throw new ParameterError("rounds", this.rounds, { allowed: "true or false", fix: "publish it again" });
     }
     if (this.end <= this.start || (this.period === 0 && !this.rounds) || this.period > this.end - this.start) {
       const allowed = "start < end, and a period of at most the time in between";
@@ -86,6 +84,10 @@ export class Task {
     /** Who chooses the hash function of a report that brings its own: "own", the device, or "assigned", its token. */
     this.seeds = readSeeds(content);
     checkTokens(this);
+    /** Who is trusted: "local", nobody, or "shuffle": then `mixing` says who shuffles, and `epsilon` is what holds whoever is dishonest. */
+    this.model = content.model;
+    this.mixing = readMixing(content);
+    checkMixing(this);
     Object.freeze(this);
   }
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from deniable.client.answerable import check_answerable
-from deniable.client.transport import Response, Transport, persist
+from deniable.client.transport import HTTPTransport, Response, Transport, persist
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
+from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice, read_keys
 from deniable.contract.question import Question, Round
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.task import OpenedRound, Task
@@ -30,17 +31,34 @@ class Asked(NamedTuple):
         return self.round.question_of(ticket, self.scale)
 
 
+class Keys(NamedTuple):
+    """What a report is sealed for: the collector's key, and one of each shuffler in their order."""
+
+    analyst: KeyNotice
+    shufflers: tuple[KeyNotice, ...]
+
+
 class Board:
     """A collector's tasks and rounds, shared by any number of reporters in a process, in any number of threads.
 
     A task never changes and is fetched once. The round at hand is asked for every time, unless ``keep_rounds``: then it is kept until
-    ``refresh()``, for simulations whose devices all live in one process.
+    ``refresh()``, for simulations whose devices all live in one process. The keys of those who shuffle and count are kept until one ends.
+    ``connect`` makes the way to a shuffler from its address.
     """
 
     def __init__(
-        self, transport: Transport, *, keep_rounds: bool = False, sleep: Callable[[float], object] = time.sleep, source: Source = SYSTEM
+        self,
+        transport: Transport,
+        *,
+        keep_rounds: bool = False,
+        sleep: Callable[[float], object] = time.sleep,
+        source: Source = SYSTEM,
+        connect: Callable[[str], Transport] = HTTPTransport,
     ) -> None:
         self.transport = transport
+        self._connect = connect
+        self._relays: dict[str, Transport] = {}
+        self._keys: dict[bytes, Keys] = {}
         self._keep_rounds = keep_rounds
         self._sleep, self._source = sleep, source
         self._tasks: dict[bytes, Task] = {}
@@ -70,10 +88,39 @@ class Board:
         questions = self._surveys[task.id]
         return None if period is None else Asked(period, questions, questions.scale)
 
+    def keys(self, task: Task, now: float) -> Keys:
+        """The keys that a report to a task of shuffle trust is sealed for at a time; fetched once, and again when one of them ended."""
+        with self._lock:
+            kept = self._keys.get(task.id)
+            if kept is None or not all(notice.valid_at(now) for notice in (kept.analyst, *kept.shufflers)):
+                relays = task.mixing.shufflers if task.mixing else ()
+                analyst = read_keys(self._fetch_keys(self.transport), task.key, now, ANALYST)
+                shufflers = (read_keys(self._fetch_keys(self._relay(relay.url)), relay.key, now, SHUFFLER) for relay in relays)
+                kept = self._keys[task.id] = Keys(analyst, tuple(shufflers))
+            return kept
+
+    def relay(self, url: str) -> Transport:
+        """The way to a shuffler, opened once."""
+        with self._lock:
+            return self._relay(url)
+
     def refresh(self) -> None:
-        """Forget the rounds that were kept."""
+        """Forget the rounds and keys that were kept."""
         with self._lock:
             self._rounds.clear()
+            self._keys.clear()
+
+    def close(self) -> None:
+        """Close the connections to shufflers."""
+        with self._lock:
+            for transport in self._relays.values():
+                if isinstance(transport, HTTPTransport):
+                    transport.close()
+
+    def _relay(self, url: str) -> Transport:
+        if url not in self._relays:
+            self._relays[url] = self._connect(url)
+        return self._relays[url]
 
     def _round(self, task: Task) -> OpenedRound | None:
         if not self._keep_rounds:
@@ -83,8 +130,15 @@ class Board:
                 self._rounds[task.id] = self._fetch_round(task)
             return self._rounds[task.id]
 
-    def _get(self, path: str) -> Response:
-        return persist(lambda: self.transport.request("GET", path, b"", {}), sleep=self._sleep, source=self._source)
+    def _get(self, path: str, transport: Transport | None = None) -> Response:
+        way = transport or self.transport
+        return persist(lambda: way.request("GET", path, b"", {}), sleep=self._sleep, source=self._source)
+
+    def _fetch_keys(self, transport: Transport) -> bytes:
+        answer = self._get("/v1/keys", transport)
+        if answer.status != 200:
+            raise ProtocolError("keys", f"status {answer.status}", allowed="a list of keys to seal for", fix="try again later")
+        return answer.body
 
     def _fetch_task(self, task_id: bytes) -> Task:
         answer = self._get(f"/v1/tasks/{task_id.hex()}")

@@ -46,8 +46,8 @@ class LedgerError(DeniableError):
 class Entry(NamedTuple):
     """One expense, as the person may read it: for which question, when by the device's own clock, at what cost, and what was sent.
 
-    ``report`` is the whole envelope in bytes. ``state`` is pending, sent or refused; of a refused one, ``code`` says why. What was refused
-    stays spent: a refusal may come for a report that was seen.
+    ``report`` is the whole envelope in bytes, or the seal around it in a task of shuffle trust. ``state`` is pending, sent or refused; of
+    a refused one, ``code`` says why. What was refused stays spent: a refusal may come for a report that was seen.
     """
 
     number: int

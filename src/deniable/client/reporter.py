@@ -19,8 +19,9 @@ from deniable.client.diary import Diary
 from deniable.client.enrolment import enrol, seeds_for, stamp_for
 from deniable.client.ledger import PENDING, REFUSED, SENT, Entry, Ledger
 from deniable.client.longitudinal import Longitudinal
+from deniable.client.sealer import addressed, relay_of, sealer_for
 from deniable.client.transport import HTTPTransport, Response, Transport, is_temporary, persist
-from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
+from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.task import Task
@@ -51,6 +52,8 @@ class Reporter:
     the id that the app was built with: whatever the collector hands out is believed only if it is that task, or a round signed by the key
     in it. ``strata`` are the person's labels, where the task asks for any; they are sent in the clear. ``secret`` is what those who take
     part share, where the task asks for that; for a task with one-time tokens, ``enrol`` comes before the first report.
+
+    Reports to a task of shuffle trust are sealed and go to the task's first shuffler; that needs the extra ``sealed``.
     """
 
     def __init__(
@@ -115,11 +118,12 @@ class Reporter:
         stratum = task.stratum(self.strata)
         stamp, seed = stamp_for(task, self.ledger, self._secret), seeds_for(task, self.ledger)
         diary = self._diary(task, question, answer)
+        seal = sealer_for(task, self._board, self.ledger, now)
 
         def make(place: int) -> bytes:
             with _answerable(task, question):
                 report = diary.report(self._source) if diary else question.answer(answer, self._source, seed(question.spec, place))
-            return stamp(self._envelope(task, asked, question, stratum, question.spec.encode(report)), place).pack()
+            return seal(stamp(self._envelope(task, asked, question, stratum, question.spec.encode(report)), place))
 
         entry = self.ledger.spend(task, period=asked.period, epsilon=question.spec.epsilon, when=now, make=make, diary=diary)
         return Receipt.of(self._send(entry) if send else entry)
@@ -137,6 +141,7 @@ class Reporter:
         """Close the connection, if the reporter opened it."""
         if self._own:
             self._own.close()
+            self._board.close()
 
     def __enter__(self) -> Reporter:
         return self
@@ -168,16 +173,19 @@ class Reporter:
         )
 
     def _send(self, entry: Entry) -> Entry:
-        """The entry with what became of it. Whatever is not an answer by the collector leaves it pending."""
+        """The entry with what became of it. Whatever is not an answer by the collector, or the shuffler, leaves it pending."""
+        relay = relay_of(self.task_id, self.ledger)
+        transport = self._board.transport if relay is None else self._board.relay(relay)
 
         def upload() -> Response:
             if not self.ledger.consented(self.task_id):  # withdrawn while this one waited
                 raise no_consent(self.task_id.hex())
-            return self._board.transport.request("POST", "/v1/reports", entry.report, {"content-type": MEDIA_TYPE})
+            return transport.request("POST", sent.path, sent.body, {"content-type": sent.type})
 
         try:
+            sent = addressed(entry.report, relay)
             answer = persist(upload, sleep=self._sleep, source=self._source)
-            state, code = outcome(answer, open_batch(entry.report)[0].id)
+            state, code = outcome(answer, sent.id)
         except (OSError, WireError):  # no answer, or one that only looks like it, as of a hotel's login page
             return entry
         return entry if state == PENDING else self.ledger.settle(entry.number, state, code)

@@ -16,6 +16,7 @@ from typing import Any
 
 from deniable.contract.admission import OPEN, OWN, check_admission
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_number, read_object, to_plain
+from deniable.contract.mixing import LOCAL, Mixing, check_mixing
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Round
 from deniable.contract.survey import Survey
@@ -25,7 +26,7 @@ VERSION = 1
 MOST_STRATA = 1 << 16
 LONGEST_TEXT = 4096
 LAST_SECOND = 1 << 40
-_OPTIONAL = frozenset({"default", "admission", "issuer", "seeds"})
+_OPTIONAL = frozenset({"default", "admission", "issuer", "seeds", "mixing"})
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -43,6 +44,7 @@ class Task:
 
     ``admission`` says who is counted: everybody, those who share a secret, or one report for each token of the ``issuer``, an RSA modulus.
     ``seeds`` says who chooses the hash function of a report that brings its own: the device, or its token (``contract.assigned``).
+    ``model`` is "local", or "shuffle": then ``mixing`` says who shuffles, and ``epsilon`` is what holds whoever is dishonest.
     """
 
     name: str
@@ -63,10 +65,11 @@ class Task:
     minimum_batch: int = 100
     late: int = 3600
     retention: int = 90
-    model: str = "local"
+    model: str = LOCAL
     admission: str = OPEN
     issuer: bytes = b""
     seeds: str = OWN
+    mixing: Mixing | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -89,8 +92,6 @@ class Task:
         if self.end <= self.start or (self.period == 0 and not self.rounds) or self.period > self.end - self.start:
             allowed = "start < end, and a period of at most the time in between"
             raise ParameterError("start, end, period", (self.start, self.end, self.period), allowed=allowed, fix="end it later")
-        if self.model != "local":
-            raise ParameterError("model", self.model, allowed='"local"', fix="other trust models are not collected yet")
         names = [name for name, _ in self.strata]
         texts = [text for name, labels in self.strata for text in (name, *labels)]
         distinct = all(len(set(labels)) == len(labels) >= 2 for labels in (*(labels for _, labels in self.strata), (*names, "", " ")))
@@ -98,6 +99,7 @@ class Task:
             allowed = f"names with two or more different labels each, {MOST_STRATA} combinations in all"
             raise ParameterError("strata", self.strata, allowed=allowed, fix='as in platform = ["phone", "web"]')
         check_admission(self)
+        check_mixing(self)
 
     # --- identity ---
 
@@ -115,6 +117,7 @@ class Task:
             "admission": None if self.admission == OPEN else self.admission,
             "issuer": self.issuer.hex() or None,
             "seeds": None if self.seeds == OWN else self.seeds,
+            "mixing": None if self.mixing is None else self.mixing.to_json(),
         }
         return canonical_json({name: value for name, value in content.items() if name not in _OPTIONAL or value is not None})
 
@@ -140,6 +143,7 @@ class Task:
                     "strata": tuple((name, tuple(labels)) for name, labels in content["strata"]),
                     "default": from_plain(content["default"]) if "default" in content else None,
                     "issuer": bytes.fromhex(content.get("issuer", "")),
+                    "mixing": Mixing.from_json(content["mixing"]) if "mixing" in content else None,
                 }
             )
             same = task.canonical == data

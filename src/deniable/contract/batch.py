@@ -1,0 +1,156 @@
+r"""A batch: what a task's last shuffler sends to its collector, one message for each crowd that it let go. Integers are little-endian::
+
+    offset     size            field
+    0          4               L, length of the manifest
+    4          L               manifest: canonical JSON, what the batch is and the digest of its seals
+    4 + L      64              Ed25519 signature of "deniable batch 1\n" and the manifest, by the last shuffler's identity key
+    68 + L     count * size    the seals, all of one size, in an order that says nothing
+
+The manifest has ``version`` 1, ``batch`` (16 random bytes: a resend carries the same ones), ``task``, ``period``, ``count``, ``size``
+(bytes of one seal), ``items`` (SHA-256 of all seals) and, where crowds were thresholded, ``threshold`` with the rule that was applied,
+since it has its price. Dummies are among the ``count``: only the collector can tell them from reports. No time and no address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, parse_canonical, read_object
+from deniable.contract.ed25519 import verify
+from deniable.contract.mixing import Threshold
+from deniable.errors import DeniableError, WireError
+
+MEDIA_TYPE = "application/vnd.deniable.batch.v1"
+"""What a batch is called in HTTP."""
+BATCH_CONTEXT = b"deniable batch 1\n"
+"""What stands before a manifest when it is signed."""
+VERSION = 1
+MOST_SEALS = 1 << 17
+LARGEST_SEAL = 1 << 17
+LARGEST_MANIFEST = 1 << 12
+LARGEST_MESSAGE = 1 << 26
+"""The most bytes that a collector takes at once."""
+SIGNATURE_BYTES = 64
+_LENGTH = struct.Struct("<I")
+_NAMES = {"version", "batch", "task", "period", "count", "size", "items"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a batch is: the part that is signed."""
+
+    batch: bytes
+    task: bytes
+    period: int
+    count: int
+    size: int
+    items: bytes
+    threshold: Threshold | None = None
+
+    def __post_init__(self) -> None:
+        for parameter, length in (("batch", 16), ("task", 32), ("items", 32)):
+            value = getattr(self, parameter)
+            if not isinstance(value, bytes) or len(value) != length:
+                raise WireError(parameter, value, allowed=f"{length} bytes", fix="nothing of this batch was counted")
+        for parameter, low, end in (("period", 0, 1 << 32), ("count", 1, MOST_SEALS + 1), ("size", 1, LARGEST_SEAL + 1)):
+            value = getattr(self, parameter)
+            if type(value) is not int or not low <= value < end:
+                raise WireError(parameter, value, allowed=f"an integer from {low} to {end - 1}", fix="nothing of this batch was counted")
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The canonical JSON that stands in the message."""
+        content: dict[str, Any] = {
+            "version": VERSION,
+            "batch": self.batch.hex(),
+            "task": self.task.hex(),
+            "period": self.period,
+            "count": self.count,
+            "size": self.size,
+            "items": self.items.hex(),
+        }
+        if self.threshold is not None:
+            content["threshold"] = self.threshold.to_json()
+        return canonical_json(content)
+
+    @property
+    def signed(self) -> bytes:
+        """What the shuffler's identity key signs."""
+        return BATCH_CONTEXT + self.canonical
+
+    @classmethod
+    def of(cls, seals: Sequence[bytes], *, batch: bytes, task: bytes, period: int, threshold: Threshold | None = None) -> Manifest:
+        """The manifest of seals in their order; WireError unless they all have one size."""
+        size = len(seals[0]) if seals else 0
+        if any(len(seal) != size for seal in seals):
+            raise WireError("seals", sorted({len(seal) for seal in seals}), allowed="seals of one size", fix="a size tells them apart")
+        items = hashlib.sha256(b"".join(seals)).digest()
+        return cls(batch=batch, task=task, period=period, count=len(seals), size=size, items=items, threshold=threshold)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Manifest:
+        """The manifest behind its canonical JSON; WireError if there is none."""
+        content = read_object("manifest", parse_canonical(data), _NAMES, frozenset({"threshold"}))
+        try:
+            if content.pop("version") != VERSION:
+                raise WireError("version", data, allowed=f"version {VERSION}", fix="upgrade deniable")
+            rule = content.pop("threshold", None)
+            threshold = None if rule is None else Threshold(**read_object("threshold", rule, {"minimum", "sigma"}))
+            for name in ("batch", "task", "items"):
+                content[name] = bytes.fromhex(content[name])
+            manifest = cls(**content, threshold=threshold)
+            same = manifest.canonical == data
+        except (DeniableError, TypeError, ValueError) as error:
+            raise WireError("manifest", data, allowed="a valid manifest", fix=str(error)) from error
+        if not same:
+            raise WireError("manifest", data, allowed="the canonical form", fix="send the bytes as they were signed")
+        return manifest
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch that was read: its manifest, signed by the key that was asked for, and its seals."""
+
+    manifest: Manifest
+    seals: tuple[bytes, ...]
+
+
+def pack_batch(manifest: Manifest, signature: bytes, seals: Sequence[bytes]) -> bytes:
+    """The message; the signature is of ``manifest.signed``."""
+    if len(signature) != SIGNATURE_BYTES:
+        raise WireError("signature", signature.hex(), allowed="64 bytes", fix="sign manifest.signed")
+    text = manifest.canonical
+    return b"".join([_LENGTH.pack(len(text)), text, signature, *seals])
+
+
+def open_batch(data: bytes, key: bytes) -> Batch:
+    """The batch behind a message; WireError unless the key signed it and every byte of it is as it was signed.
+
+    The signature is looked at before the seals are: whoever has no key causes no more work than one verification.
+    """
+    manifest, start = open_manifest(data, key)
+    size = manifest.size
+    if len(data) - start != manifest.count * size:
+        allowed = f"{manifest.count} seals of {size} bytes"
+        raise WireError("seals", f"{len(data) - start} bytes", allowed=allowed, fix="nothing of this batch was counted: send it whole")
+    if hashlib.sha256(memoryview(data)[start:]).digest() != manifest.items:
+        raise WireError("items", manifest.items.hex(), allowed="the SHA-256 of the seals", fix="nothing of this batch was counted")
+    return Batch(manifest, tuple(data[at : at + size] for at in range(start, len(data), size)))
+
+
+def open_manifest(data: bytes, key: bytes) -> tuple[Manifest, int]:
+    """The manifest of a message of which only the beginning may have come, and where its seals begin; WireError if it is not signed."""
+    length = _LENGTH.unpack_from(data)[0] if len(data) >= _LENGTH.size else 0
+    start = _LENGTH.size + length + SIGNATURE_BYTES
+    if not 0 < length <= LARGEST_MANIFEST or len(data) < start:
+        allowed = f"a manifest of at most {LARGEST_MANIFEST} bytes and its signature"
+        raise WireError("batch", f"{len(data)} bytes", allowed=allowed, fix="nothing of this batch was counted: send it whole")
+    text, signature = bytes(data[_LENGTH.size : start - SIGNATURE_BYTES]), bytes(data[start - SIGNATURE_BYTES : start])
+    if not verify(key, BATCH_CONTEXT + text, signature):
+        raise WireError("signature", signature.hex(), allowed="one by the task's last shuffler", fix="nothing of this batch was counted")
+    return Manifest.from_json(text), start

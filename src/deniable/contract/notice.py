@@ -1,0 +1,135 @@
+r"""Key notices: the short-lived keys that reports are sealed for, each signed by whoever will open the seals.
+
+A collector (the **analyst**) and each **shuffler** have a lasting Ed25519 identity, which stands in the task, and X25519 keys that come
+and go. A notice says which key, for which role, from when to when; the identity signs its canonical JSON. ``GET /v1/keys`` serves them::
+
+    {"keys": [{"notice": "{\"end\":...,\"public\":\"...\",\"role\":\"analyst\",\"start\":...,\"version\":1}", "signature": "..."}]}
+
+Of the keys that are good at the time a device takes the one that ends first. So all devices change keys at the same moment, and no crowd
+is split by who fetched them when. A key that must not be used any more is not listed any more. What was sealed for a key stays closed
+once its private half was deleted, whoever seizes the machine.
+
+>>> notice = KeyNotice(role="shuffler", public=bytes(range(32)), start=100, end=200)
+>>> notice.id.hex(), KeyNotice.from_json(notice.canonical) == notice
+('630dcd2966c43366', True)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
+from deniable.contract.ed25519 import verify
+from deniable.errors import DeniableError, ParameterError, ProtocolError, WireError
+
+VERSION = 1
+KEY_CONTEXT = b"deniable key 1\n"
+"""What stands before a notice's canonical JSON when it is signed."""
+ANALYST, SHUFFLER = "analyst", "shuffler"
+ROLES = (ANALYST, SHUFFLER)
+"""Who opens a seal. A role's place here is its byte in what a seal is bound to."""
+ID_BYTES = 8
+PUBLIC_BYTES = 32
+MOST_NOTICES = 16
+"""As many as one list may hold: every device verifies all of them."""
+_LAST_SECOND = 1 << 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyNotice:
+    """A public key to seal for, in a role, good from ``start`` until just before ``end``, in seconds since 1970."""
+
+    role: str
+    public: bytes
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ParameterError("role", self.role, allowed=f"one of {list(ROLES)}", fix="say who opens what is sealed")
+        if not isinstance(self.public, bytes) or len(self.public) != PUBLIC_BYTES:
+            raise ParameterError("public", self.public, allowed=f"an X25519 public key of {PUBLIC_BYTES} bytes", fix="pass pair.public")
+        times = self.start, self.end
+        if not all(type(time) is int for time in times) or not 0 <= self.start < self.end <= _LAST_SECOND:
+            raise ParameterError("start, end", times, allowed="whole seconds since 1970, start < end", fix="let the key live longer")
+
+    @cached_property
+    def id(self) -> bytes:
+        """What a seal names the key by: the first 8 bytes of the SHA-256 of the public key."""
+        return hashlib.sha256(self.public).digest()[:ID_BYTES]
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The canonical JSON that the identity signs."""
+        content = {"version": VERSION, "role": self.role, "public": self.public.hex(), "start": self.start, "end": self.end}
+        return canonical_json(content)
+
+    def valid_at(self, now: float) -> bool:
+        """Whether a device may seal for this key at a time."""
+        return self.start <= now < self.end
+
+    @classmethod
+    def from_json(cls, data: bytes) -> KeyNotice:
+        """The notice behind its canonical JSON; WireError if there is none."""
+        content = read_object("notice", parse_canonical(data), {"version", "role", "public", "start", "end"})
+        if content.pop("version") != VERSION:
+            raise WireError("version", data, allowed=f"version {VERSION}", fix="upgrade deniable")
+        try:
+            times = {name: read_number(name, content[name]) for name in ("start", "end")}
+            notice = cls(**content | times | {"public": bytes.fromhex(content["public"])})
+            same = notice.canonical == data
+        except (DeniableError, TypeError, ValueError) as error:
+            raise WireError("notice", data, allowed="a valid key notice", fix=str(error)) from error
+        if not same:
+            raise WireError("notice", data, allowed="the canonical form", fix="send the bytes as they were signed")
+        return notice
+
+
+def read_notice(data: bytes, signature: bytes, key: bytes, now: float, role: str) -> KeyNotice:
+    """The notice, if the identity ``key`` signed it for this role and it is good now.
+
+    WireError if it is forged, damaged or for another role; ProtocolError if it ended, or has not started by this device's clock.
+    """
+    notice = _signed(data, signature, key, role)
+    if not notice.valid_at(now):
+        state = "one that ended" if now >= notice.end else "one that has not started"
+        raise ProtocolError("key", state, allowed=f"a key of the {role} that is good now", fix="fetch the keys again; check the clock")
+    return notice
+
+
+def read_keys(body: bytes, key: bytes, now: float, role: str) -> KeyNotice:
+    """The key to seal for, from what ``GET /v1/keys`` answered: the one that ends first of those that are good now.
+
+    WireError if anything in it is not signed by the identity ``key`` for this role; ProtocolError if no key is good now.
+    """
+    try:
+        listed: Any = json.loads(body)["keys"]
+        pairs = [(item["notice"].encode(), bytes.fromhex(item["signature"])) for item in listed]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise WireError("keys", body, allowed="a list of notices and signatures in JSON", fix="check the address") from error
+    if len(pairs) > MOST_NOTICES:
+        raise WireError("keys", len(pairs), allowed=f"at most {MOST_NOTICES} notices", fix="do not trust this address")
+    good = [notice for notice in (_signed(data, signature, key, role) for data, signature in pairs) if notice.valid_at(now)]
+    if not good:
+        allowed = f"a key of the {role} that is good now"
+        raise ProtocolError("keys", f"{len(pairs)} that are not", allowed=allowed, fix="try again later; check the clock")
+    return min(good, key=lambda notice: (notice.end, notice.start, notice.public))
+
+
+def write_keys(signed: list[tuple[KeyNotice, bytes]]) -> bytes:
+    """What ``GET /v1/keys`` answers: notices with their signatures, the newest first."""
+    newest = sorted(signed, key=lambda pair: (pair[0].start, pair[0].end), reverse=True)[:MOST_NOTICES]
+    return json.dumps({"keys": [{"notice": notice.canonical.decode(), "signature": made.hex()} for notice, made in newest]}).encode()
+
+
+def _signed(data: bytes, signature: bytes, key: bytes, role: str) -> KeyNotice:
+    if not verify(key, KEY_CONTEXT + data, signature):
+        raise WireError("signature", signature.hex(), allowed=f"a signature by the {role} that the task names", fix="do not seal for it")
+    notice = KeyNotice.from_json(data)
+    if notice.role != role:
+        raise WireError("role", notice.role, allowed=f"a key of the {role}", fix="do not seal for it")
+    return notice

@@ -1,0 +1,213 @@
+"""Keys that seals are opened with: made, announced, replaced and deleted on time.
+
+A **KeyPair** is one X25519 key with its time. A **KeyRing** is the folder of one role: its lasting Ed25519 identity and its pairs. A new
+pair is made before the old one ends; an ended one is kept for a ``grace``, for what was sealed in time and arrives late, and then deleted
+for good: what was sealed for it can never be opened again, by anybody.
+
+Times are arguments. Files are readable by their owner only, and are replaced whole, so that a crash leaves the old content or the new.
+No secret is in any repr, message or error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from deniable.contract.blind_rsa import draw_bytes
+from deniable.contract.notice import KEY_CONTEXT, ROLES, KeyNotice, write_keys
+from deniable.contract.source import SYSTEM, Source
+from deniable.errors import ParameterError, WireError
+
+KEY_BYTES = 32
+LIFETIME = 30 * 86_400
+"""Seconds that a key is good for."""
+GRACE = 7 * 86_400
+"""Seconds after its end that a key still opens what is late."""
+SKEW = 300
+"""Seconds that a key starts early, for devices whose clock is slow."""
+_FILE = "keys.json"
+
+
+class KeyPair:
+    """One X25519 key and the time in which it is sealed for. Goes to other processes; shows nobody its private half."""
+
+    def __init__(self, private: bytes, start: int, end: int) -> None:
+        if not isinstance(private, bytes) or len(private) != KEY_BYTES:
+            raise ParameterError("private", "a key of another length", allowed=f"{KEY_BYTES} bytes", fix="make one with KeyPair.make")
+        self.private, self.start, self.end = private, start, end
+        self.notice("shuffler")  # checks the times
+
+    @classmethod
+    def make(cls, now: float, lifetime: int = LIFETIME, source: Source = SYSTEM) -> KeyPair:
+        """A fresh key that is good from now on, for so many seconds."""
+        return cls(draw_bytes(source, KEY_BYTES), max(0, int(now) - SKEW), int(now) + lifetime)
+
+    @cached_property
+    def handle(self) -> X25519PrivateKey:
+        """The key as the library takes it."""
+        return X25519PrivateKey.from_private_bytes(self.private)
+
+    @cached_property
+    def public(self) -> bytes:
+        """The half that everybody may know."""
+        return self.handle.public_key().public_bytes_raw()
+
+    @cached_property
+    def id(self) -> bytes:
+        """What seals name the key by."""
+        return self.notice("shuffler").id
+
+    def notice(self, role: str) -> KeyNotice:
+        """What is announced about the key."""
+        return KeyNotice(role=role, public=self.public, start=self.start, end=self.end)
+
+    def __repr__(self) -> str:
+        return f"KeyPair(public={self.public.hex()}, start={self.start}, end={self.end})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyPair) and (self.public, self.start, self.end) == (other.public, other.start, other.end)
+
+    def __hash__(self) -> int:
+        return hash(self.public)
+
+    def __reduce__(self) -> tuple[type[KeyPair], tuple[bytes, int, int]]:
+        return KeyPair, (self.private, self.start, self.end)  # the library's handle cannot leave the process
+
+
+def identity_public(seed: bytes) -> bytes:
+    """The public half of an Ed25519 identity."""
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def sign_notice(seed: bytes, notice: KeyNotice) -> bytes:
+    """The identity's signature of a notice."""
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(KEY_CONTEXT + notice.canonical)
+
+
+def announce(seed: bytes, notices: list[KeyNotice]) -> bytes:
+    """What ``GET /v1/keys`` answers."""
+    return write_keys([(notice, sign_notice(seed, notice)) for notice in notices])
+
+
+class KeyRing:
+    """The keys of one role in a folder. Safe to share between threads; one process writes, others may ``reload``."""
+
+    def __init__(self, folder: Path | str, role: str, *, grace: int = GRACE, source: Source = SYSTEM) -> None:
+        if role not in ROLES:
+            raise ParameterError("role", role, allowed=f"one of {list(ROLES)}", fix="say who opens what is sealed")
+        self.folder, self.role, self.grace = Path(folder), role, grace
+        self._source, self._lock = source, threading.RLock()
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._seed, self._pairs = self._read() if self._path.exists() else self._create()
+
+    @property
+    def identity(self) -> bytes:
+        """The public identity: what stands in tasks."""
+        return identity_public(self._seed)
+
+    @property
+    def pairs(self) -> Mapping[bytes, KeyPair]:
+        """The pairs that are kept, by id: what the bulk functions of ``seal`` open with."""
+        return dict(self._pairs)
+
+    def private(self, key: bytes) -> KeyPair:
+        """The pair with an id; WireError if it was deleted or never was here."""
+        try:
+            return self._pairs[key]
+        except KeyError:
+            raise WireError("key", key.hex(), allowed="a key that is still kept", fix="fetch the keys again and seal anew") from None
+
+    def sign(self, context: bytes, message: bytes) -> bytes:
+        """The identity's signature of a message of another kind, as of a batch."""
+        return Ed25519PrivateKey.from_private_bytes(self._seed).sign(context + message)
+
+    def rotate(self, now: float, lifetime: int = LIFETIME) -> KeyPair:
+        """Make a new pair, on disk before anybody hears of it. The ones before stay good until their end."""
+        with self._lock:
+            pair = KeyPair.make(now, lifetime, self._source)
+            self._write({**self._pairs, pair.id: pair})
+            return pair
+
+    def forget(self, now: float) -> int:
+        """Delete what ended more than the grace ago, and say how many."""
+        with self._lock:
+            left = {key: pair for key, pair in self._pairs.items() if now < pair.end + self.grace}
+            gone = len(self._pairs) - len(left)
+            if gone:
+                self._write(left)
+            return gone
+
+    def tend(self, now: float, lifetime: int = LIFETIME) -> bool:
+        """Forget what is due, and rotate if the newest pair has less than half of a lifetime left; whether anything changed."""
+        with self._lock:
+            due = not any(now + lifetime / 2 < pair.end for pair in self._pairs.values())
+            if due:
+                self.rotate(now, lifetime)
+            return self.forget(now) > 0 or due
+
+    def notices(self, now: float) -> list[KeyNotice]:
+        """What is announced: the keys that did not end, the newest first."""
+        notices = (pair.notice(self.role) for pair in self._pairs.values() if now < pair.end)
+        return sorted(notices, key=lambda notice: (notice.start, notice.end), reverse=True)
+
+    def announcement(self, now: float) -> bytes:
+        """What ``GET /v1/keys`` answers."""
+        return announce(self._seed, self.notices(now))
+
+    def reload(self) -> None:
+        """Read the folder again."""
+        with self._lock:
+            self._seed, self._pairs = self._read()
+
+    def __repr__(self) -> str:
+        return f"KeyRing({self.role}, identity={self.identity.hex()}, {len(self._pairs)} keys)"
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / _FILE
+
+    def _create(self) -> tuple[bytes, dict[bytes, KeyPair]]:
+        self._seed = draw_bytes(self._source, KEY_BYTES)
+        self._write({})
+        return self._seed, {}
+
+    def _read(self) -> tuple[bytes, dict[bytes, KeyPair]]:
+        if self._path.stat().st_mode & 0o077:
+            raise ParameterError(str(self._path), "open to others", allowed="a file that its owner alone can read", fix="run: chmod 600")
+        try:
+            content = json.loads(self._path.read_bytes())
+            seed, role = bytes.fromhex(content["identity"]), content["role"]
+            pairs = [KeyPair(bytes.fromhex(item["private"]), item["start"], item["end"]) for item in content["keys"]]
+            whole = content["version"] == 1 and role == self.role and len(seed) == KEY_BYTES
+        except (ValueError, TypeError, KeyError, ParameterError):
+            whole = False
+        if not whole:  # nothing of the file goes into the message
+            raise WireError(
+                str(self._path), "something else", allowed="a whole key file of this role", fix="restore it; a new one is a new identity"
+            ) from None
+        return seed, {pair.id: pair for pair in pairs}
+
+    def _write(self, pairs: dict[bytes, KeyPair]) -> None:
+        """Replace the file whole: the new content is on disk, under another name, before it takes the place of the old."""
+        listed = [{"private": pair.private.hex(), "start": pair.start, "end": pair.end} for pair in pairs.values()]
+        data = json.dumps({"version": 1, "role": self.role, "identity": self._seed.hex(), "keys": listed}).encode()
+        fresh = self._path.with_suffix(".new")
+        fresh.unlink(missing_ok=True)  # left by a crash
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._path)
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        self._pairs = pairs

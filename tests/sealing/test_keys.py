@@ -1,0 +1,152 @@
+"""A ring of keys over its years: replaced before they end, deleted on time, the same after a restart, and nobody else's to read."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+
+from deniable.contract.ed25519 import verify
+from deniable.contract.notice import ANALYST, SHUFFLER, read_keys
+from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.sealing.keys import GRACE, LIFETIME, SKEW, KeyPair, KeyRing, announce, identity_public
+from deniable.testing import ReplaySource
+from tests.client.fake import DAY, START
+
+NOW = START
+
+
+@pytest.fixture
+def ring(tmp_path):
+    return KeyRing(tmp_path / "keys", SHUFFLER, source=ReplaySource.from_key("ring"))
+
+
+def chosen(ring, now):
+    """What a device takes from the ring's announcement."""
+    return read_keys(ring.announcement(now), ring.identity, now, ring.role)
+
+
+def test_a_ring_lives_through_years(ring):
+    """Tended daily, for three years: at every moment one key for all devices, and no key outlives its grace."""
+    used, changes = [], 0
+    for day in range(3 * 365):
+        now = NOW + day * DAY
+        changes += ring.tend(now)
+        notice = chosen(ring, now)
+        assert chosen(ring, now + DAY - 1) in (notice, ring.notices(now + DAY - 1)[-1])  # until the next tending, too
+        used.append(notice.id)
+        assert len(ring.pairs) <= 3
+        assert all(now < pair.end + GRACE for pair in ring.pairs.values())
+        assert notice.id in ring.pairs
+    assert len(dict.fromkeys(used)) == len(set(used)) > 60  # about one for each half of a lifetime, never one again
+    assert changes < 160
+
+
+def test_all_devices_change_keys_at_the_same_moment(ring):
+    """Whoever fetched the list before the next key was made, and whoever fetched it after, seal for the same key until it ends."""
+    ring.tend(NOW)
+    before = ring.announcement(NOW)
+    first = chosen(ring, NOW)
+    ring.tend(NOW + LIFETIME // 2 + 1)
+    assert len(ring.notices(NOW + LIFETIME // 2 + 1)) == 2
+    for now in (NOW + LIFETIME // 2 + 1, NOW + LIFETIME - 1):
+        assert chosen(ring, now) == first == read_keys(before, ring.identity, now, SHUFFLER)
+    assert chosen(ring, NOW + LIFETIME) != first
+    with pytest.raises(ProtocolError, match="good now"):
+        read_keys(before, ring.identity, NOW + LIFETIME, SHUFFLER)
+
+
+def test_rotation_and_its_end(ring):
+    assert ring.notices(NOW) == []
+    pair = ring.rotate(NOW, lifetime=100)
+    assert (pair.start, pair.end) == (NOW - SKEW, NOW + 100)  # a device whose clock is slow takes it, too
+    assert chosen(ring, NOW - SKEW).public == pair.public
+    later = ring.rotate(NOW + 50, lifetime=100)
+    assert [notice.public for notice in ring.notices(NOW + 60)] == [later.public, pair.public]
+    assert [notice.public for notice in ring.notices(NOW + 100)] == [later.public]
+    assert ring.notices(NOW + 150) == []
+    assert ring.forget(NOW + 100 + GRACE - 1) == 0
+    assert ring.private(pair.id) == pair  # what was sealed in time still opens
+    assert ring.forget(NOW + 100 + GRACE) == 1
+    with pytest.raises(WireError, match="seal anew"):
+        ring.private(pair.id)
+    assert pair.private.hex() not in (ring.folder / "keys.json").read_text()
+    with pytest.raises(ParameterError, match="live longer"):
+        ring.rotate(NOW, lifetime=-SKEW)
+
+
+def test_a_ring_is_the_same_after_a_restart(ring):
+    pair = ring.rotate(NOW)
+    again = KeyRing(ring.folder, SHUFFLER)
+    assert (again.identity, again.pairs) == (ring.identity, {pair.id: pair})
+    assert again.private(pair.id).private == pair.private
+    assert again.announcement(NOW) == ring.announcement(NOW)
+    other = ring.rotate(NOW + 1)
+    with pytest.raises(WireError):
+        again.private(other.id)
+    again.reload()
+    assert again.private(other.id) == other
+
+
+def test_identities_sign_and_differ(tmp_path):
+    rings = [KeyRing(tmp_path / name, SHUFFLER) for name in "ab"]
+    assert rings[0].identity != rings[1].identity
+    signature = rings[0].sign(b"deniable batch 1\n", b"manifest")
+    assert verify(rings[0].identity, b"deniable batch 1\nmanifest", signature)
+    rings[0].rotate(NOW)
+    with pytest.raises(WireError, match="signature"):
+        read_keys(rings[0].announcement(NOW), rings[1].identity, NOW, SHUFFLER)
+    seed = b"\3" * 32
+    body = announce(seed, [KeyPair.make(NOW).notice(ANALYST) for _ in range(20)])
+    assert len(json.loads(body)["keys"]) == 16  # as many as a device reads
+    assert read_keys(body, identity_public(seed), NOW, ANALYST)
+
+
+def test_files_are_their_owners_alone_and_replaced_whole(ring, monkeypatch):
+    path = ring.folder / "keys.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ring.folder.stat().st_mode) == 0o700
+    (ring.folder / "keys.new").write_text("half of a file, left by a crash")
+    pair = ring.rotate(NOW)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="space"):
+        ring.rotate(NOW + 1)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert list(ring.pairs) == [pair.id]  # nobody hears of a key that is not on the disk
+    path.chmod(0o640)
+    with pytest.raises(ParameterError, match="chmod 600"):
+        KeyRing(ring.folder, SHUFFLER)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "role", "version", "short key", "no keys"])
+def test_a_damaged_file_is_refused_and_shows_nothing(ring, damage):
+    pair = ring.rotate(NOW)
+    path = ring.folder / "keys.json"
+    content = json.loads(path.read_text())
+    secrets = content["identity"], pair.private.hex()
+    changed = {"role": {"role": ANALYST}, "version": {"version": 2}, "short key": {"identity": "00"}, "no keys": {"keys": None}}
+    texts = {"cut": path.read_text()[:-9], "empty": ""} | {name: json.dumps({**content, **more}) for name, more in changed.items()}
+    path.write_text(texts[damage])
+    with pytest.raises(WireError, match="restore it") as refused:
+        KeyRing(ring.folder, SHUFFLER)
+    error = refused.value
+    shown = f"{error} {error.received!r} {error.__cause__} {ring!r} {pair!r} {ring.pairs!r}"
+    assert not any(secret in shown for secret in secrets)
+    assert error.__suppress_context__
+
+
+def test_bad_keys_are_refused_without_being_shown(tmp_path):
+    with pytest.raises(ParameterError) as refused:
+        KeyPair(b"\xabc" * 11, 0, 1)
+    assert "abc" not in str(refused.value)
+    with pytest.raises(ParameterError, match="role"):
+        KeyRing(tmp_path, "auditor")
