@@ -15,12 +15,15 @@ BUILD = Path(__file__).resolve().parent.parent / ".bench"
 REQUIREMENTS = {
     "peers-old-numpy": ("numpy==1.26.4", "xxhash<4", "scikit-learn", "statsmodels", "numba", "pure-ldp", "multi-freq-ldpy"),
     "peers-new-numpy": ("xxhash<4", "ldp-toolbox", "opendp"),
+    "peers-sums": ("phe", "gmpy2", "flwr", "pycryptodome"),
 }
 HOMES = {
     "pure-ldp": "peers-old-numpy",
     "multi-freq-ldpy": "peers-old-numpy",
     "ldp-toolbox": "peers-new-numpy",
     "opendp": "peers-new-numpy",
+    "phe": "peers-sums",
+    "flwr": "peers-sums",
 }
 _FAILED = {}
 

@@ -12,10 +12,13 @@ import amplify
 import distributions
 import means
 import memory
+import noise
 import oracles
 import raw
+import sealing
 import search
 import startup
+import sums
 import support
 from deniable.core.stream import cores
 from population import DOMAIN_SIZE, EPSILON
@@ -67,6 +70,9 @@ def main():
         "means": ("Means against plain NumPy, epsilon = 1", means.measure, means.table),
         "distributions": ("Distributions and vectors against plain NumPy", distributions.measure, distributions.table),
         "amplify": ("What a shuffle is worth", amplify.measure, amplify.table),
+        "noise": ("Exact integer noise of a curator", lambda: noise.measure(not options.quick), noise.table),
+        "sealing": ("Sealed reports, against bare HPKE", sealing.measure, sealing.table),
+        "sums": ("Secure sums", lambda: sums.measure(not options.quick), sums.table),
         "support": (f"OLH support counting, d = {DOMAIN_SIZE}", support.measure, support.table),
         "memory": ("Feeding chunks", memory.measure, memory.table),
         "startup": ("Before the first answer", startup.measure, startup.table),

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the mechanisms' own files decide
     from deniable import accounting as accounting
+    from deniable import central as central
     from deniable import errors as errors
+    from deniable import multiparty as multiparty
     from deniable import shuffle as shuffle
     from deniable.client import presets as presets
     from deniable.client.blh import BLH as BLH
@@ -61,6 +63,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.local.choose import frequency_oracle as frequency_oracle
     from deniable.local.choose_mean import mean_oracle as mean_oracle
     from deniable.local.vector.priv_unit import PrivUnit as PrivUnit
+    from deniable.local.vector.proj_unit import ProjUnit as ProjUnit
     from deniable.tasks.heavy_hitters.finding import heavy_hitters as heavy_hitters
     from deniable.tasks.heavy_hitters.pem import PEM as PEM
     from deniable.tasks.plan import plan as plan
@@ -80,13 +83,16 @@ _HOMES = {
     "deniable.local.choose": ("frequency_oracle",),
     "deniable.local.choose_mean": ("mean_oracle",),
     "deniable.local.vector.priv_unit": ("PrivUnit",),
+    "deniable.local.vector.proj_unit": ("ProjUnit",),
     "deniable.tasks.heavy_hitters.finding": ("heavy_hitters",),
     "deniable.tasks.heavy_hitters.pem": ("PEM",),
     "deniable.tasks.plan": ("plan",),
 }
 _MODULES = {
     "accounting": "deniable.accounting",
+    "central": "deniable.central",
     "errors": "deniable.errors",
+    "multiparty": "deniable.multiparty",
     "presets": "deniable.client.presets",
     "shuffle": "deniable.shuffle",
 }

@@ -1,5 +1,25 @@
-"""What becomes of a population over time: one estimate for each period, and what can be said about several of them together."""
+"""What becomes of a population over time: sums with central noise, and estimates from devices that answer again and again."""
 
+from deniable.tasks.series.changes import RootChanges, TreeChanges, limited
+from deniable.tasks.series.counters import RepeatedMean
+from deniable.tasks.series.efpa import EFPA
+from deniable.tasks.series.estimate import SeriesEstimate
+from deniable.tasks.series.perturbation import FPA, LPA, Decimation
 from deniable.tasks.series.repeated import RepeatedEstimate, repeated
+from deniable.tasks.series.sensitivity import coefficient_sensitivity, sequence_sensitivity
 
-__all__ = ["RepeatedEstimate", "repeated"]
+__all__ = [
+    "EFPA",
+    "FPA",
+    "LPA",
+    "Decimation",
+    "RepeatedEstimate",
+    "RepeatedMean",
+    "RootChanges",
+    "SeriesEstimate",
+    "TreeChanges",
+    "coefficient_sensitivity",
+    "limited",
+    "repeated",
+    "sequence_sensitivity",
+]

@@ -1,0 +1,138 @@
+"""A few curators, each with the data of many people: joint statistics without a pool, though all but one of them collude.
+
+**Definition** (the notes' 6.1, with what it leaves out). A protocol among k curators is (epsilon, delta)-private if for every curator j,
+every two data sets of j that differ in one person, and every adversary A in polynomial time who plays all the *other* curators and sees the
+whole transcript::
+
+    Pr[A(view with D_j) = 1] <= e^epsilon Pr[A(view with D'_j) = 1] + delta + something negligible in the length of the keys
+
+Curator j is honest here; which one it is nobody needs to know. The guarantee is computational: masks are pseudorandom.
+
+**How.** Every curator adds *all* of the noise, since the others may leave theirs out, and the noisy vectors are added up under pairwise
+masks. The sum has k times the variance that one trusted curator would need, which is the price of trusting none of the others (the noise
+could be drawn inside of a multiparty computation, at once the variance and a thousand times the cost).
+
+References: Beimel, Nissim, Omri 2008; Mironov, Pandey, Reingold, Vadhan 2009 (computational privacy); McGregor et al. 2010 (why not less).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from deniable.accounting.event import ADD_REMOVE, check_neighbors
+from deniable.central.laplace import NEIGHBORS, Laplace
+from deniable.contract.domain import Categories
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.values import keys_of
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.multiparty.driving import run_sum
+from deniable.multiparty.estimate import SumEstimate
+from deniable.multiparty.identity import new_identity, public_key
+from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
+from deniable.multiparty.terms import Terms
+
+
+@dataclass(frozen=True)
+class Curators:
+    """So many curators, of whom all but one may collude; the roles run in memory, see ``pairwise`` for the messages.
+
+    >>> from deniable.testing import ReplaySource
+    >>> hospitals = Curators(3)
+    >>> data = [["flu"] * 400 + ["cold"] * 600, ["flu"] * 100 + ["cold"] * 900, ["cold"] * 500]
+    >>> hospitals.histogram(data, values=["flu", "cold"], epsilon=1.0, source=ReplaySource.from_key("hospitals"))
+    3 curators, discrete Laplace noise of each, epsilon = 1; low and high: 95 %, noise only
+    value    sum  stderr    low   high
+    flu      502    2.35    497    507
+    cold   1,996    2.35  1,991  2,001
+    """
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if type(self.count) is not int or not 2 <= self.count <= 1000:
+            raise ParameterError("count", self.count, allowed="an integer from 2 to 1000", fix="one curator alone is the central model")
+
+    def guarantee(self, epsilon: float, neighbors: str = ADD_REMOVE) -> Guarantee:
+        """What is promised to each person."""
+        return Guarantee(
+            epsilon=epsilon,
+            model="multiparty",
+            unit="one person's data at one curator",
+            neighbors=NEIGHBORS[check_neighbors(neighbors)],
+            honest=f"the person's own curator, whatever the other {self.count - 1} do together (computationally)",
+        )
+
+    def histogram(
+        self,
+        data: Sequence[Sequence[Any]],
+        *,
+        values: Sequence[Any],
+        epsilon: float,
+        neighbors: str = ADD_REMOVE,
+        source: Source | None = None,
+    ) -> SumEstimate:
+        """How many people of all curators together hold each value; DomainError if somebody holds one that is not listed."""
+        domain = Categories(*values)
+        vectors = [np.bincount(keys_of(domain, column), minlength=domain.size) for column in self._each(data)]
+        noise = Laplace(epsilon=epsilon, sensitivity=1 if neighbors == ADD_REMOVE else 2, neighbors=neighbors)
+        return self._summed(vectors, noise, labels=values, source=source)
+
+    def total(
+        self,
+        data: Sequence[Any],
+        *,
+        low: float,
+        high: float,
+        epsilon: float,
+        neighbors: str = ADD_REMOVE,
+        steps: int = 1 << 16,
+        source: Source | None = None,
+    ) -> SumEstimate:
+        """The sum of all people's numbers, each of which lies from low to high, on a grid of so many steps between them."""
+        if not low < high or type(steps) is not int or not 1 <= steps <= 1 << 24:
+            raise ParameterError("low, high, steps", (low, high, steps), allowed="low < high, 1 to 2^24 steps", fix="as in low=0, high=100")
+        grid = (high - low) / steps
+        sums = []
+        for number, column in enumerate(self._each(data)):
+            array = np.asarray(column, dtype=float)
+            if array.size and not (np.all(array >= low) and np.all(array <= high)):
+                raise DomainError(f"data[{number}]", "a number out of range", allowed=f"from {low} to {high}", fix="clip it first")
+            sums.append(np.array([int(np.floor(array / grid + 0.5).sum())], dtype=np.int64))
+        change = max(abs(low), abs(high)) / grid if neighbors == ADD_REMOVE else float(steps)
+        noise = Laplace(epsilon=epsilon, sensitivity=ceil(change) + 1, neighbors=neighbors)  # 1 for rounding
+        return self._summed(sums, noise, labels=("sum",), source=source).combined(np.array([[grid]]), labels=("sum",))
+
+    def _each(self, data: Sequence[Any]) -> Sequence[Any]:
+        if len(data) != self.count:
+            raise ParameterError("data", len(data), allowed=f"one column of each of {self.count} curators", fix="an empty one is []")
+        return data
+
+    def _summed(self, vectors: list[Array], noise: Laplace, *, labels: Sequence[Any], source: Source | None) -> SumEstimate:
+        """Every curator adds its noise and masks the vector; all are added up."""
+        drawn = source or SYSTEM
+        identities = [new_identity(drawn) for _ in vectors]
+        terms = Terms(
+            label="curators",
+            parties=tuple(map(public_key, identities)),
+            length=len(vectors[0]),
+            word_bits=64,
+            corrupt=f"{self.count - 1}/{self.count}",
+            lost="0",
+            honest=f"1/{self.count}",
+        )
+        noisy = [np.asarray(noise.release(vector, source=source)) for vector in vectors]
+        parties = {
+            number: PairwiseParty(terms, number, identity, vector, drawn)
+            for number, (identity, vector) in enumerate(zip(identities, noisy, strict=True))
+        }
+        total = run_sum(parties, PairwiseAggregator(terms))
+        who = f"{self.count} curators, discrete Laplace noise of each, epsilon = {noise.epsilon:g}"
+        variance = np.full(len(total), self.count * noise.variance)
+        return SumEstimate(tuple(labels), total.astype(float), variance, who, kurtosis=3 / self.count)

@@ -1,0 +1,91 @@
+"""The bodies of masking's messages. Integers are little-endian, 4 bytes each unless said otherwise::
+
+kind            from         body
+1 ADVERTISE     party        public keys for sealing and for masks, 32 bytes each
+2 KEYS          aggregator   for each neighbor: its number, both its keys, and where messages are signed its signature of them
+3 SHARES        party        commitment to its own mask (32); for each neighbor: its number, two sealed shares (80)
+4 FOR_YOU       aggregator   for each neighbor who sent some: its number, the two sealed shares (80)
+5 MASKED        party        the masked vector
+6 SURVIVORS     aggregator   how many sent theirs; then the number of each neighbor who did
+7 AGREED        party        SHA-256 of the survivors (32); only where messages are signed
+8 AGREEMENT     aggregator   for each survivor: its number, its signature of that (64)
+9 REVEALED      party        for each neighbor who had sent shares: its number, 1 byte 0 or 1, one share (32): that of its own mask for
+those who survived (0), that of its keys for the others (1), never both
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import NamedTuple
+
+from deniable.errors import WireError
+from deniable.multiparty.masking.secrets import KEY_BYTES, SEALED_BYTES
+from deniable.multiparty.message import SIGNATURE_BYTES, cut
+from deniable.multiparty.shamir import SHARE_BYTES
+
+ADVERTISE, KEYS, SHARES, FOR_YOU, MASKED, SURVIVORS, AGREED, AGREEMENT, REVEALED = range(1, 10)
+_NUMBER = struct.Struct("<I")
+OWN, PAIRS = 0, 1
+"""Which secret a share is of: a party's own mask, or the key of its masks with others."""
+
+
+class Keys(NamedTuple):
+    """The public keys of a party, and its signature of them where messages are signed."""
+
+    seal: bytes
+    mask: bytes
+    signature: bytes = b""
+
+
+def pack_table(rows: dict[int, bytes]) -> bytes:
+    """Numbers of parties, each with its bytes."""
+    return b"".join(_NUMBER.pack(party) + row for party, row in rows.items())
+
+
+def open_table(body: bytes, size: int, what: str) -> dict[int, bytes]:
+    """The same, with rows of one size; WireError if a party stands there twice."""
+    pieces = cut(body, _NUMBER.size + size, what)
+    found = {_NUMBER.unpack_from(piece)[0]: piece[_NUMBER.size :] for piece in pieces}
+    if len(found) < len(pieces):
+        raise WireError(what, f"{len(pieces) - len(found)} repeated parties", allowed="each party once", fix="send each once")
+    return found
+
+
+def open_keys(body: bytes, *, signed: bool) -> dict[int, Keys]:
+    """The body of KEYS."""
+    rows = open_table(body, 2 * KEY_BYTES + (SIGNATURE_BYTES if signed else 0), "keys")
+    return {party: Keys(row[:KEY_BYTES], row[KEY_BYTES : 2 * KEY_BYTES], row[2 * KEY_BYTES :]) for party, row in rows.items()}
+
+
+def open_shares_message(body: bytes) -> tuple[bytes, dict[int, bytes]]:
+    """The body of SHARES: the commitment, and what is sealed for whom."""
+    if len(body) < KEY_BYTES:
+        raise WireError("shares", f"{len(body)} bytes", allowed="a commitment of 32 bytes first", fix="send the message whole")
+    return body[:KEY_BYTES], open_table(body[KEY_BYTES:], SEALED_BYTES, "shares")
+
+
+def pack_survivors(count: int, neighbors: list[int]) -> bytes:
+    """The body of SURVIVORS."""
+    return _NUMBER.pack(count) + b"".join(_NUMBER.pack(party) for party in neighbors)
+
+
+def open_survivors(body: bytes) -> tuple[int, list[int]]:
+    """How many survived in all, and which neighbors did."""
+    numbers = [_NUMBER.unpack(piece)[0] for piece in cut(body, _NUMBER.size, "survivors")]
+    if not numbers or len(set(numbers[1:])) < len(numbers) - 1:
+        raise WireError("survivors", len(numbers), allowed="a count, then each neighbor once", fix="send the message whole")
+    return numbers[0], numbers[1:]
+
+
+def survivors_digest(everybody: set[int]) -> bytes:
+    """What survivors sign, where everybody is a neighbor."""
+    return hashlib.sha256(b"".join(_NUMBER.pack(party) for party in sorted(everybody))).digest()
+
+
+def open_revealed(body: bytes) -> dict[int, tuple[int, bytes]]:
+    """By party, which of its secrets is shown, and the share."""
+    rows = open_table(body, 1 + SHARE_BYTES, "revealed shares")
+    if any(row[0] not in (OWN, PAIRS) for row in rows.values()):
+        raise WireError("revealed shares", "an unknown kind", allowed="0 or 1", fix="upgrade deniable")
+    return {party: (row[0], row[1:]) for party, row in rows.items()}

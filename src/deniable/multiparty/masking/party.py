@@ -1,0 +1,204 @@
+"""A party of a masked sum: it answers each message of the aggregator with one of its own, and shows its numbers to nobody.
+
+``first`` begins, ``answer`` goes on; each is a step, and ``save`` keeps all that the next one needs. A message that is not due, not of this
+sum or not signed by whom it says is refused, and the party stays where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.blind_rsa import draw_bytes
+from deniable.contract.source import SYSTEM, Source
+from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.kernels.compiled import Array
+from deniable.multiparty.identity import public_key, sign, verified
+from deniable.multiparty.masking import layout, secrets
+from deniable.multiparty.message import CONTEXT, Message
+from deniable.multiparty.shamir import SECRET_BYTES, share_secret
+from deniable.multiparty.terms import Terms, as_words
+
+_DUE = {layout.ADVERTISE: layout.KEYS, layout.SHARES: layout.FOR_YOU, layout.MASKED: layout.SURVIVORS, layout.AGREED: layout.AGREEMENT}
+"""What a party waits for after it has sent a message of a kind."""
+
+
+@dataclass
+class MaskingParty:
+    """One party. ``identity`` is the seed of its Ed25519 key, ``vector`` its numbers: integers that are taken modulo 2^word_bits."""
+
+    terms: Terms
+    number: int
+    identity: bytes = field(repr=False)
+    vector: Array = field(repr=False)
+    source: Source = field(default=SYSTEM, repr=False)
+    sent: int = 0
+    """The kind of the last message that it sent."""
+    _seeds: dict[str, bytes] = field(default_factory=dict, repr=False)
+    _keys: dict[int, layout.Keys] = field(default_factory=dict, repr=False)
+    _shares: dict[int, tuple[bytes, bytes]] = field(default_factory=dict, repr=False)
+    _survivors: list[int] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.terms.parties)
+        if type(self.number) is not int or not 0 <= self.number < count or public_key(self.identity) != self.terms.parties[self.number]:
+            allowed = "the place of one's own key among the parties"
+            raise ParameterError("number", self.number, allowed=allowed, fix="take the terms that name this party")
+        self.terms.degree  # noqa: B018  # refuses shares for which there is no graph
+        self.vector = as_words(self.vector, self.terms)
+
+    # --- the steps ---
+
+    def first(self) -> bytes:
+        """The first message: two public keys."""
+        if not self._seeds:
+            self._seeds = {name: draw_bytes(self.source, 32)[:SECRET_BYTES] for name in ("seal", "mask", "self")}
+        return self._send(layout.ADVERTISE, b"".join(secrets.public_bytes(self._seeds[name], name.encode()) for name in ("seal", "mask")))
+
+    def answer(self, data: bytes) -> bytes | None:
+        """The answer to a message of the aggregator; None if there is nothing more to say."""
+        message = Message.open(data).expect(kind=_DUE.get(self.sent, 0), sum=self.terms.id, party=self.number)
+        steps = {
+            layout.KEYS: self._share,
+            layout.FOR_YOU: self._mask,
+            layout.SURVIVORS: self._agree if self.terms.active else self._reveal,
+            layout.AGREEMENT: self._check_agreement,
+        }
+        return steps[message.kind](message.body)
+
+    def _share(self, body: bytes) -> bytes:
+        """Both secrets, in shares that are sealed for the neighbors."""
+        keys = layout.open_keys(body, signed=self.terms.active)
+        neighbors, threshold = self.terms.degree
+        wrong = [party for party in keys if party == self.number or not 0 <= party < len(self.terms.parties)]
+        if wrong or not threshold <= len(keys) <= neighbors:
+            allowed = f"{threshold} to {neighbors} other parties"
+            raise ProtocolError("neighbors", f"{len(keys)}, {len(wrong)} of them wrong", allowed=allowed, fix="abort this sum")
+        if len({key.mask for key in keys.values()} | {key.seal for key in keys.values()}) < 2 * len(keys):
+            raise ProtocolError("keys", "the same twice", allowed="different keys for every party", fix="abort this sum")
+        for party, key in keys.items():
+            if self.terms.active:
+                self._check(Message(layout.ADVERTISE, party, self.terms.id, key.seal + key.mask, key.signature))
+        places = [party + 1 for party in keys]
+        own = share_secret(self._seeds["self"], threshold=threshold, places=places, source=self.source)
+        pairs = share_secret(self._seeds["mask"], threshold=threshold, places=places, source=self.source)
+        sealing = secrets.private_key(self._seeds["seal"], b"seal")
+        rows = {
+            party: secrets.seal_shares(
+                secrets.agree(sealing, key.seal), self.terms.id, self.number, party, own[party + 1] + pairs[party + 1]
+            )
+            for party, key in keys.items()
+        }
+        self._keys = keys
+        return self._send(layout.SHARES, secrets.commitment(self._seeds["self"], self.terms.id) + layout.pack_table(rows))
+
+    def _mask(self, body: bytes) -> bytes:
+        """The vector under its own mask and those that it has in common with the neighbors who sent shares."""
+        sealed = layout.open_table(body, secrets.SEALED_BYTES, "shares")
+        strangers = sealed.keys() - self._keys.keys()
+        if strangers or len(sealed) < self.terms.degree.threshold:
+            allowed = f"{self.terms.degree.threshold} or more of its neighbors"
+            raise ProtocolError("shares", f"{len(sealed)}, {len(strangers)} of strangers", allowed=allowed, fix="abort this sum")
+        sealing, masking = secrets.private_key(self._seeds["seal"], b"seal"), secrets.private_key(self._seeds["mask"], b"mask")
+        opened, masked = {}, self.vector.copy()
+        secrets.add_mask(masked, secrets.self_seed(self._seeds["self"], self.terms.id), sign=1)
+        for party, row in sealed.items():
+            key = self._keys[party]
+            opened[party] = secrets.open_shares(secrets.agree(sealing, key.seal), self.terms.id, party, self.number, row)
+            pair = secrets.pair_seed(secrets.agree(masking, key.mask), self.terms.id, self.number, party)
+            secrets.add_mask(masked, pair, sign=1 if self.number < party else -1)
+        self._shares = opened
+        return self._send(layout.MASKED, masked.tobytes())
+
+    def _agree(self, body: bytes) -> bytes:
+        """A signature of who survived, so that nobody is told anything else."""
+        self._survivors = self._check_survivors(body)
+        return self._send(layout.AGREED, self._digest())
+
+    def _check_agreement(self, body: bytes) -> bytes:
+        signatures = layout.open_table(body, 64, "signatures")
+        for party, signature in signatures.items():
+            if party in {*self._survivors, self.number}:
+                self._check(Message(layout.AGREED, party, self.terms.id, self._digest(), signature))
+        if len(signatures.keys() & {*self._survivors, self.number}) < max(self.terms.degree.threshold, self.terms.least):
+            allowed = f"{max(self.terms.degree.threshold, self.terms.least)} survivors or more"
+            raise ProtocolError("signatures", len(signatures), allowed=allowed, fix="abort: survivors were not agreed on")
+        return self._open()
+
+    def _reveal(self, body: bytes) -> bytes:
+        self._survivors = self._check_survivors(body)
+        return self._open()
+
+    def _check_survivors(self, body: bytes) -> list[int]:
+        count, survivors = layout.open_survivors(body)
+        if not self.terms.least <= count <= len(self.terms.parties):
+            allowed = f"{self.terms.least} or more"
+            raise ProtocolError("survivors", count, allowed=allowed, fix="abort: the noise of so few does not hide anybody")
+        if not set(survivors) <= self._shares.keys() or len(survivors) < self.terms.degree.threshold:
+            allowed = f"{self.terms.degree.threshold} or more of the neighbors who sent shares"
+            raise ProtocolError("survivors", len(survivors), allowed=allowed, fix="abort this sum")
+        if self.terms.active and count != len(survivors) + 1:
+            raise ProtocolError("survivors", count, allowed="as many as are named", fix="abort: everybody is a neighbor here")
+        return sorted(survivors)
+
+    def _open(self) -> bytes:
+        """For every neighbor one share, of its own mask or of its keys."""
+        alive = set(self._survivors)
+        rows = {
+            party: bytes([layout.OWN]) + own if party in alive else bytes([layout.PAIRS]) + pairs
+            for party, (own, pairs) in self._shares.items()
+        }
+        return self._send(layout.REVEALED, layout.pack_table(rows))
+
+    def _digest(self) -> bytes:
+        return layout.survivors_digest({*self._survivors, self.number})
+
+    # --- signatures, and what is kept ---
+
+    def _send(self, kind: int, body: bytes) -> bytes:
+        message = Message(kind, self.number, self.terms.id, body)
+        if self.terms.active:
+            message = message._replace(signature=sign(self.identity, CONTEXT + message.signed_part()))
+        self.sent = kind
+        return message.pack()
+
+    def _check(self, message: Message) -> None:
+        if not verified(self.terms.parties[message.party], CONTEXT + message.signed_part(), message.signature):
+            allowed = "what that party signed"
+            raise ProtocolError("signature", f"of party {message.party}", allowed=allowed, fix="abort: somebody made it up")
+
+    def save(self) -> bytes:
+        """All that the next step needs, secrets included: keep it where nobody else reads."""
+        content: dict[str, Any] = {
+            "version": 1,
+            "sum": self.terms.id.hex(),
+            "number": self.number,
+            "sent": self.sent,
+            "vector": self.vector.tobytes().hex(),
+            "seeds": {name: seed.hex() for name, seed in self._seeds.items()},
+            "keys": {str(party): [part.hex() for part in key] for party, key in self._keys.items()},
+            "shares": {str(party): [share.hex() for share in pair] for party, pair in self._shares.items()},
+            "survivors": self._survivors,
+        }
+        return json.dumps(content).encode()
+
+    @classmethod
+    def resume(cls, data: bytes, *, terms: Terms, identity: bytes, source: Source = SYSTEM) -> MaskingParty:
+        """The party as it was saved; WireError if this is not its state in this sum."""
+        try:
+            content: Mapping[str, Any] = json.loads(data)
+            if content["version"] != 1 or content["sum"] != terms.id.hex():
+                raise ValueError("of another sum")
+            vector = np.frombuffer(bytes.fromhex(content["vector"]), dtype=f"<u{terms.word_bits // 8}")
+            party = cls(terms, content["number"], identity, vector, source, content["sent"])
+            party._seeds = {name: bytes.fromhex(seed) for name, seed in content["seeds"].items()}
+            party._keys = {int(number): layout.Keys(*map(bytes.fromhex, parts)) for number, parts in content["keys"].items()}
+            party._shares = {int(number): (bytes.fromhex(own), bytes.fromhex(pairs)) for number, (own, pairs) in content["shares"].items()}
+            party._survivors = list(content["survivors"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise WireError("state", f"{len(data)} bytes", allowed="the saved state of this sum's party", fix="begin anew") from error
+        return party

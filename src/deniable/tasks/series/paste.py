@@ -1,0 +1,80 @@
+"""PASTE: the noisy series of a crowd, without anybody who sees a single person's.
+
+Every party transforms its own series, since a transform of a sum is the sum of transforms; writes the K numbers in fixed point; adds its
+share of the noise; and takes part in a secure sum (``multiparty``). Only noisy sums of coefficients are ever opened, and the series is put
+together from those.
+
+Rounding is each party's own here: K halves of a step in the sensitivity, which at 4 bits after the point is nothing beside it. The noise
+has the law of the central mechanism's with ``honest`` of the parties, and 1 / sqrt(honest) of its standard deviation if all add their
+shares.
+
+References: Rastogi, Nath 2010. Their noise of four Gaussians is ``multiparty.historical``; it does not keep its promise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+
+from deniable.accounting.event import ADD_REMOVE
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.source import Source
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.multiparty.fixed_point import FixedPoint
+from deniable.multiparty.private_sum import PrivateSum
+from deniable.tasks.series.estimate import SeriesEstimate
+from deniable.tasks.series.mechanism import SeriesMechanism, check_series
+
+BITS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paste:
+    """A series mechanism whose noise comes from the parties. Its numbers of a person lie between 0 and 1 at every point.
+
+    >>> from deniable.tasks.series.perturbation import FPA
+    >>> plan = Paste(mechanism=FPA(n=2000, k=20, epsilon=1.0), parties=1000, honest="1/2")
+    >>> plan.sum.codec.length, plan.sum.word_bits, plan.guarantee.honest
+    (39, 32, '500 of 1,000 parties, who add their noise and stay to the end')
+    """
+
+    mechanism: SeriesMechanism
+    parties: int
+    honest: str
+    bits: int = BITS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, SeriesMechanism) or self.mechanism.neighbors != ADD_REMOVE:
+            allowed = f"a linear mechanism for neighbors={ADD_REMOVE!r}"
+            raise ParameterError("mechanism", self.mechanism, allowed=allowed, fix="EFPA needs the sum to choose k: choose it beforehand")
+        self.sum  # noqa: B018  # refuses what cannot be
+
+    @cached_property
+    def sum(self) -> PrivateSum:
+        """The secure sum of everybody's coefficients."""
+        length, norms = self.mechanism.questions, [self.mechanism.sensitivity(norm) for norm in (1, 2)]
+        codec = FixedPoint(length=length, largest=min(norms[1], sqrt(self.mechanism.n)), norm_1=norms[0], norm_2=norms[1], bits=self.bits)
+        return PrivateSum(parties=self.parties, honest=self.honest, codec=codec, epsilon=self.mechanism.epsilon, delta=self.mechanism.delta)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to each party."""
+        return self.sum.guarantee
+
+    def contribution(self, series: Array, source: Source | None = None) -> Array:
+        """What a party hands to the engine: its own coefficients in steps, with its share of the noise. Drawn once, and never shown."""
+        series = check_series(series, self.mechanism.n)
+        if series.size and not (series.min() >= 0 and series.max() <= 1):
+            raise DomainError("series", (series.min(), series.max()), allowed="numbers from 0 to 1", fix="scale or clip them first")
+        return self.sum.contribution(self.mechanism.ask(series), source)
+
+    def estimate(self, total: Array, *, survivors: int | None = None) -> SeriesEstimate:
+        """The series behind the sum that an engine opened, with the noise of so many survivors; of all parties if left out."""
+        answers = self.sum.codec.decode(total)
+        ratio = float(self.sum.stderr(survivors)[0]) ** 2 / (self.mechanism.noise.variance / 4**self.mechanism.bits)
+        found = np.asarray(self.mechanism.reconstruct(answers))
+        return SeriesEstimate(self.mechanism, found, self.mechanism.stderr * sqrt(ratio), self.mechanism.kurtosis)

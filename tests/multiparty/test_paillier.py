@@ -1,0 +1,243 @@
+"""Threshold Paillier: any t of l open exactly, fewer do not, slots stay apart, and a committee opens one sum once."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import gmpy2
+import numpy as np
+import pytest
+
+from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
+from deniable.multiparty.identity import new_identity, public_key
+from deniable.multiparty.message import Message
+from deniable.multiparty.paillier.encryption import Encryptor
+from deniable.multiparty.paillier.keys import deal, deal_with
+from deniable.multiparty.paillier.packing import Packing
+from deniable.multiparty.paillier.roles import TO_OPEN, Decryptor, PaillierAggregator, PaillierParty, multiplied
+from deniable.multiparty.paillier.safe_primes import safe_prime
+from deniable.multiparty.terms import Terms
+from deniable.testing import ReplaySource
+
+SOURCE = ReplaySource.from_key("primes")
+FIRST, SECOND = safe_prime(256, SOURCE), safe_prime(256, SOURCE)
+PUBLIC, SHARES = deal_with(FIRST, SECOND, decryptors=5, threshold=3, source=SOURCE)
+ENCRYPTOR = Encryptor(PUBLIC)
+
+
+def opened(ciphertext: int, places: tuple[int, ...]) -> int:
+    return PUBLIC.open({place: SHARES[place - 1].decrypt(ciphertext) for place in places})
+
+
+@pytest.mark.parametrize("bits", [16, 64, 256])
+def test_safe_primes_are(bits):
+    for key in "abc":
+        prime = safe_prime(bits, ReplaySource.from_key(key))
+        assert prime.bit_length() == bits
+        assert all(gmpy2.is_prime(number, 50) for number in (prime, (prime - 1) // 2))
+
+
+@pytest.mark.parametrize("number", [0, 1, 12345, PUBLIC.modulus // 2, PUBLIC.modulus - 1])
+def test_any_threshold_of_decryptors_opens_exactly(number):
+    ciphertext = ENCRYPTOR.encrypt(number)
+    for places in combinations(range(1, 6), 3):
+        assert opened(ciphertext, places) == number
+    assert opened(ciphertext, (1, 2, 3, 4, 5)) == number
+
+
+def test_fewer_decryptors_are_refused_and_could_not():
+    """Two of three shares, combined as if two were enough, give something else."""
+    ciphertext = ENCRYPTOR.encrypt(7)
+    with pytest.raises(ParameterError, match="wait for more"):
+        opened(ciphertext, (1, 2))
+    two_of_five, _ = deal_with(FIRST, SECOND, decryptors=5, threshold=2, source=SOURCE)
+    with pytest.raises(WireError, match="wrong one"):
+        two_of_five.open({place: SHARES[place - 1].decrypt(ciphertext) for place in (1, 2)})
+
+
+def test_products_are_sums_and_ciphertexts_are_fresh():
+    first, second = ENCRYPTOR.encrypt(40), ENCRYPTOR.encrypt(2)
+    assert opened(first * second % PUBLIC.square, (1, 3, 5)) == 42
+    assert ENCRYPTOR.encrypt(40) != first
+    assert len({ENCRYPTOR.encrypt(0) for _ in range(50)}) == 50
+
+
+def test_encryption_by_table_is_the_power_that_it_stands_for():
+    """Against one exponentiation with the same random bytes."""
+    source = ReplaySource.from_key("table")
+    ciphertext = ENCRYPTOR.encrypt(9, source)
+    again = ReplaySource.from_key("table")
+    size = -(-PUBLIC.bits // 16)
+    random = b"".join(word.to_bytes(8, "little") for word in again.words(-(-size // 8)))[:size]
+    expected = (1 + 9 * PUBLIC.modulus) * pow(PUBLIC.base, int.from_bytes(random, "little"), PUBLIC.square) % PUBLIC.square
+    assert ciphertext == expected
+
+
+def test_publishing_what_the_slides_need_publishes_the_key():
+    """L((1 + N)^k) = k exactly, for any key k below N. Nothing that is public here depends on the order of the group."""
+    order = (FIRST - 1) * (SECOND - 1) // 2
+    shown = pow(1 + PUBLIC.modulus, order, PUBLIC.square)
+    assert (shown - 1) // PUBLIC.modulus == order
+    assert pow(PUBLIC.base, (FIRST - 1) * (SECOND - 1) // 4 * 2, PUBLIC.square) == 1  # the base is an N-th power: it says nothing of x
+
+
+@pytest.mark.parametrize("damage", [0, PUBLIC.square, PUBLIC.square + 5, FIRST, SECOND * 7], ids=["zero", "square", "large", "p", "7 q"])
+def test_what_is_no_ciphertext_is_refused(damage):
+    with pytest.raises(WireError, match="ciphertext"):
+        PUBLIC.read(damage.to_bytes(PUBLIC.cipher_bytes, "little"))
+    with pytest.raises(WireError, match="ciphertext"):
+        PUBLIC.read(PUBLIC.write(ENCRYPTOR.encrypt(1))[:-1])
+
+
+# --- packing ---
+
+
+@pytest.mark.parametrize("length", [1, 11, 12, 13, 50])
+def test_slots_stay_apart_up_to_their_bound(length):
+    """The largest sums of either sign, next to each other."""
+    packing = Packing(bits=PUBLIC.bits, length=length, parties=4, largest=(1 << 37) - 1)
+    signs = [1 if place % 2 else -1 for place in range(length)]
+    vectors = [[sign * packing.largest for sign in signs]] * 4
+    plain = [0] * packing.plaintexts
+    for vector in vectors:
+        plain = [(a + b) % PUBLIC.modulus for a, b in zip(plain, packing.pack(vector, PUBLIC.modulus), strict=True)]
+    assert packing.unpack(plain, PUBLIC.modulus) == [4 * sign * packing.largest for sign in signs]
+
+
+def test_bounds_that_could_overflow_are_refused():
+    with pytest.raises(ParameterError, match="spoils its neighbor"):
+        Packing(bits=512, length=3, parties=4, largest=1 << 37)
+    packing = Packing(bits=512, length=3, parties=4, largest=100)
+    for numbers in ([1, 2], [1, 2, 101], [1, 2, -101]):
+        with pytest.raises(DomainError):
+            packing.pack(numbers, PUBLIC.modulus)
+    with pytest.raises(DomainError, match="more than its slots"):
+        packing.unpack([1 << 300], PUBLIC.modulus)
+
+
+# --- the roles ---
+
+
+class Encrypted:
+    """All roles of a sum of four parties, of whom one may be lost."""
+
+    def __init__(self, *, active: bool = False, key: str = "paillier") -> None:
+        self.identities = [new_identity() for _ in range(4)]
+        shares = {"corrupt": "1/4", "lost": "1/4", "honest": "1/2"}
+        self.terms = Terms(label=key, parties=tuple(map(public_key, self.identities)), length=30, active=active, **shares)
+        self.packing = Packing(bits=PUBLIC.bits, length=30, parties=4, largest=1 << 20)
+        self.vectors = np.random.default_rng(4).integers(-(2**20), 2**20, (4, 30))
+        self.parties = [
+            PaillierParty(self.terms, number, identity, ENCRYPTOR, self.packing, vector)
+            for number, (identity, vector) in enumerate(zip(self.identities, self.vectors, strict=True))
+        ]
+        self.aggregator = PaillierAggregator(self.terms, PUBLIC, self.packing)
+        self.committee = [Decryptor(self.terms, share, self.packing) for share in SHARES]
+
+
+@pytest.fixture(params=[False, True], ids=["honest", "active"])
+def encrypted(request):
+    return Encrypted(active=request.param)
+
+
+@pytest.mark.parametrize("lost", [None, 0, 3])
+@pytest.mark.parametrize("openers", [(1, 2, 3), (2, 4, 5), (1, 2, 3, 4, 5)])
+def test_sums_are_exact_whoever_is_lost(encrypted, lost, openers):
+    for party in encrypted.parties:
+        if party.number != lost:
+            encrypted.aggregator.receive(party.first())
+    messages = encrypted.aggregator.close()
+    for place in openers:
+        encrypted.aggregator.receive(encrypted.committee[place - 1].answer(messages[place]))
+    assert encrypted.aggregator.close() == {}
+    kept = [number for number in range(4) if number != lost]
+    assert encrypted.aggregator.total.tolist() == encrypted.vectors[kept].sum(axis=0).tolist()
+
+
+def test_too_few_parties_are_not_opened(encrypted):
+    for party in encrypted.parties[:2]:
+        encrypted.aggregator.receive(party.first())
+    with pytest.raises(ProtocolError, match="nothing was opened"):
+        encrypted.aggregator.close()
+
+
+def test_a_decryptor_opens_one_sum_once_and_none_of_few(encrypted):
+    """Two sums that differ in one party would show that party; so would a sum of one."""
+    for party in encrypted.parties:
+        encrypted.aggregator.receive(party.first())
+    messages = encrypted.aggregator.close()
+    fewer = PaillierAggregator(encrypted.terms, PUBLIC, encrypted.packing)
+    for party in encrypted.parties[:3]:
+        fewer.receive(party.first())
+    other = fewer.close()
+    decryptor = encrypted.committee[0]
+    decryptor.answer(messages[1])
+    with pytest.raises(ProtocolError, match="two sums would show a party"):
+        decryptor.answer(other[1])
+    with pytest.raises(ProtocolError, match="somebody else's"):
+        encrypted.committee[1].answer(messages[1])
+    body = Message.open(messages[2]).body
+    alone = (1).to_bytes(4, "little") + (0).to_bytes(4, "little") + body[-PUBLIC.cipher_bytes * encrypted.packing.plaintexts :]
+    with pytest.raises((ProtocolError, WireError)):
+        encrypted.committee[1].answer(Message(TO_OPEN, 2, encrypted.terms.id, alone).pack())
+
+
+def test_an_active_aggregator_cannot_pass_one_party_for_all():
+    """It repeats one party's message, changes one, or adds one that nobody signed."""
+    whole = Encrypted(active=True)
+    uploads = [party.first() for party in whole.parties]
+    forged = Message.open(uploads[1])._replace(party=2).pack()
+    changed = bytearray(uploads[1])
+    changed[60] ^= 1
+    for messages in ([uploads[0]] * 3, [uploads[0], uploads[1], forged], [uploads[0], bytes(changed), uploads[2]]):
+        body = (3).to_bytes(4, "little") + b"".join(len(each).to_bytes(4, "little") + each for each in messages)
+        with pytest.raises((ProtocolError, WireError)):
+            whole.committee[0].answer(Message(TO_OPEN, 1, whole.terms.id, body).pack())
+    assert not whole.committee[0].opened
+
+
+def test_messages_of_another_sum_and_other_messages_of_one_party(encrypted):
+    other = Encrypted(key="another", active=encrypted.terms.active)
+    with pytest.raises(ProtocolError, match="do not mix two sums"):
+        encrypted.aggregator.receive(other.parties[0].first())
+    encrypted.aggregator.receive(encrypted.parties[0].first())
+    with pytest.raises(ProtocolError, match="another one"):
+        encrypted.aggregator.receive(encrypted.parties[0].first())  # encrypted anew, so it is not the same message
+    for damaged in (b"", encrypted.parties[1].first()[:-1], encrypted.parties[1].first() + b"x"):
+        with pytest.raises(WireError):
+            encrypted.aggregator.receive(damaged)
+
+
+def test_a_wrong_share_is_found_out(encrypted):
+    for party in encrypted.parties:
+        encrypted.aggregator.receive(party.first())
+    messages = encrypted.aggregator.close()
+    for place in (1, 2):
+        encrypted.aggregator.receive(encrypted.committee[place - 1].answer(messages[place]))
+    reply = Message.open(encrypted.committee[2].answer(messages[3]))
+    wrong = PUBLIC.write(ENCRYPTOR.encrypt(5)) + reply.body[PUBLIC.cipher_bytes :]
+    encrypted.aggregator.receive(reply._replace(body=wrong).pack())
+    with pytest.raises(WireError, match="wrong one"):
+        encrypted.aggregator.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: deal(bits=1024, decryptors=3, threshold=2),
+        lambda: deal_with(FIRST, FIRST, decryptors=3, threshold=2),
+        lambda: deal_with(FIRST, SECOND, decryptors=21, threshold=2),
+        lambda: deal_with(FIRST, SECOND, decryptors=3, threshold=4),
+        lambda: ENCRYPTOR.encrypt(PUBLIC.modulus),
+        lambda: ENCRYPTOR.encrypt(-1),
+        lambda: safe_prime(15),
+    ],
+)
+def test_mistakes_are_refused(wrong):
+    with pytest.raises(ParameterError):
+        wrong()
+
+
+def test_no_key_is_shown():
+    assert str(SHARES[0].value) not in repr(SHARES[0])
+    assert multiplied([], PUBLIC) == []
