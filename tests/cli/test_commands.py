@@ -53,6 +53,8 @@ def test_demo_shows_truth_estimate_interval_charts_promises_and_traffic(tmp_path
     shown = " ".join(done.stdout.split())
     for words in ("truth", "estimate", "95 % interval", "tea", "yes", "promised", "Spent: epsilon 6 of 6, 0 left", "900 reports"):
         assert words in shown
+    for words in ("The same promise, epsilon = 1, under local trust and through a shuffler", "with an honest shuffler", "shuffle model"):
+        assert words in shown
     assert "<svg" in (tmp_path / "demo-output" / "demo.svg").read_text()
     assert (tmp_path / "demo-output" / "demo.html").stat().st_size > 10_000
     assert "Open demo-output/demo.html in a browser" in shown
@@ -80,13 +82,19 @@ def test_demo_as_data(tmp_path):
     assert abs(rain["estimate"] - rain["truth"]) < 6 * rain["stderr"]
     assert all(row["truth"] <= row["everyone"] for row in word["result"])
     assert [(tmp_path / file).exists() for file in content["charts"]] == [True, True]
+    shuffled = content["shuffled"]  # the drink once more, with the same promise
+    assert (shuffled["n"], shuffled["shuffle"]["claim"]) == (2000, 2)
+    assert sum(shuffled["shuffle"]["sizes"]) == 2000
+    assert shuffled["shuffle"]["epsilon"] <= 2 < shuffled["shuffle"]["local_epsilon"]
+    assert all(abs(row["shuffled"] - row["truth"]) < 6 * row["shuffled_stderr"] for row in shuffled["result"])
+    assert all(2 * row["shuffled_stderr"] < row["local_stderr"] for row in shuffled["result"])  # what the shuffler is worth
     assert nothing_is_left_of(content["url"], tmp_path / "temporary")
 
 
 def test_demo_serves_until_it_is_interrupted(tmp_path):
     (tmp_path / "temporary").mkdir()
     environment = os.environ | {"TMPDIR": str(tmp_path / "temporary")}
-    arguments = [*COMMAND, "demo", "--people", "100", "--serve"]
+    arguments = [*COMMAND, "demo", "--people", "100", "--serve", "--no-shuffle"]
     with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         lines = []
         for line in process.stderr:

@@ -14,6 +14,7 @@ from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.store import Store
 from deniable.contract.public_log import verify_chain
 from tests.collect.crowd import NOON
+from tests.collect.mixing import MINIMUM, hand_in, published, reports
 from tests.conftest import ROOT
 
 
@@ -48,7 +49,7 @@ def test_the_tables_of_reports_are_in_postgresql_only(address):
 
 def test_a_newer_schema_is_refused_and_left_alone(address):
     use(address, lambda connection: connection.execute(database.schema.update().values(number=database.SCHEMA + 1)))
-    with pytest.raises(StorageError, match=r"schema: got 4; allowed: at most 3; .*upgrade"):
+    with pytest.raises(StorageError, match=r"schema: got 5; allowed: at most 4; .*upgrade"):
         database.connect(address)
     with pytest.raises(StorageError):  # the refusal changed nothing
         database.connect(address)
@@ -80,12 +81,14 @@ def shape(connection):
     return columns | {(name, index["name"]) for name in names for index in inspector.get_indexes(name)}
 
 
-@pytest.mark.parametrize("schema", [1, 2])
+@pytest.mark.parametrize("schema", [1, 2, 3])
 def test_an_old_database_gets_the_tables_of_a_new_one(address, schema):
     def go_back(connection):
-        for index in (database.unfinished, database.kept):
-            index.drop(connection)
-        database.deleted_task.drop(connection)
+        database.batch.drop(connection)
+        if schema < 3:
+            for index in (database.unfinished, database.kept):
+                index.drop(connection)
+            database.deleted_task.drop(connection)
         if schema < 2:
             database.enrolment.drop(connection)
         connection.execute(database.schema.update().values(number=schema))
@@ -112,6 +115,26 @@ def test_a_golden_database_of_the_second_schema_is_opened_with_all_that_it_holds
         assert [text is not None for text in texts.values()] == [True, False]
         collector.delete_task(live.task.id)
         assert store.text(live.task.id)[0] == live.task.canonical
+    finally:
+        store.close()
+
+
+def test_a_golden_database_of_the_third_schema_takes_shuffled_batches(tmp_path):
+    """Seven sealed reports, a task with a secret, the text of a deleted task: all of it is there, and batches are taken beside it."""
+    shutil.copy(ROOT / "tests" / "data" / "collect" / "collector-3.sqlite", tmp_path / "collector.sqlite")
+    store = Store.open(tmp_path)
+    try:
+        collector = Collector(store, clock=lambda: NOON + 60)
+        lives = {live.task.name: live for live in collector.admission.tasks.values()}
+        assert sorted(lives) == ["kept", "secret"]
+        assert collector.tallies(lives["kept"].task.id)[0, 0, 0].n == 7
+        assert len(lives["secret"].secret) == 32
+        entries = collector.registry.entries()
+        verify_chain(entries, lives["kept"].task.key)
+        assert all(store.text(bytes.fromhex(entry.content["task"])) is not None for entry in entries)
+        task = published(collector)
+        assert hand_in(collector, task, reports(task, MINIMUM)) == "taken"
+        assert [batch.reports for batch in collector.batches.listed(task.id)] == [MINIMUM]
     finally:
         store.close()
 

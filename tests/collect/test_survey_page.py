@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniable.client import GRR, OLH, RR
+from deniable.client import GRR, OLH, RR, OneBitMean, OneBitMeanPM, SignRR
 from deniable.collect.dashboard import client_files
 from deniable.collect.dashboard.answer_fields import SPREAD, asked_domains
 from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text
@@ -26,9 +26,9 @@ from tests.conftest import ROOT
 MANY = Categories(*(f"answer {i}" for i in range(SPREAD + 1)))
 
 
-def shown(site, *specs, **rules):
+def shown(site, *specs, name="asked", **rules):
     """The survey page of a task."""
-    task = survey_task(site.collector.registry.key, *specs, name="asked", **rules)
+    task = survey_task(site.collector.registry.key, *specs, name=name, **rules)
     site.collector.publish(task)
     return Reader(get(site, f"/tasks/{task.id.hex()}/answer").text)
 
@@ -54,6 +54,17 @@ def test_every_domain_has_a_field_of_its_own(site, domain, kind, expected):
     chosen = [option["value"] or "" for option in page.all("option")]
     assert chosen == (["", *map(str, range(SPREAD + 1))] if domain is MANY else [])
     assert all("required" in box for box in page.all("input") + page.all("select"))
+
+
+def test_a_number_field_allows_what_the_mechanism_takes(site):
+    """Signs are one of two, counters are whole, and other means take any number of the range."""
+    signs = shown(site, SignRR(low=0, high=2, epsilon=1.0), name="signs")
+    assert [(box["type"], box["value"]) for box in signs.all("input")] == [("radio", "0"), ("radio", "2")]
+    fields = {spec: shown(site, spec(low=0, high=120, epsilon=1.0), name=spec.mechanism.lower()) for spec in (OneBitMeanPM, OneBitMean)}
+    steps = {spec: [(box["type"], box["min"], box["max"], box["step"]) for box in page.all("input")] for spec, page in fields.items()}
+    assert steps == {OneBitMeanPM: [("number", "0", "120", "1")], OneBitMean: [("number", "0", "120", "any")]}
+    assert "Whole numbers from 0 to 120" in fields[OneBitMeanPM].text
+    assert "Finite numbers from 0 to 120" in fields[OneBitMean].text
 
 
 def test_nothing_is_chosen_beforehand(site):

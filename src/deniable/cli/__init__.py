@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-OPERATION = ("serve", "token", "rebuild")
-"""Commands around a collector's process, which should be up at once: what only the others need is not even read."""
+OPERATION = ("serve", "shuffle", "token", "rebuild")
+"""Commands around a collector's or a shuffler's process, which should be up at once: what only the others need is not even read."""
 
 
 def main() -> None:

@@ -6,15 +6,18 @@ import typer
 
 from deniable import __version__
 from deniable.cli.account import account
+from deniable.cli.aggregate import aggregate
 from deniable.cli.audit import audit
 from deniable.cli.demo import demo
 from deniable.cli.enrol import enrol
 from deniable.cli.estimate import estimate
 from deniable.cli.export import export, verify
 from deniable.cli.lab import lab
+from deniable.cli.party import party
 from deniable.cli.plan_mean import plan
 from deniable.cli.rebuild import rebuild
 from deniable.cli.serve import serve
+from deniable.cli.shuffle import shuffle
 from deniable.cli.simulate import simulate
 from deniable.cli.tally import tally
 from deniable.cli.task import task
@@ -36,6 +39,9 @@ app.add_typer(plan, name="plan")
 app.add_typer(lab, name="lab")
 app.add_typer(task, name="task")
 app.command()(serve)
+app.add_typer(shuffle, name="shuffle")
+app.add_typer(aggregate, name="aggregate")
+app.add_typer(party, name="party")
 app.add_typer(token, name="token")
 app.command()(enrol)
 app.command()(rebuild)

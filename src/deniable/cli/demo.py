@@ -1,4 +1,4 @@
-"""``deniable demo``: a collector, a crowd of devices, three questions, and the answers beside the truth."""
+"""``deniable demo``: a collector, a shuffler, a crowd of devices, three questions, and the answers beside the truth."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from deniable.cli.console import err, out, plain_errors, print_json
 from deniable.cli.demo_collector import Running, running_collector
 from deniable.cli.demo_devices import DURABLE, crowd
 from deniable.cli.demo_questions import Asked, questions
+from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
 from deniable.cli.demo_survey import Found, Survey, publish
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.core.chart import bar_chart, stacked
@@ -31,6 +32,7 @@ def demo(
         float, typer.Option(help="What an answer from a list costs a person; a word that nobody listed costs four times that.")
     ] = 1.0,
     folder: Annotated[Path, typer.Option("--out", help="Where the charts go.")] = Path("demo-output"),
+    shuffle: Annotated[bool, typer.Option(help="Ask the first question through a shuffler, too, with the same promise.")] = True,
     serve: Annotated[bool, typer.Option("--serve", help="Keep the collector running until Ctrl-C.")] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
@@ -38,8 +40,10 @@ def demo(
     with plain_errors():
         folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
         asked = questions(people, epsilon)
-        for question in asked:
-            read_task_file(question.toml.encode(), key=NO_KEY, now=time.time())  # so does an epsilon that no task takes
+        files = [question.toml for question in asked]
+        files += [shuffled_toml(people, epsilon, 60, url="http://127.0.0.1:1", key="01" * 32)] if shuffle else []
+        for file in files:
+            read_task_file(file.encode(), key=NO_KEY, now=time.time())  # so does an epsilon that no task takes
         signal.signal(signal.SIGTERM, _leave)  # or else the collector would stay behind
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
         start = time.perf_counter()
@@ -47,7 +51,7 @@ def demo(
             tempfile.TemporaryDirectory(prefix="deniable-demo-") as kept,
             running_collector(Path(kept), folder / "collector.log") as collector,
         ):
-            content = _run(collector, asked, people, Path(kept), quiet=json_output, serve=serve)
+            content = _run(collector, asked, people, Path(kept), epsilon if shuffle else None, quiet=json_output, serve=serve)
             content["charts"] = _save_charts(content["tasks"], folder)
             content["seconds"] = round(time.perf_counter() - start, 1)
             print_json(content) if json_output else _print(content)
@@ -60,8 +64,10 @@ def demo(
                 )
 
 
-def _run(collector: Running, asked: list[Asked], people: int, folder: Path, *, quiet: bool, serve: bool) -> dict[str, Any]:
-    """Publish, report, count, ask: all of it over HTTP."""
+def _run(
+    collector: Running, asked: list[Asked], people: int, folder: Path, claim: float | None, *, quiet: bool, serve: bool
+) -> dict[str, Any]:
+    """Publish, report, count, ask: all of it over HTTP; with a ``claim``, the first question once more through a shuffler."""
     if not quiet:
         err.print(f"A collector serves on {collector.url}, with its store in {folder}.", soft_wrap=True)
     surveys = publish(collector, asked)
@@ -72,9 +78,11 @@ def _run(collector: Running, asked: list[Asked], people: int, folder: Path, *, q
         found = [survey.run(devices, quiet=quiet, keep_open=serve) for survey in surveys]
         sent, ledger = devices.sent(), devices.statement()
     seconds = sum(each.seconds for each in found)
-    return {
+    shuffled = {} if claim is None else {"shuffled": run_shuffled(collector, asked[0], found[0], claim, folder, quiet=quiet)}
+    return shuffled | {
         "url": collector.url,
         "people": people,
+        "epsilon": claim,
         "reports": sent.reports,
         "bytes": sent.bytes,
         "reporting_seconds": round(seconds, 2),
@@ -113,9 +121,13 @@ def _save_charts(tasks: list[dict[str, Any]], folder: Path) -> list[str]:
 def _print(content: dict[str, Any]) -> None:
     for task in content["tasks"]:
         out.print(_table(task), "")
+    if "shuffled" in content:
+        out.print(both_table(content["shuffled"], content["epsilon"]), "")
     out.print("What each person was promised", style="bold")
     for task in content["tasks"]:
         out.print(f"{task['name']}. {task['statement'].splitlines()[0]}")
+    if "shuffled" in content:
+        out.print(f"{content['shuffled']['name']}. {' '.join(content['shuffled']['shuffle']['promise'].splitlines()[:2])}")
     out.print("\nWhat one of the devices says it has told", style="bold")
     out.print(" ".join(content["ledger"].split()))
     out.print("\nWhat went over the wire", style="bold")
@@ -149,6 +161,9 @@ def _keep_serving(collector: Running, content: dict[str, Any]) -> None:
     err.print(f"\nOpen {collector.url} in a browser; Ctrl-C ends it.", soft_wrap=True)
     err.print(f"  {first} is what the crowd drinks, and how sure that is.", soft_wrap=True)
     err.print(f"  {first}/answer lets you answer too, and shows what would leave your device before it does.", soft_wrap=True)
+    if "shuffled" in content:
+        page = f"{collector.url}/tasks/{content['shuffled']['task']}"
+        err.print(f"  Through the shuffler: {page} has the same question with both epsilons and both errors.", soft_wrap=True)
     err.print("In another terminal:")
     for line in (f"task list --url {collector.url}", *(f"estimate {task['name']} {access}" for task in content["tasks"])):
         err.print(f"  deniable {line}", soft_wrap=True)

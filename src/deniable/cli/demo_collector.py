@@ -1,4 +1,4 @@
-"""The demo's collector: the real ``deniable serve`` in a process of its own, with everything that it keeps in one folder."""
+"""The demo's servers: the real ``deniable serve`` and ``deniable shuffle`` in processes of their own, with a folder for what each keeps."""
 
 from __future__ import annotations
 
@@ -35,17 +35,23 @@ def running_collector(folder: Path, log: Path) -> Iterator[Running]:
     """A collector on a free port of this machine, for as long as the context lasts; its log stays."""
     store = folder / "store"
     admin, analyst = (_make_token(store, role, folder / f"{role}.token") for role in ("admin", "analyst"))
-    command = [
-        sys.executable,
-        "-c",
-        "from deniable.cli.demo_collector import serve; serve()",
-        "serve",
-        "--store",
-        str(store),
-        "--port",
-        "0",
-        "--public-estimates",  # only this machine can reach it, and its people are made up
-    ]
+    public = "--public-estimates"  # only this machine can reach it, and its people are made up
+    with _started(["serve", "--store", str(store), "--port", "0", public], log) as (url, process):
+        yield Running(url, admin, analyst, log, process)
+
+
+@contextmanager
+def running_shuffler(folder: Path, log: Path, *, collector: str, task: bytes, port: int) -> Iterator[None]:
+    """A shuffler for one task, at the address that the task names; its keys are in the folder."""
+    about = ["--folder", str(folder), "--collector", collector, "--task", task.hex(), "--port", str(port), "--tend-seconds", "0.2"]
+    with _started(["shuffle", *about], log):
+        yield
+
+
+@contextmanager
+def _started(arguments: list[str], log: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server's address and process, for as long as the context lasts."""
+    command = [sys.executable, "-c", "from deniable.cli.demo_collector import serve; serve()", *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}  # those are for another one
     with (
         log.open("w") as errors,
@@ -56,14 +62,14 @@ def running_collector(folder: Path, log: Path) -> Iterator[Running]:
         try:
             line = process.stdout.readline() if process.stdout else ""
             if not line.startswith("serving on "):
-                raise ChildProcessError(f"the collector did not start: {log.read_text()[-TAIL:]}")
-            yield Running(line.removeprefix("serving on ").strip(), admin, analyst, log, process)
+                raise ChildProcessError(f"deniable {arguments[0]} did not start: {log.read_text()[-TAIL:]}")
+            yield line.removeprefix("serving on ").strip(), process
         finally:
             _stop(process)
 
 
 def serve() -> None:
-    """``deniable serve`` until the process that has started this one is gone, even if that was killed and could say nothing."""
+    """``deniable`` until the process that has started this one is gone, even if that was killed and could say nothing."""
     from deniable.cli import main
 
     threading.Thread(target=_outlive_nobody, name="parent", daemon=True).start()

@@ -89,4 +89,5 @@ def crowd(url: str, tasks: Sequence[bytes], people: int, folder: Path) -> Iterat
         yield Devices(board, pool, list(pool.map(ledger, range(people))))
     finally:
         pool.shutdown(cancel_futures=True)
+        board.close()
         transport.close()

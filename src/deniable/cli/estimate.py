@@ -17,6 +17,7 @@ from deniable.cli.console import err, out, print_json
 from deniable.cli.remote import RefusedError, TokenFile, Url, collector_at
 from deniable.collect.analysis.answer import charts_of, parquet_of, picked_rows
 from deniable.collect.analysis.manner import headline
+from deniable.collect.analysis.mixed import in_words
 from deniable.collect.analysis.number_table import NumberTable, changes_table, estimate_table
 from deniable.contract.canonical import from_plain
 from deniable.core.chart import check_ending, stacked
@@ -120,6 +121,8 @@ def print_answer(content: dict[str, Any], top: int) -> None:
     if "changed" in content:
         named = ", ".join(f"{entry['question']}: {_text(from_plain(entry['value']))}" for entry in content["changed"])
         out.print(f"changed at alpha = {content['alpha']:g}: {named or 'nothing'}", soft_wrap=True)
+    if "shuffle" in content:
+        out.print(in_words(content["shuffle"]), soft_wrap=True)
     for each in content.get("integrity", ()):
         told = [test["what"] for test in each["tests"] if test["test"] in each["suspicious"]]
         verdict = (

@@ -17,3 +17,14 @@ def server_extra(feature: str) -> Iterator[None]:
         if (error.name or "").startswith("deniable"):
             raise
         raise MissingExtra(feature, "server", error.name) from error
+
+
+@contextmanager
+def summing_extra(feature: str) -> Iterator[None]:
+    """The same for secure sums, which need two extras."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("deniable"):
+            raise
+        raise MissingExtra(feature, "server,multiparty", error.name) from error

@@ -63,16 +63,20 @@ def run(
             raise typer.Exit(130) from None
         chart = folder / f"{experiment.name}.svg"
         results.chart().save(chart)
-        file = results_path(experiment, folder)
+        files = [results_path(experiment, folder), chart]
+        if experiment.example is not None:
+            files.append(folder / f"{experiment.name}-example.svg")
+            experiment.example().save(files[-1])
         if json_output:
             summary = [{name: _finite(cell) for name, cell in row.items()} for row in results.summary().to_dicts()]
             told = {"cells": len(experiment.cells), "left_out": list(experiment.left_out), "summary": summary}
-            print_json(_content(experiment) | told | {"files": [str(file), str(chart)]})
+            print_json(_content(experiment) | told | {"files": [str(file) for file in files]})
             return
         _print(experiment, results)
         for reason in experiment.left_out:
             out.print(f"left out: {reason}")
-        out.print(f"Measurements: {file}, chart: {chart}", soft_wrap=True)
+        drawn = "chart" if len(files) == 2 else "charts"
+        out.print(f"Measurements: {files[0]}, {drawn}: {', '.join(map(str, files[1:]))}", soft_wrap=True)
 
 
 def _print(experiment: Experiment, results: Results) -> None:

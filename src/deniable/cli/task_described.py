@@ -11,6 +11,7 @@ from rich.table import Table
 from deniable.cli.console import out
 from deniable.client.frequency import FrequencySpec
 from deniable.collect.tasks.number_asking import mean_of
+from deniable.collect.tasks.pricing import price
 from deniable.collect.tasks.spans import moment_in_words, span_in_words
 from deniable.collect.tasks.task_file import TaskFile
 from deniable.contract.admission import SIZES
@@ -40,6 +41,8 @@ def described(file: TaskFile) -> dict[str, Any]:
         "answers": task.answers,
         "admission": task.admission,
         "lifetime_epsilon": task.epsilon * task.answers,
+        "trust": task.model,
+        **({} if task.mixing is None else {"shuffle": task.mixing.to_json() | _priced(task)}),
         "people": file.people,
         "minimum_batch": task.minimum_batch,
         "strata": {name: list(labels) for name, labels in task.strata},
@@ -59,6 +62,12 @@ def print_described(content: dict[str, Any]) -> None:
         table.add_row("mechanism", why)
     lifetime = f"{content['epsilon']:g} for an answer, {content['lifetime_epsilon']:g} over a lifetime (at most {content['answers']})"
     table.add_row("epsilon", lifetime)
+    if "shuffle" in content:
+        told = content["shuffle"]
+        table.add_row(
+            "shuffled", f"{told['price']:.4g} for a batch of {told['minimum']:,}, of {told['epsilon']} claimed (delta = {told['delta']})"
+        )
+        table.add_row("through", ", then ".join(relay["url"] for relay in told["shufflers"]))
     if content["admission"] != "open":
         table.add_row("counted", f"whoever has a {content['admission']}: see deniable enrol")
     for name, labels in content["strata"].items():
@@ -71,6 +80,11 @@ def print_described(content: dict[str, Any]) -> None:
     out.print(table)
     out.print("\nWhat people will be told", style="bold")
     out.print(content["statement"], soft_wrap=True)
+
+
+def _priced(task: Task) -> dict[str, float]:
+    """What the smallest batch is worth."""
+    return {} if task.mixing is None else {"price": price(task, task.mixing.minimum).epsilon}
 
 
 def _question(question: Question, file: TaskFile) -> dict[str, Any]:

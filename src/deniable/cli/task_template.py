@@ -48,6 +48,14 @@ categories = ["tea", "coffee", "water", "something else"]
 # k = 16                             # so many of the most frequent ones
 # round = "1 hour"                   # left out: rounds are closed by hand, with: deniable task advance ID
 
+# --- through shufflers that hide who sent what: with trust = "shuffle" above; epsilon = "auto" is then the largest that this allows ---
+# [shuffle]
+# epsilon = 0.5                      # of a whole batch; the epsilon above is what holds if no shuffler is honest
+# delta = 1e-6
+# minimum = 1000                     # reports in the smallest batch
+# honest = "9/10"                    # so many of its people are assumed honest; left out: all
+# shufflers = [{{ url = "https://shuffler.example.org", key = "..." }}]  # see: deniable shuffle keys
+
 # --- sent in the clear with every report: only what anyone may know ---
 # [strata]
 # platform = ["phone", "web"]

@@ -89,7 +89,9 @@ class LiveTask:
 class Admission:
     """The tasks at hand, and a memory of what they take in this second."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shuffled: bool = False) -> None:
+        """``shuffled`` reports come out of a batch; those that come one by one must not be for a task of shuffle trust."""
+        self._shuffled = shuffled
         self.tasks: dict[bytes, LiveTask] = {}
         self._taken: dict[Address, tuple[LiveTask, Question, Layout]] = {}
         self._seconds = (0, 0)
@@ -134,6 +136,8 @@ class Admission:
         live = self.tasks.get(task)
         if live is None:
             return "unknown_task"
+        if live.task.mixing is not None and not self._shuffled:  # whatever its time: who sent it shows
+            return "shuffled_only"
         code = live.refusal(period, now)
         if code is None and place >= len(live.questions):
             code = "bad_question"

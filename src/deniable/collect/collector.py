@@ -7,18 +7,23 @@ clock when it jumps ahead. ``tend`` is called every second or so.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
 from deniable.collect.clock import SYSTEM_CLOCK, Watch
 from deniable.collect.issuing import Issuer
+from deniable.collect.keys import AnalystKeys
+from deniable.collect.receiving import Received, Receiver
 from deniable.collect.registry import Registry
 from deniable.collect.roster import Roster
+from deniable.collect.storage.batches import Batches
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, total
 from deniable.collect.storage.database import database_errors
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.store import Store, Tallies
 from deniable.collect.tending import tend
 from deniable.contract.admission import TOKEN
+from deniable.contract.batch import Batch
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
@@ -39,7 +44,12 @@ class Collector:
         self.admission = Admission()
         self._roster = Roster(store, self.registry, self.issuer, self.admission)
         self._begun: set[Bucket] = set()
+        self.keys = AnalystKeys(store, store.signing_key())
+        self.batches = Batches(store)
+        self._receiver = Receiver(self.batches, self.keys, self.append)
         self.refresh()
+        with suppress(StorageError):  # a full disk must not keep it from starting: it is tried again, and told, by tend
+            self.finish_batches()  # before anything is sealed
 
     def now(self) -> float:
         """The time that counting goes by: the clock's, or while that is in doubt what it should be."""
@@ -53,9 +63,14 @@ class Collector:
 
     def publish(self, task: Task, *, new_meaning: bool = False) -> None:
         """Sign a task, log it, and begin to collect."""
+        if task.mixing is not None:
+            from deniable.collect.tasks.pricing import check_claim  # here: a collector that publishes nothing starts without
+
+            check_claim(task)
         self.issuer.prepare(task)
         self.registry.publish(task, self.now(), new_meaning=new_meaning)
         self.refresh()
+        self.tend_keys()
 
     def task(self, task: bytes) -> LiveTask:
         """A published task; ParameterError if there is none."""
@@ -106,6 +121,20 @@ class Collector:
             if live is not None:  # sealed perhaps by another collector: whoever asks next which ids it holds must be told
                 (live.sealed if bucket in sealed else live.begun).add(bucket.period)
         return sealed
+
+    def receive(self, batch: Batch) -> Received:
+        """Take a shuffled batch that its task's last shuffler signed; BatchRefused if it may not be taken."""
+        with database_errors():
+            return self._receiver.receive(self.task(batch.manifest.task), batch, self.watch.now())
+
+    def finish_batches(self) -> str | None:
+        """Finish the shuffled batches that were interrupted; says in words what was done."""
+        with database_errors():
+            return self._receiver.recover()
+
+    def tend_keys(self) -> str | None:
+        """Make and delete keys for sealed reports as their time comes; says in words what was done."""
+        return self.keys.tend([live.task for live in self.admission.tasks.values()], self.now())
 
     def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
         """Whether one of these is for a bucket that takes no more and is not sealed yet: nobody can say now what it holds."""

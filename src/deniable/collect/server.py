@@ -21,6 +21,7 @@ from deniable.collect.dashboard.site import Dashboard
 from deniable.collect.settings import Settings
 from deniable.collect.storage.store import Store
 from deniable.collect.web.api import Api
+from deniable.collect.web.batches import PATH, BatchIngest
 from deniable.collect.web.committer import Committer
 from deniable.collect.web.connection import connection_class
 from deniable.collect.web.dispatch import application
@@ -45,7 +46,7 @@ TLS_ONLY = ("strict-transport-security", "max-age=31536000")
 
 
 class Service:
-    """The ASGI application: reports to ingest, all else to the API and the dashboard; tended from its start to its end."""
+    """The ASGI application: reports and batches to ingest, all else to the API and the dashboard; tended from its start to its end."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
         self.settings = settings
@@ -57,6 +58,7 @@ class Service:
         self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
         news = News(self.collector.refresh) if self.store.shared else None
         self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics, news=news)
+        self._batches = BatchIngest(self.collector, self.metrics, news)
         self._api = application(Api(self.collector, self.metrics), Dashboard(self.collector, settings).routes, news=news)
         self._stop = threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
@@ -68,6 +70,8 @@ class Service:
         if scope["type"] == "http":
             if scope["path"] == REPORTS:
                 await self._ingest(scope, receive, send)
+            elif PATH.fullmatch(scope["path"]):
+                await self._batches(scope, receive, send)
             else:
                 await self._api(scope, receive, guarded(send))
         elif scope["type"] == "lifespan":
@@ -81,6 +85,7 @@ class Service:
     async def stop(self) -> None:
         """Write what was taken, finish tending, let go of the store."""
         self._stop.set()
+        self._batches.stop()
         await self._ingest.stop()
         await asyncio.to_thread(self._tender.join, LAST_SECONDS / 2)
         if self._tender.is_alive():

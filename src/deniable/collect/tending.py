@@ -44,6 +44,8 @@ def tend(collector: Collector, say: Callable[[str], object]) -> list[str]:
 def _steps(collector: Collector, now: float) -> Iterator[Step]:
     lives, store = collector.admission.tasks, collector.store
     yield store.sweep
+    yield collector.tend_keys
+    yield collector.finish_batches
     for live in lives.values():
         if live.task.rounds and not live.closed:
             yield partial(_tend_round, collector, live, now)

@@ -26,9 +26,8 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.source import Source
-from deniable.core.stream import serve_everyone
+from deniable.core.stream import random_words
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 
 Values = Sequence[Hashable]
 
@@ -43,7 +42,7 @@ def most_frequent(values: Sequence[Any], counts: Any, k: int, source: Source | N
     numbers = np.asarray(counts)
     if numbers.shape != (len(values),):
         raise ParameterError("counts", f"shape {numbers.shape}", allowed=f"{len(values)} numbers", fix="give one for each value")
-    ties = np.argsort(np.argsort(np.asarray(values), kind="stable"), kind="stable") if source is None else _words(len(values), source)
+    ties = np.argsort(np.argsort(np.asarray(values), kind="stable"), kind="stable") if source is None else random_words(len(values), source)
     order = np.lexsort((ties, -numbers))[:k]
     return [_plain(values[i]) for i in order]
 
@@ -149,19 +148,6 @@ def _hits(found: Values, truth: Values) -> int:
     if not len(truth):
         raise ParameterError("truth", truth, allowed="one or more values", fix="an empty truth cannot be found")
     return len(set(found) & set(truth))
-
-
-def _words(count: int, source: Source) -> Array:
-    """A random word for each value: ties among 2^64 of them hardly happen."""
-    words = np.empty(count, dtype=np.uint64)
-
-    def serve(part: slice, given: Array) -> tuple[int, int]:
-        taken = min(part.stop - part.start, given.size)
-        words[part.start : part.start + taken] = given[:taken]
-        return taken, taken
-
-    serve_everyone(count, serve, source)
-    return words
 
 
 def _plain(value: Any) -> Any:

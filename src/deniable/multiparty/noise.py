@@ -26,13 +26,12 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
 
-from deniable.central.inversion import Poisson, Polya
-
 from deniable.accounting.bill import account
 from deniable.accounting.calibration import calibrate, doubled
 from deniable.accounting.event import ADD_REMOVE, Event
 from deniable.accounting.leaves import RDP, Pure
 from deniable.central.enclosure import exp_bounds
+from deniable.central.inversion import Poisson, Polya
 from deniable.contract.probability import check_epsilon, exact_epsilon
 from deniable.contract.source import Source
 from deniable.errors import ParameterError

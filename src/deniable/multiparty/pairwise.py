@@ -16,13 +16,13 @@ import numpy as np
 
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.errors import ProtocolError, WireError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.identity import public_key, sign, verified
+from deniable.multiparty.identity import sign, verified
 from deniable.multiparty.masking import secrets
 from deniable.multiparty.masking.layout import open_table, pack_table
 from deniable.multiparty.message import CONTEXT, SIGNATURE_BYTES, Message
-from deniable.multiparty.terms import Terms, as_words
+from deniable.multiparty.terms import Terms, as_words, check_place
 
 KEY, KEYS, MASKED = 1, 2, 3
 
@@ -40,9 +40,7 @@ class PairwiseParty:
     _seed: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.number < len(self.terms.parties) or public_key(self.identity) != self.terms.parties[self.number]:
-            allowed = "the place of one's own key among the parties"
-            raise ParameterError("number", self.number, allowed=allowed, fix="take the terms that name this party")
+        check_place(self.terms, self.number, self.identity)
         self.vector = as_words(self.vector, self.terms)
 
     def first(self) -> bytes:

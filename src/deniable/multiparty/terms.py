@@ -19,6 +19,7 @@ from deniable.contract.canonical import canonical_json
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.graph import Degree, degree
+from deniable.multiparty.identity import public_key
 
 WORDS = (32, 64)
 LONGEST = 1 << 24
@@ -118,3 +119,10 @@ def as_words(vector: Any, terms: Terms) -> Array:
     if array.dtype.kind == "u" and array.size and int(array.max()) >= 2 * half:
         raise ParameterError("vector", "an integer out of range", allowed=f"below 2^{terms.word_bits}", fix="use word_bits=64")
     return array.astype(f"<u{terms.word_bits // 8}")
+
+
+def check_place(terms: Terms, number: int, identity: bytes) -> None:
+    """ParameterError if this is not the place of one's own key among the parties."""
+    if type(number) is not int or not 0 <= number < len(terms.parties) or public_key(identity) != terms.parties[number]:
+        allowed = "the place of one's own key among the parties"
+        raise ParameterError("number", number, allowed=allowed, fix="take the terms that name this party")

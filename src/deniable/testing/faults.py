@@ -22,6 +22,14 @@ POINTS = (
     "next round opened",
 )
 """In the order in which they are passed: on the way of a report, in a seal, in the change from one round to the next."""
+BATCH_POINTS = ("batch begun", "batch recorded")
+"""Before and after a shuffled batch's reports are durable."""
+SHUFFLER_POINTS = ("seals opened", "seals durable", "batch mixed", "batch released", "batch answered", "batch deleted")
+"""A shuffler's, on the way of a seal: into its store, into a batch, to the next station."""
+SUM_POINTS = ("message kept", "step ending", "step ended", "sum ended")
+"""An aggregator's: a party's message is durable; a step ends, before and after that is; and the whole sum."""
+PARTY_POINTS = ("answer saved", "answer sent", "party done")
+"""A party's: an answer is on disk and not sent; it is sent; the sum is over."""
 _left: dict[str, int] = {}
 
 
@@ -36,9 +44,10 @@ def arm(text: str) -> None:
     if not text:
         return
     point, _, count = text.rpartition(":")
-    if point not in POINTS or not count.isdecimal() or int(count) == 0:
+    points = POINTS + BATCH_POINTS + SHUFFLER_POINTS + SUM_POINTS + PARTY_POINTS
+    if point not in points or not count.isdecimal() or int(count) == 0:
         raise ParameterError(
-            "fault", text, allowed=f"one of {list(POINTS)}, a colon and a number from 1 on", fix='as in "seal committed:1"'
+            "fault", text, allowed=f"one of {list(points)}, a colon and a number from 1 on", fix='as in "seal committed:1"'
         )
     _left[point] = int(count)
 

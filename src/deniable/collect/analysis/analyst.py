@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from deniable.collect.analysis.answer import Answer, Changes
 from deniable.collect.analysis.counted import TooFew, answer_of, survey_estimates
+from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import EVERYTHING, Selection, period_label, read_periods, read_strata
 from deniable.collect.collector import Collector
 from deniable.collect.storage.records import StoredBucket
@@ -52,9 +53,19 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
         "current": None if closed else live.round if task.rounds else task.period_at(now),
         "prolonged": live.prolonged.get(live.round, 0),
         "minimum_batch": task.minimum_batch,
+        **_trust(collector, task),
         "strata": {name: list(labels) for name, labels in task.strata},
         "periods": periods,
     }
+
+
+def _trust(collector: Collector, task: Task) -> dict[str, Any]:
+    """The trust model; under shuffle trust with what is claimed, and what the batches so far are worth."""
+    if task.mixing is None:
+        return {"trust": task.model}
+    mixed = mixed_in(collector, task)
+    claim = {"claim": task.mixing.epsilon, "delta": task.mixing.delta, "local_epsilon": task.epsilon, "minimum": task.mixing.minimum}
+    return {"trust": task.model, "shuffle": claim | ({"batches": 0} if mixed is None else mixed.to_json())}
 
 
 def _period_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) -> dict[str, Any]:
@@ -82,7 +93,7 @@ def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYT
         counted = counted or count(collector, task_id, selection.periods)
         found = survey_estimates(task, counted.tallies, selection)
         provisional = _provisional(collector, task, counted, selection)
-    return answer_of(task, found, selection, provisional=provisional)
+    return answer_of(task, found, selection, provisional=provisional, mixed=mixed_in(collector, task, selection.periods))
 
 
 def compare(
@@ -108,7 +119,16 @@ def compare(
     if not shown:
         raise TooFew(task.minimum_batch)
     provisional = any(_provisional(collector, task, counted, side) for side in (first, second))
-    return Changes(task, first, second, shown, alpha, tuple(name for name in before if name not in shown), provisional)
+    withheld, mixed = tuple(name for name in before if name not in shown), mixed_in(collector, task, asked)
+    return Changes(task, first, second, shown, alpha, withheld, provisional, mixed)
+
+
+def mixed_in(collector: Collector, task: Task, periods: Collection[int] | None = None) -> Mixed | None:
+    """The shuffled batches of some periods or all; None if there are none, or the task is of local trust. Ask after counting."""
+    if task.mixing is None:
+        return None
+    found = collector.batches.listed(task.id, periods)
+    return Mixed.of(task, [(batch.period, batch.reports, batch.epsilon) for batch in found]) if found else None
 
 
 def count(collector: Collector, task_id: bytes, periods: Collection[int] | None = None) -> Counted:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from deniable import __version__
 from deniable.collect.analysis.manner import Manner
+from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.numbers import KINDS, read
 from deniable.collect.analysis.selection import Selection
 from deniable.collect.analysis.shares import Shares
@@ -29,20 +30,24 @@ MANNERS: dict[str, Manner] = {"frequency": Shares(), **KINDS}
 
 @dataclass(frozen=True)
 class Answer:
-    """Estimates by question. ``provisional``: some of the periods are open still. ``withheld`` are questions with too few reports."""
+    """Estimates by question. ``provisional``: some of the periods are open still. ``withheld`` are questions with too few reports.
+
+    ``mixed`` are the shuffled batches behind it, under shuffle trust.
+    """
 
     task: Task
     selection: Selection
     estimates: Mapping[str, Any]
     withheld: tuple[str, ...] = ()
     provisional: bool = False
+    mixed: Mixed | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", {name: MANNERS[each.kind].ready(each) for name, each in self.estimates.items()})
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data; values as ``canonical.to_plain`` writes them."""
-        content = _about(self.task, self.withheld, self.provisional) | {"selection": self.selection.to_json()}
+        content = _about(self.task, self.withheld, self.provisional, self.mixed) | {"selection": self.selection.to_json()}
         return content | {"answers": [MANNERS[estimate.kind].estimate_json(name, estimate) for name, estimate in self.estimates.items()]}
 
     def to_parquet(self) -> bytes:
@@ -65,6 +70,7 @@ class Changes:
     alpha: float = 0.05
     withheld: tuple[str, ...] = ()
     provisional: bool = False
+    mixed: Mixed | None = None
 
     @property
     def alpha_each(self) -> float:
@@ -77,7 +83,7 @@ class Changes:
 
     def to_json(self) -> dict[str, Any]:
         """The changes as plain data; values as ``canonical.to_plain`` writes them."""
-        content = _about(self.task, self.withheld, self.provisional)
+        content = _about(self.task, self.withheld, self.provisional, self.mixed)
         content |= {"first": self.first.to_json(), "second": self.second.to_json(), "alpha": self.alpha}
         content["changed"] = [{"question": name, "value": to_plain(value)} for name, value in self.changed()]
         told = [MANNERS[found.first.kind].comparison_json(name, found, self.alpha_each) for name, found in self.comparisons.items()]
@@ -128,9 +134,10 @@ def manner_of(answer: Mapping[str, Any]) -> Manner:
     return MANNERS[answer.get("kind", "frequency")]
 
 
-def _about(task: Task, withheld: tuple[str, ...], provisional: bool) -> dict[str, Any]:
-    """Where an answer comes from."""
-    return {
+def _about(task: Task, withheld: tuple[str, ...], provisional: bool, mixed: Mixed | None) -> dict[str, Any]:
+    """Where an answer comes from; under shuffle trust, from which batches, and what they are worth."""
+    shuffled = {} if mixed is None else {"shuffle": mixed.to_json()}
+    return shuffled | {
         "task": task.id.hex(),
         "name": task.name,
         "question": task.question,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deniable.collect.analysis.answer import Answer
+from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import Selection
 from deniable.collect.storage.block import total
 from deniable.contract.task import Task
@@ -30,9 +31,12 @@ def survey_estimates(task: Task, tallies: Tallies, selection: Selection) -> Mapp
     return task.survey.close({question.name: total(question, i, selected) for i, question in enumerate(task.survey.questions)})
 
 
-def answer_of(task: Task, found: Mapping[str, Any], selection: Selection, *, provisional: bool) -> Answer:
-    """What may be shown of the estimates; TooFew if every question has fewer reports than the task's minimum batch."""
+def answer_of(task: Task, found: Mapping[str, Any], selection: Selection, *, provisional: bool, mixed: Mixed | None = None) -> Answer:
+    """What may be shown of the estimates; TooFew if every question has fewer reports than the task's minimum batch.
+
+    Of a task of shuffle trust nothing is shown without its batches.
+    """
     shown = {name: each for name, each in found.items() if each.n >= task.minimum_batch}
-    if not shown:
+    if not shown or (task.mixing is not None and mixed is None):
         raise TooFew(task.minimum_batch)
-    return Answer(task, selection, shown, tuple(name for name in found if name not in shown), provisional)
+    return Answer(task, selection, shown, tuple(name for name in found if name not in shown), provisional, mixed)

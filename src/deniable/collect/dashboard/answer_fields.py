@@ -5,7 +5,9 @@ Labels are chosen by their number: what is sent is the label of the task that th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 
 from deniable.client.answerable import task_domain
@@ -22,6 +24,10 @@ SPREAD = 12
 """Up to so many answers stand side by side; more are a list that opens."""
 ASKED = (Categories, IndexRange, Integers, Bytes, Numbers)
 """Domains that a page has fields for."""
+ENDS = frozenset({"SignRR"})
+"""Mechanisms that take the ends of a range, and nothing between."""
+WHOLE = frozenset({"OneBitMeanPM"})
+"""Mechanisms that take whole numbers only."""
 SAFE = (1 << 53) - 1
 """Beyond it, a browser's number field rounds."""
 
@@ -43,10 +49,23 @@ def asked_domains(task: Task) -> dict[str, Domain] | None:
 
 def answer_fields(task: Task, domains: dict[str, Domain]) -> list[Element]:
     """A field for each thing that is asked."""
+    fits = [_Fit(domain, _mechanisms(task, name)) for name, domain in domains.items()]
     if len(domains) > 1:
-        return [_field(f"answer-{place}", quoted(name), domain, name, None) for place, (name, domain) in enumerate(domains.items())]
-    ((name, domain),) = domains.items()
-    return [_field("answer-0", "Choose one" if _is_spread(domain) else "Your answer", domain, name, task.default)]
+        return [
+            _field(f"answer-{place}", quoted(name), fit, name, None) for place, (name, fit) in enumerate(zip(domains, fits, strict=True))
+        ]
+    (name,) = domains
+    return [_field("answer-0", "Choose one" if fits[0].is_spread else "Your answer", fits[0], name, task.default)]
+
+
+def _mechanisms(task: Task, attribute: str) -> frozenset[str]:
+    """What answers a thing that is asked: a number that is in the domain may still be none that all of them take."""
+    questions = () if task.rounds else task.survey.questions
+    return frozenset(
+        question.spec.mechanism
+        for question in questions
+        if not isinstance(question.encoder, Attribute) or question.encoder.name == attribute
+    )
 
 
 def stratum_choices(task: Task) -> list[Element]:
@@ -71,10 +90,42 @@ def admission_field(task: Task) -> Element | None:
     return element("div", element("label", told, for_="admission"), box, class_="field", id="admission-field")
 
 
-def _field(identity: str, told: Element | str, domain: Domain, attribute: str, default: object) -> Element:
-    about = {"data_answer": True, "data_attribute": attribute, "data_kind": _kind(domain)}
-    choices = _choices(domain)
-    if choices is not None and _is_spread(domain):
+@dataclass(frozen=True)
+class _Fit:
+    """What a field allows: the domain's values that all mechanisms take."""
+
+    domain: Domain
+    mechanisms: frozenset[str]
+
+    @cached_property
+    def choices(self) -> list[tuple[str, str]] | None:
+        """Values of the field and their texts, where they are few enough to be listed."""
+        domain = self.domain
+        if isinstance(domain, Numbers) and not domain.times and ENDS & self.mechanisms:
+            return [(str(end), str(end)) for end in _ends(domain)]
+        return _choices(domain)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether all answers stand side by side."""
+        return self.choices is not None and len(self.choices) <= SPREAD
+
+    @property
+    def limits(self) -> dict[str, object]:
+        """The field's own checks."""
+        return _limits(self.domain) | ({"step": 1} if WHOLE & self.mechanisms else {})
+
+    @property
+    def hint(self) -> str:
+        """What may be written, in words."""
+        told = _hint(self.domain)
+        return told.replace("Finite numbers", "Whole numbers") if WHOLE & self.mechanisms else told
+
+
+def _field(identity: str, told: Element | str, fit: _Fit, attribute: str, default: object) -> Element:
+    about = {"data_answer": True, "data_attribute": attribute, "data_kind": _kind(fit.domain)}
+    choices = fit.choices
+    if choices is not None and fit.is_spread:
         if default is not None:
             choices = [*choices, ("none", _no_answer(default))]
         spread = [_radio(identity, place, value, text) for place, (value, text) in enumerate(choices)]
@@ -83,8 +134,8 @@ def _field(identity: str, told: Element | str, domain: Domain, attribute: str, d
         options = [element("option", "choose", value=""), *(element("option", text, value=value) for value, text in choices)]
         inside = element("select", *options, id=identity, required=True)
     else:
-        inside = element("input", id=identity, required=True, autocomplete="off", aria_describedby=f"{identity}-hint", **_limits(domain))
-    hint = element("p", _hint(domain), class_="note", id=f"{identity}-hint") if choices is None else None
+        inside = element("input", id=identity, required=True, autocomplete="off", aria_describedby=f"{identity}-hint", **fit.limits)
+    hint = element("p", fit.hint, class_="note", id=f"{identity}-hint") if choices is None else None
     none = _radio_or_box(identity, default) if default is not None else []
     return element("div", element("label", told, for_=identity), inside, hint, *none, class_="field", **about)
 
@@ -103,12 +154,6 @@ def _radio_or_box(identity: str, default: object) -> list[Element]:
 
 def _no_answer(default: object) -> str:
     return f"I have no answer (counts as {default if isinstance(default, datetime) else shorten(default)})"
-
-
-def _is_spread(domain: Domain) -> bool:
-    """Whether all answers stand side by side."""
-    choices = _choices(domain)
-    return choices is not None and len(choices) <= SPREAD
 
 
 def _kind(domain: Domain) -> str:
@@ -156,8 +201,13 @@ def _number_limits(domain: Numbers) -> dict[str, object]:
             if not any(bound.second or bound.microsecond for bound in (domain.low, domain.high))
             else field
         )
-    low, high = (int(bound) if bound.denominator == 1 else float(bound) for bound in (domain.low, domain.high))
+    low, high = _ends(domain)
     return field | {"min": low, "max": high}
+
+
+def _ends(domain: Numbers) -> list[int | float]:
+    """Low and high as a browser writes them."""
+    return [int(bound) if bound.denominator == 1 else float(bound) for bound in (domain.low, domain.high)]
 
 
 def _hint(domain: Domain) -> str:

@@ -16,6 +16,7 @@ from deniable.collect.dashboard.pages import LEDGER
 from deniable.collect.dashboard.promise_view import paragraphs
 from deniable.collect.dashboard.words import epsilon_in_words, state_of, time_in_words
 from deniable.collect.tasks.spans import moment_in_words
+from deniable.contract.mixing import Mixing
 from deniable.contract.task import Task
 
 ONCE = (
@@ -75,6 +76,7 @@ def _promise(task: Task) -> Element:
         "section",
         element("h2", "What you are promised", id="promise"),
         element("p", _in_short(task), class_="short") if task.epsilon != inf else None,
+        element("p", _shuffled(task.mixing, task.epsilon), class_="short", id="shuffled") if task.mixing else None,
         element("details", element("summary", "The whole promise"), *paragraphs(task.statement), class_="statement", open=True),
         aria_labelledby="promise",
     )
@@ -88,6 +90,17 @@ def _in_short(task: Task) -> str:
         "Your browser adds noise to your answer before it is sent. Whoever reads the report and is torn between two answers can bet on "
         f"the right one {right} times in 100 at most; without the report it is 50. {once} costs epsilon = "
         f"{epsilon_in_words(task.epsilon)} of the privacy that this browser keeps account of."
+    )
+
+
+def _shuffled(mixing: Mixing, local: float) -> str:
+    """Both epsilons in one paragraph: what the mixing adds, and what is left without it."""
+    several = len(mixing.shufflers) > 1
+    who, honest = ("shufflers", "one of the shufflers is honest and is") if several else ("a shuffler", "the shuffler is honest and is")
+    return (
+        f"Your report is sealed and goes through {who}, which cannot read it and passes it on in a batch of at least {mixing.minimum:,}. "
+        f"As long as {honest} not the collector's, nobody knows which report is yours, and what a batch tells about you is worth epsilon = "
+        f"{epsilon_in_words(mixing.epsilon)} (delta = {mixing.delta:g}). If they deceive you, epsilon = {epsilon_in_words(local)} remains."
     )
 
 

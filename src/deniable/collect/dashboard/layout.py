@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from starlette.responses import Response
 
 from deniable.collect.dashboard.html import Element, Node, element
 from deniable.collect.dashboard.pages import PAGES
-from deniable.collect.web.policy import NAME, PAGE
+from deniable.collect.web.policy import NAME, page_policy
 
 TITLE = "deniable"
 HTML = "text/html; charset=utf-8"
@@ -35,8 +36,10 @@ class Script(NamedTuple):
     source: str
 
 
-def page(visit: Visit, title: str, *main: Node | None, script: Script | None = None, status: int = 200) -> Response:
-    """A whole page as an answer. Nothing keeps a copy: whoever signs out must leave nothing behind."""
+def page(
+    visit: Visit, title: str, *main: Node | None, script: Script | None = None, status: int = 200, asks: Sequence[str] = ()
+) -> Response:
+    """A whole page as an answer; its script may ask these addresses. Nothing keeps a copy: whoever signs out must leave nothing behind."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -52,9 +55,9 @@ def page(visit: Visit, title: str, *main: Node | None, script: Script | None = N
         element("a", "Skip to the content", href="#main", class_="skip"),
         _header(visit),
         element("main", *main, id="main", data_live_source=script.source if script else None),
-        _footer(),
+        _footer(asks),
     )
-    headers = {NAME.decode(): PAGE, "cache-control": "no-store"}
+    headers = {NAME.decode(): page_policy(asks), "cache-control": "no-store"}
     return Response(f"<!doctype html>{element('html', head, body, lang='en')}", status, headers, media_type=HTML)
 
 
@@ -84,6 +87,11 @@ def _header(visit: Visit) -> Element:
     return element("header", element("div", home, menu, class_="wide"))
 
 
-def _footer() -> Element:
-    promise = "Every report was randomized on the device that sent it, before it was sent. This page asks no other server for anything."
-    return element("footer", element("p", promise), element("p", element("a", "The interface for programs", href="/openapi.json")))
+def _footer(asks: Sequence[str]) -> Element:
+    others = "other server for anything" if not asks else f"server but this one and {', '.join(asks)} for anything"
+    promise = "Every report was randomized on the device that sent it, before it was sent."
+    return element(
+        "footer",
+        element("p", f"{promise} This page asks no {others}."),
+        element("p", element("a", "The interface for programs", href="/openapi.json")),
+    )

@@ -7,10 +7,9 @@ from itertools import groupby
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
 from deniable.collect.dashboard.publications import Opened, publication_list
+from deniable.collect.dashboard.shuffle_view import promised, trust_in_words
 from deniable.collect.dashboard.words import epsilon_in_words
 from deniable.contract.task import Task
-
-TRUST = "Local: each device adds the noise itself, and nobody else has to be trusted with an answer."
 
 
 def promise(task: Task) -> Element:
@@ -20,7 +19,8 @@ def promise(task: Task) -> Element:
         "section",
         element("h2", "What people were promised", id="promise"),
         facts(
-            ("Trust model", TRUST),
+            ("Trust model", trust_in_words(task)),
+            *promised(task),
             ("Epsilon of one answer", epsilon_in_words(task.epsilon)),
             ("Over a lifetime", at_most),
             ("Shown from", f"{task.minimum_batch:,} reports on"),

@@ -14,6 +14,7 @@ from deniable.collect.dashboard.pages import ANSWER
 from deniable.collect.dashboard.pictures import Spec
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.selecting import Choice, can_select, period_field, query_of, read_selection, stratum_fields
+from deniable.collect.dashboard.shuffle_view import shuffled
 from deniable.collect.dashboard.words import state_of, time_in_words
 from deniable.contract.task import Task
 from deniable.core.integrity import IntegrityReport
@@ -67,6 +68,8 @@ def _told(answer: Answer, task: Task, query: str, tested: Mapping[str, Integrity
         told = tell(name, estimate, place, picture=picture, titled=titled, tested=tested.get(name))
         sections.append(told.section)
         charts[f"chart-{place}"] = told.chart
+    if answer.mixed is not None:
+        sections.append(shuffled(answer.mixed, sum(estimate.n for estimate in answer.estimates.values())))
     if answer.withheld:
         names = ", ".join(answer.withheld)
         sections.append(element("p", f"Not shown, with fewer than {task.minimum_batch:,} reports: ", quoted(names), class_="notice"))

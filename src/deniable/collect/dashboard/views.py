@@ -124,7 +124,8 @@ class Views:
         read_query(Strict, visit.query)
         live = self._live(visit)
         body = answer_body(live, self._collector.clock())
-        return page(visit, f"Answer: {live.task.question}", *body, script=Script("answer.js", visit.task.hex()))
+        asks = [relay.url for relay in live.task.mixing.shufflers] if live.task.mixing else []
+        return page(visit, f"Answer: {live.task.question}", *body, script=Script("answer.js", visit.task.hex()), asks=asks)
 
     def publication(self, visit: Visit) -> Response:
         """A file of an open publication."""

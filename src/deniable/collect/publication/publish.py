@@ -8,9 +8,11 @@ import json
 from collections.abc import Collection, Iterator
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from deniable.collect.analysis.analyst import mixed_in
 from deniable.collect.analysis.counted import TooFew
 from deniable.collect.collector import Collector
 from deniable.collect.publication.published import CONTEXT, ESTIMATES, LOG, MANIFEST, ROUNDS, TASK, VERSION, Batch, keys_of_rows
@@ -52,7 +54,10 @@ def publish_reports(collector: Collector, task_id: bytes, folder: Path, periods:
         raise TooFew(task.minimum_batch)
     rounds = collector.store.rounds(task_id)
     states = tuple(collector.registry.state(task_id, stored.number) for stored in rounds)
-    publication = Publication(task, states, tuple(batches), tallies, withheld)
+    mixed = mixed_in(collector, task, {batch.period for batch in batches})
+    if task.mixing is not None and mixed is None:
+        raise TooFew(task.minimum_batch)
+    publication = Publication(task, states, tuple(batches), tallies, withheld, mixed)
     answer = publication.answer()
     if not answer.estimates:
         raise TooFew(task.minimum_batch)
@@ -71,8 +76,8 @@ def publish_reports(collector: Collector, task_id: bytes, folder: Path, periods:
 
 
 def _check_public(task: Task) -> None:
-    """Refuse reports that are not private by themselves."""
-    if task.model != "local" or task.epsilon == inf:
+    """Refuse reports that are not private by themselves. Sorted by content, shuffled ones show what the collector was sent, and no more."""
+    if task.epsilon == inf:
         received = f"the model {task.model!r} with epsilon {task.epsilon}"
         raise ParameterError(task.name, received, allowed="reports that were privatized on the device", fix="publish estimates only")
 
@@ -130,11 +135,13 @@ def _entries(collector: Collector, task: Task) -> list[LogEntry]:
 
 
 def _manifest(collector: Collector, publication: Publication, files: dict[str, bytes]) -> bytes:
-    content = {
+    content: dict[str, Any] = {
         "version": VERSION,
         "task": publication.task.id.hex(),
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         "batches": [batch._asdict() for batch in publication.batches],
         "withheld": publication.withheld,
     }
+    if publication.mixed is not None:
+        content["mixed"] = [batch._asdict() | {"epsilon": repr(batch.epsilon)} for batch in publication.mixed.batches]
     return canonical_json(content | {"signature": sign(collector.store.signing_key(), CONTEXT, canonical_json(content)).hex()})

@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from deniable.collect.analysis.mixed import Mixed, MixedBatch
+from deniable.contract.admission import TOKEN
 from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.protocol import Protocol, protocol_from_json
@@ -27,6 +31,8 @@ from deniable.kernels.compiled import Array
 CONTEXT = b"deniable publication 1\n"
 """What stands before a manifest when it is signed."""
 VERSION = 1
+CLOSE = 1e-6
+"""By so much, relatively, another machine may price a batch lower."""
 MANIFEST, TASK, ROUNDS, LOG, ESTIMATES = "manifest.json", "task.json", "rounds.json", "log.json", "estimates.json"
 _BATCH = re.compile(r"reports/(0|[1-9][0-9]{0,12})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})\.parquet")
 
@@ -87,7 +93,8 @@ def read_task(data: bytes) -> Task:
 
 def read_manifest(data: bytes, task: Task) -> dict[str, Any]:
     """The manifest, if the task's key has signed it for this task."""
-    content = read_object("manifest", parse_canonical(data), {"version", "task", "files", "batches", "withheld", "signature"})
+    names = {"version", "task", "files", "batches", "withheld", "signature"} | ({"mixed"} if task.mixing is not None else set())
+    content = read_object("manifest", parse_canonical(data), names)
     signature = content.pop("signature")
     require_signature(task.key, CONTEXT + canonical_json(content), signature)
     if content["version"] != VERSION or content["task"] != task.id.hex():
@@ -138,6 +145,33 @@ def read_batches(manifest: Mapping[str, Any], task: Task) -> tuple[Batch, ...]:
     if small:
         raise WireError(small[0], "fewer reports", allowed=f"{task.minimum_batch} or more, as the task promises", fix="it says nothing")
     return batches
+
+
+def read_mixed(manifest: Mapping[str, Any], task: Task, batches: Iterable[Batch]) -> Mixed | None:
+    """The shuffled batches behind the reports, if each is worth what it says, keeps the task's claim, and together they hold them all."""
+    if task.mixing is None:
+        return None
+    from deniable.collect.tasks.pricing import price  # here: most publications are read without
+
+    entries = [read_object("mixed", entry, {"period", "reports", "epsilon"}) for entry in manifest["mixed"]]
+    found = [
+        MixedBatch(read_number("period", each["period"]), read_number("reports", each["reports"]), float(each["epsilon"]))
+        for each in entries
+    ]
+    for each in found:
+        least = price(task, each.reports).epsilon if each.reports >= task.mixing.minimum else inf
+        if not least * (1 - CLOSE) <= each.epsilon <= task.mixing.epsilon:
+            allowed = f"an epsilon from {least:.4g} to {task.mixing.epsilon:g}, as the task claims"
+            raise WireError("mixed", each, allowed=allowed, fix="it promises what does not hold")
+    held = Counter(dict.fromkeys({batch.period for batch in batches}, 0))
+    for each in found:
+        held[each.period] += each.reports
+    for batch in batches:  # a token that was spent in two periods is left out of one of them when it is sealed, not when it comes
+        told = held[batch.period]
+        if batch.reports > told or (batch.reports < told and task.admission != TOKEN):
+            allowed = f"the {batch.reports} reports of period {batch.period}"
+            raise WireError("mixed", told, allowed=allowed, fix="it was made up")
+    return Mixed.of(task, found)
 
 
 def count_again(batch: Batch, data: bytes, task: Task, states: tuple[Protocol, ...]) -> Tally:

@@ -79,6 +79,9 @@ def read_open_task(data: bytes) -> Task:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise WireError("task", data, allowed="a task and its signature in JSON", fix="save what the collector serves") from error
     task = read_task(data)
+    if task.mixing is not None:
+        fix = "its reports are sealed and go through shufflers"
+        raise ParameterError("task", task.name, allowed="a task of local trust: an open folder shows who posted what", fix=fix)
     if task.rounds:
         fix = "a search goes on by what its collector has counted: see deniable export"
         raise ParameterError("task", task.name, allowed="a task of one round", fix=fix)

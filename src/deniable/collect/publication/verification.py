@@ -8,7 +8,7 @@ tell whose it is: ids, times but for the period, and the order of arrival; rows 
     log.json          the public log up to the last entry about the task
     reports/P-Q-S.parquet    period or round P, question Q, stratum S: the columns of ``Reports.to_arrow``
     estimates.json    what the collector says follows from the reports
-    manifest.json     every other file's SHA-256, every batch's number of reports and tally, signed
+    manifest.json     every other file's SHA-256, every batch's number of reports and tally, what shuffled batches are worth, signed
 
 All of it is signed with the key that stands in the task, and the task is known by its id: whoever has the id needs to trust nobody.
 Reading needs neither a store nor the packages of a server; ``publish`` writes.
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.collect.analysis.answer import MANNERS, Answer
+from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import EVERYTHING, Selection
 from deniable.collect.publication.published import (
     ESTIMATES,
@@ -39,6 +40,7 @@ from deniable.collect.publication.published import (
     naming,
     read_batches,
     read_manifest,
+    read_mixed,
     read_rounds,
     read_task,
 )
@@ -63,6 +65,8 @@ class Publication:
     tallies: Mapping[tuple[int, int, int], Tally]
     withheld: int
     """How many batches were left out because they are smaller than the task's minimum."""
+    mixed: Mixed | None = None
+    """Under shuffle trust: the batches in which the reports came from the shuffler."""
 
     @property
     def reports(self) -> int:
@@ -78,7 +82,7 @@ class Publication:
             found = self.task.survey.close({question.name: total(question, i, self.tallies) for i, question in asked})
             selection = Selection(tuple(sorted({batch.period for batch in self.batches})))
         shown = {name: each for name, each in found.items() if each.n >= self.task.minimum_batch}
-        return Answer(self.task, selection, shown, tuple(name for name in found if name not in shown))
+        return Answer(self.task, selection, shown, tuple(name for name in found if name not in shown), mixed=self.mixed)
 
     def _result(self) -> dict[str, Any]:
         """Every round is closed again: each must lead to the next one, and the last to the result."""
@@ -108,6 +112,7 @@ def read_publication(folder: str | Path, *, task: bytes | None = None) -> Public
     with naming(MANIFEST):
         manifest = read_manifest(files.read(MANIFEST), published)
         batches, withheld = read_batches(manifest, published), read_number("withheld", manifest["withheld"])
+        mixed = read_mixed(manifest, published, batches)
     files.check(manifest["files"])
     with naming(ROUNDS):
         states = tuple(read_rounds(files.read(ROUNDS), published)) if published.rounds else ()
@@ -117,7 +122,7 @@ def read_publication(folder: str | Path, *, task: bytes | None = None) -> Public
     for batch in batches:
         with naming(batch.name):
             tallies[batch.address] = count_again(batch, files.read(batch.name), published, states)
-    return Publication(published, states, batches, tallies, withheld)
+    return Publication(published, states, batches, tallies, withheld, mixed)
 
 
 def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publication:

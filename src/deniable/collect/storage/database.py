@@ -1,4 +1,4 @@
-"""The collector's tables, in SQLite or PostgreSQL: tasks, rounds, keys, tokens, codes, the public log, and what was sealed.
+"""The collector's tables, in SQLite or PostgreSQL: tasks, rounds, keys, tokens, codes, the public log, batches, and what was sealed.
 
 The schema has a number. A database of an older number is migrated when it is opened, one of a newer number is refused.
 """
@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Double,
     Engine,
     ForeignKey,
     Index,
@@ -29,7 +30,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from deniable.collect.storage.log import StorageError
 
-SCHEMA = 3
+SCHEMA = 4
 READING = "deniable_reading"
 """The execution option of connections that never write."""
 tables = MetaData()
@@ -114,6 +115,18 @@ enrolment = Table(
     sqlite_with_rowid=False,  # in the order of the digests, not in that of arrival
 )
 
+batch = Table(
+    "batch",
+    tables,
+    Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", LargeBinary, primary_key=True),
+    Column("period", BigInteger, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of its seals, as the shuffler signed it
+    Column("reports", BigInteger, nullable=False),
+    Column("epsilon", Double, nullable=False),
+    Column("rows", LargeBinary),  # begun: ids and payloads by id, until they are in the log of reports
+)
+
 # --- only in PostgreSQL: what the embedded log keeps in files ---
 
 report_tables = MetaData()
@@ -152,7 +165,7 @@ def _to_third(connection: Connection) -> None:
     kept.create(connection)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: enrolment.create, 2: _to_third}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: enrolment.create, 2: _to_third, 3: batch.create}
 """What turns a schema of this number into the next."""
 
 
@@ -237,7 +250,7 @@ def _keep_private(file: Path) -> None:
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # SQLAlchemy's "begin" below decides
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):  # a deleted key is overwritten
         connection.execute(f"PRAGMA {setting}")
 
 

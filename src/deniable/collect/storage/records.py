@@ -34,3 +34,14 @@ class StoredBucket(NamedTuple):
     reports: int
     repeated: int
     sealed: int | None
+
+
+class StoredBatch(NamedTuple):
+    """A shuffled batch that was taken, and what it is worth; ``rows`` until its reports are in the log."""
+
+    id: bytes
+    period: int
+    digest: bytes
+    reports: int
+    epsilon: float
+    rows: bytes | None

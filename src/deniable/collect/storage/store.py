@@ -197,6 +197,10 @@ class Store(Catalog):
                 differing = sorted(address for address in rebuilt.keys() | kept.keys() if rebuilt.get(address) != kept.get(address))
                 yield bucket, f"{'repaired' if repair else 'differs'}: question and stratum {differing}"
 
+    def spent(self, connection: Connection, bucket: Bucket, blocks: Sequence[Block]) -> list[Block]:
+        """The blocks without the ids that other sealed periods of the task hold, as they are now."""
+        return self._once(connection, bucket, blocks, locked=False)
+
     # --- inside ---
 
     def _is_counted(self, bucket: Bucket) -> bool:

@@ -7,10 +7,12 @@ answers, reports kept for a shorter time, results shown of larger crowds only.
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 from deniable.collect.tasks.spans import span_in_words
 from deniable.contract.canonical import parse_canonical, to_plain
+from deniable.contract.mixing import Mixing
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.errors import shorten
@@ -36,7 +38,7 @@ LOWERED_ONLY = {
 """Fields that may only be lowered."""
 RAISED_ONLY = {"minimum_batch": "the smallest crowd that anything is shown about"}
 """Fields that may only be raised."""
-SPECIAL = ("protocol", "strata", "default", "period", "key")
+SPECIAL = ("protocol", "strata", "default", "period", "key", "mixing")
 """Fields with an answer of their own, below."""
 
 
@@ -55,6 +57,7 @@ def changes_of_meaning(old: Task, new: Task) -> list[str]:
         *(_changed(*pair) for pair in pairs(SAME) if pair[1] != pair[2]),
         *_changes_of_protocol(parse_canonical(old.protocol), parse_canonical(new.protocol)),
         *_changes_of_strata(dict(old.strata), dict(new.strata)),
+        *_changes_of_mixing(old.mixing, new.mixing),
         *(_changed(*pair) for pair in special if pair[1] != pair[2]),
         *(_changed(*pair) for pair in pairs(LOWERED_ONLY) if pair[1] < pair[2]),
         *(_changed(*pair) for pair in pairs(RAISED_ONLY) if pair[1] > pair[2]),
@@ -114,6 +117,22 @@ def _changes_of_strata(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str
     changes += [f"{name} is no longer asked for" for name in old if name not in new]
     changes += [f"{name} is asked for, in the clear" for name in new if name not in old]
     return changes or (["the order of the strata"] if list(old) != list(new) else [])
+
+
+def _changes_of_mixing(old: Mixing | None, new: Mixing | None) -> list[str]:
+    """A claim may become stronger. Another shuffler is another party to be trusted; its address may change."""
+    if old is None or new is None:
+        return []  # another trust model, which is told
+    keys = [[relay.key.hex() for relay in mixing.shufflers] for mixing in (old, new)]
+    weaker: list[tuple[str, object, object, bool]] = [
+        ("the claim about a shuffled batch", old.epsilon, new.epsilon, old.epsilon < new.epsilon),
+        ("the delta of a shuffled batch", old.delta, new.delta, old.delta < new.delta),
+        ("the smallest batch that is shuffled", old.minimum, new.minimum, old.minimum > new.minimum),
+        ("the share of people assumed honest", old.honest, new.honest, Fraction(old.honest) < Fraction(new.honest)),
+        ("the shufflers' keys", keys[0], keys[1], keys[0] != keys[1]),
+        ("the threshold of crowds", old.threshold, new.threshold, old.threshold != new.threshold),
+    ]
+    return [_changed(what, before, after) for what, before, after, differs in weaker if differs]
 
 
 def _changed(what: str, old: object, new: object) -> str:

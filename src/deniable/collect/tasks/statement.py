@@ -13,6 +13,7 @@ from deniable.collect.tasks.number_asking import grid_in_words
 from deniable.collect.tasks.spans import span_in_words
 from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.guarantee import TOOK_PART, Guarantee
+from deniable.contract.mixing import Mixing
 from deniable.contract.task import Task
 from deniable.errors import shorten
 
@@ -33,6 +34,7 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
         f"{_factor(task.epsilon)} times as likely as another answer would (epsilon = {_upward(task.epsilon)}, {guarantee.model} model).",
         "For whom: everybody who takes part, whatever the others do.",
         f"Against whom: everybody who sees reports, the collector included. All that has to be trusted is {guarantee.honest}.",
+        *_shuffled(task),
         _lifetime(task, again=guarantee.exposed != TOOK_PART),
     ]
     told += _numbers(task)
@@ -51,6 +53,30 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
     if guarantee.exposed != TOOK_PART:  # answered again and again
         told.append(f"- Over several reports: {guarantee.exposed}. This epsilon is for {guarantee.unit}.")
     return "\n".join(told + _added(note))
+
+
+def _shuffled(task: Task) -> list[str]:
+    """Both epsilons: what a shuffler adds to the one above, who it is, and who must not be one party."""
+    mixing = task.mixing
+    if mixing is None:
+        return []
+    several = len(mixing.shufflers) > 1
+    addresses = ", then ".join(relay.url for relay in mixing.shufflers)
+    honest = "one of the shufflers" if several else "the shuffler"
+    again = "" if task.answers == 1 else f" Your answers add up: {task.answers} of them are worth {task.answers} times as much."
+    return [
+        f"Through {'shufflers' if several else 'a shuffler'}: your report is sealed and goes to {addresses}, which cannot read it and "
+        f"passes it on with at least {mixing.minimum - 1:,} others in an order that says nothing. No answer makes any such batch more than "
+        f"{_factor(mixing.epsilon)} times as likely as another answer of yours would, except with probability {mixing.delta:g} (epsilon = "
+        f"{_upward(mixing.epsilon)}, delta = {mixing.delta:g}, shuffle model).{again}",
+        f"What that needs: {honest} must be honest, and must not be run by whoever runs the collector or sees its reports: together they "
+        f"know who sent what. {_crowd(mixing)} Without that, only the local epsilon = {_upward(task.epsilon)} holds.",
+    ]
+
+
+def _crowd(mixing: Mixing) -> str:
+    people = f"{mixing.people(mixing.minimum):,} of the people in a batch" if mixing.honest != "1" else "All people in a batch"
+    return f"{people} must be honest and different people. The collector takes no batch whose size does not keep this."
 
 
 def _lifetime(task: Task, *, again: bool) -> str:
@@ -87,9 +113,10 @@ def _kept(task: Task) -> str:
 
 def _unprotected(task: Task, questions: int) -> list[str]:
     when = "round" if task.rounds else "period"
+    seen = "first shuffler" if task.mixing is not None else "collector"
     items = [
-        f"That you take part, and in which {when}. The network and the collector's computer see the address that a report comes from; the "
-        "collector does not keep it."
+        f"That you take part, and in which {when}. The network and the {seen}'s computer see the address that a report comes from; the "
+        f"{seen} does not keep it."
     ]
     for name, labels in task.strata:
         shown = ", ".join(labels[:FEW]) + (f" and {len(labels) - FEW} more" if len(labels) > FEW else "")

@@ -19,6 +19,7 @@
     seeds = "assigned"               # by tokens, to OLH and BLH; left out: every device draws its own
     people = 10_000                  # expected; for choosing a mechanism
     note = "We publish the result."  # added to the privacy statement
+    trust = "shuffle"                # with a table [shuffle]: see ``shuffle_file``; left out: "local"
 
     [domain]                         # or range = 10, integers = [0, 100], numbers = { low = 0, high = 120 }, yes_no = true, text = 16
     categories = ["tea", "coffee", "water"]
@@ -45,11 +46,13 @@ from typing import Any
 from deniable.client.numeric import NumericSpec
 from deniable.collect.tasks.asking import Asking, read_asking, read_value
 from deniable.collect.tasks.number_asking import check_answer, counters_of
+from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.tasks.statement import privacy_statement
 from deniable.contract.admission import ASSIGNED, NO_ISSUER, TOKEN
 from deniable.contract.assigned import ASSIGNABLE, seed_words
 from deniable.contract.domain import Domain
+from deniable.contract.mixing import SHUFFLE
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question
 from deniable.contract.survey import Survey
@@ -58,10 +61,10 @@ from deniable.core.declared import check_names, read_toml
 from deniable.errors import ParameterError
 
 REQUIRED = ("name", "question", "owner", "epsilon")
-PLAIN = ("answers", "answers_per_period", "minimum_batch", "model", "admission", "seeds")
+PLAIN = ("answers", "answers_per_period", "minimum_batch", "admission", "seeds")
 TIMES = ("start", "end", "lasts", "period", "late", "retention")
 ASKED = ("domain", "mechanism", "questions", "search")
-OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", *ASKED)
+OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", "trust", "model", "shuffle", *ASKED)
 Issuer = Callable[[Task], bytes]
 """Makes or finds the key for the tokens of a draft."""
 MOST_COUNTERS = 1 << 26
@@ -92,14 +95,18 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
     """The same, with what only its author needs."""
     content = read_toml(toml, "task")
     check_names("task", content, REQUIRED, OPTIONAL)
-    epsilon = inf if content["epsilon"] == inf else check_epsilon(content["epsilon"])  # infinite: only the identity of tests takes it
     people = content.get("people", PEOPLE)
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise ParameterError("people", people, allowed=f"an integer from 1 to {MOST_PEOPLE}", fix="say how many reports you expect")
     note = content.get("note", "")
     if not isinstance(note, str):
         raise ParameterError("note", note, allowed="text", fix="put it in quotation marks")
-    asking = read_asking(content, name=content["name"], epsilon=epsilon, people=people)
+    trust = read_trust(content)
+    if trust == SHUFFLE:
+        epsilon, asking, mixing = read_shuffled(content, people=people)
+    else:
+        epsilon = inf if content["epsilon"] == inf else check_epsilon(content["epsilon"])  # infinite: only the identity of tests takes it
+        asking, mixing = read_asking(content, name=content["name"], epsilon=epsilon, people=people), None
     guarantee = asking.protocol.guarantee
     if guarantee.model != "local":
         allowed = f"a protocol whose promise is local; that of {asking.protocol.kind} is {guarantee.model}: it sends true answers"
@@ -116,6 +123,8 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
         strata=_strata(content.get("strata", {})),
         default=_default(content, asking),
         issuer=NO_ISSUER if content.get("admission") == TOKEN else b"",
+        model=trust,
+        mixing=mixing,
         **_times(content, now),
         **{name: content[name] for name in PLAIN if name in content},
     )

@@ -89,6 +89,10 @@ class Api:
             self._rounds[call.task] = found.number, content
         return Response(content, media_type=JSON)
 
+    def keys(self, _: Call) -> Response:
+        """What reports of shuffle trust are sealed for."""
+        return Response(self.collector.keys.announcement(self.collector.now()), media_type=JSON, headers={"cache-control": "no-cache"})
+
     def tokens(self, call: Call) -> Response:
         """Blind signatures for a code."""
         live = self._live(call)

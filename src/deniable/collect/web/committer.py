@@ -1,4 +1,4 @@
-"""Group commit: requests that arrive while one append runs share the next, and none is answered before its reports are durable.
+"""Group commit: requests that arrive while one append runs share the next, and none is answered before its rows are durable.
 
 No timer: an idle collector writes at once, a busy one gathers for as long as the disk needs. The event loop gathers, one thread writes,
 and all requests of an append wait for one future.
@@ -10,16 +10,19 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
 
-from deniable.collect.admission import Rows
-from deniable.collect.storage.block import Bucket
 from deniable.collect.web.journal import note, note_error
 from deniable.errors import DeniableError
 
 MOST_WAITING = 32 << 20
-Append = Callable[[Rows], frozenset[Bucket]]
-"""Makes rows durable; the buckets it returns were sealed meanwhile. StorageError if nothing was stored."""
-Observe = Callable[[Rows, float, Exception | None], None]
+Address = TypeVar("Address")
+Row = TypeVar("Row")
+Told = TypeVar("Told")
+Append = Callable[[dict[Address, list[Row]]], frozenset[Told]]
+"""Makes rows durable, and tells what did not go as hoped: of a collector, the buckets that were sealed meanwhile. StorageError if nothing
+was stored."""
+Observe = Callable[[dict[Address, list[Row]], float, Exception | None], None]
 """Is told what was appended, how many seconds that took, and the error if it failed."""
 
 
@@ -27,12 +30,12 @@ class QueueFullError(DeniableError):
     """More waits to be written than may wait; nothing of this request was kept."""
 
 
-class _Group(asyncio.Future[frozenset[Bucket]]):
+class _Group(asyncio.Future[frozenset[Told]], Generic[Address, Row, Told]):
     """The requests of one append, and what came of it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
-        self.rows: Rows = {}
+        self.rows: dict[Address, list[Row]] = {}
         self.size = 0
 
     def cancel(self, msg: object = None) -> bool:
@@ -40,19 +43,25 @@ class _Group(asyncio.Future[frozenset[Bucket]]):
         return False
 
 
-class Committer:
-    """Makes the reports of many requests durable together.
+class Committer(Generic[Address, Row, Told]):
+    """Makes the rows of many requests durable together: a collector's reports, a shuffler's seals.
 
     At most about ``most_waiting`` bytes wait or are being written; beyond that, ``commit`` refuses. Lives in one event loop.
     """
 
-    def __init__(self, append: Append, *, most_waiting: int = MOST_WAITING, observe: Observe | None = None) -> None:
+    def __init__(
+        self,
+        append: Append[Address, Row, Told],
+        *,
+        most_waiting: int = MOST_WAITING,
+        observe: Observe[Address, Row] | None = None,
+    ) -> None:
         self._append = append
         self._observe = observe
         self._most_waiting = most_waiting
         self._thread = ThreadPoolExecutor(1, "committer")
-        self._gathering: _Group | None = None
-        self._writing: _Group | None = None
+        self._gathering: _Group[Address, Row, Told] | None = None
+        self._writing: _Group[Address, Row, Told] | None = None
         self._draining = False
         self._failing = False
         self.waiting = 0
@@ -63,8 +72,8 @@ class Committer:
         """True while nothing more is taken."""
         return self.waiting >= self._most_waiting or self._draining
 
-    def commit(self, rows: Rows, size: int) -> asyncio.Future[frozenset[Bucket]]:
-        """Await this: it ends when the rows are durable, with the buckets that were sealed meanwhile; StorageError if none was stored.
+    def commit(self, rows: dict[Address, list[Row]], size: int) -> asyncio.Future[frozenset[Told]]:
+        """Await this: it ends when the rows are durable, with what ``append`` told about all of them; StorageError if none was stored.
 
         The rows are taken over: do not change them later. ``size`` is the memory they keep, roughly; QueueFullError if too much waits.
         """
@@ -100,23 +109,23 @@ class Committer:
             self._gathering, self._writing = None, group
             self._thread.submit(self._write, group)
 
-    def _write(self, group: _Group) -> None:
+    def _write(self, group: _Group[Address, Row, Told]) -> None:
         """In the thread. Whatever happens, the loop is told: no request may wait for ever because of an error that nobody thought of."""
         start = time.perf_counter()
-        sealed, failed = frozenset[Bucket](), None
+        told, failed = frozenset[Told](), None
         try:
-            sealed = self._append(group.rows)
+            told = self._append(group.rows)
         except Exception as error:
             failed = error
         seconds = time.perf_counter() - start
-        group.get_loop().call_soon_threadsafe(self._finish, group, seconds, sealed, failed)
+        group.get_loop().call_soon_threadsafe(self._finish, group, seconds, told, failed)
 
-    def _finish(self, group: _Group, seconds: float, sealed: frozenset[Bucket], failed: Exception | None) -> None:
+    def _finish(self, group: _Group[Address, Row, Told], seconds: float, told: frozenset[Told], failed: Exception | None) -> None:
         self._writing = None
         self.waiting -= group.size
         self._write_next()  # first, so that the disk works while the loop answers
         if failed is None:
-            group.set_result(sealed)
+            group.set_result(told)
         else:
             group.set_exception(failed)
         if self._observe is not None:

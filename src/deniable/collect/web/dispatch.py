@@ -26,7 +26,7 @@ from deniable.collect.web.body import BodyReader, Refusal
 from deniable.collect.web.ingest import PREFLIGHT, stopping
 from deniable.collect.web.journal import note_error
 from deniable.collect.web.news import News
-from deniable.collect.web.routes import ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
+from deniable.collect.web.routes import ELSEWHERE, ENDPOINTS, ID_PATTERN, Endpoint
 from deniable.collect.web.shapes import Failure, Problem
 from deniable.errors import DeniableError, ProtocolError
 
@@ -36,13 +36,13 @@ BODY_SECONDS = 10.0
 
 
 def application(api: Api, pages: Sequence[Route] = (), *, news: News | None = None) -> Starlette:
-    """The ASGI application behind the table of endpoints, but for the reports', and behind the pages for people.
+    """The ASGI application behind the table of endpoints, but for those that have their own, and behind the pages for people.
 
     ``news`` is for a collector that shares its database with others.
     """
     paths: dict[str, dict[str, Endpoint]] = {}
     for endpoint in ENDPOINTS:
-        if endpoint.path != REPORTS:
+        if endpoint.path not in ELSEWHERE:
             paths.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     dispatch = Dispatch(api, news)
     routes = []

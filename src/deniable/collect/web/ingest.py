@@ -16,7 +16,7 @@ from typing import Protocol
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.admission import Rows
+from deniable.collect.admission import Address, Rows
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.body import JSON, BodyReader, Refusal, open_json
@@ -88,7 +88,7 @@ class Ingest:
     def __init__(
         self,
         collector: Gate,
-        committer: Committer,
+        committer: Committer[Address, bytes, Bucket],
         *,
         limits: Limits | None = None,
         metrics: Metrics | None = None,

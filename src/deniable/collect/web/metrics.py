@@ -7,6 +7,8 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from deniable.collect.admission import Rows
+from deniable.collect.receiving import CODES as REFUSALS
+from deniable.collect.receiving import REPEATED, TAKEN
 
 CODES = (
     "unknown_task",
@@ -20,6 +22,7 @@ CODES = (
     "bad_payload",
     "bad_token",
     "bad_seed",
+    "shuffled_only",
 )
 """Why a report was not counted."""
 STATUSES = (200, 201, 204, 400, 405, 408, 413, 415, 429, 503, 507)
@@ -45,6 +48,10 @@ class Metrics:
         self.reports = {outcome: reports.labels(outcome) for outcome in ("accepted", "repeated", *CODES)}
         self.requests = {status: requests.labels(str(status)) for status in STATUSES}
         self._skew = {period: skew.labels(period) for period in ("early", "current", "late")}
+        batches = Counter("deniable_batches", "Shuffled batches by outcome.", ["outcome"], registry=registry)
+        left_out = Counter("deniable_left_out", "Seals of batches that were taken which counted for nothing.", ["why"], registry=registry)
+        self.batches = {outcome: batches.labels(outcome) for outcome in (TAKEN, REPEATED, "bad_signature", "malformed", *REFUSALS)}
+        self.left_out = {why: left_out.labels(why) for why in ("dummy", "damaged", "repeated", *CODES)}
         self.append_seconds = Histogram("deniable_append_seconds", "Time to make a group durable.", buckets=_SECONDS, registry=registry)
         self.append_reports = Histogram("deniable_append_reports", "Reports made durable together.", buckets=_SIZES, registry=registry)
         self.append_failures = Counter("deniable_append_failures", "Groups that could not be stored.", registry=registry)

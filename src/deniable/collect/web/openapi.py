@@ -12,7 +12,7 @@ from msgspec import NODEFAULT, UNSET
 import deniable
 from deniable.collect.web.access import OPEN
 from deniable.collect.web.body import JSON
-from deniable.collect.web.routes import ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
+from deniable.collect.web.routes import ELSEWHERE, ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
 from deniable.collect.web.shapes import Failure, Rejected
 
 _REF = "#/components/schemas/{name}"
@@ -50,8 +50,8 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     if endpoint.bodies:
         operation["requestBody"] = {"required": True, "content": _content(endpoint.bodies, schemas)}
     answers = {str(endpoint.status): _answer(endpoint.status, endpoint.answers or {}, schemas)}
-    if endpoint.path == REPORTS:
-        answers["200"] = _answer(200, {JSON: Rejected}, schemas)
+    if endpoint.path in ELSEWHERE:  # two successes
+        answers["200"] = _answer(200, {JSON: Rejected} if endpoint.path == REPORTS else {}, schemas)
     for status in endpoint.statuses:
         answers[str(status)] = _answer(status, {JSON: Failure}, schemas)
         if status in {429, 503, 507}:

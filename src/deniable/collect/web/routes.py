@@ -18,6 +18,7 @@ from deniable.collect.web.shapes import (
     LogQuery,
     PublicLog,
     PublishQuery,
+    SealingKeys,
     SealQuery,
     SignedRound,
     SignedTask,
@@ -27,12 +28,16 @@ from deniable.collect.web.shapes import (
     TaskSummary,
     TokenRequest,
 )
+from deniable.contract.batch import MEDIA_TYPE as BATCH_TYPE
 from deniable.contract.envelope import MEDIA_TYPE
 
 TOML = "application/toml"
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 PARQUET = "application/vnd.apache.parquet"
 REPORTS = "/v1/reports"
+BATCHES = "/v1/tasks/{id}/batches"
+ELSEWHERE = (REPORTS, BATCHES)
+"""Paths with an application of their own."""
 ID_PATTERN = "^[0-9a-f]{64}$"
 
 
@@ -67,6 +72,19 @@ class Endpoint:
         return (400, 422) if self.path != REPORTS else ()
 
 
+def _batches() -> Endpoint:
+    return Endpoint(
+        method="POST",
+        path=BATCHES,
+        name="batches",
+        summary="Hand in a shuffled batch. 201: it is durable, 200: it was before. 422: it is refused for good, and nothing of it is kept.",
+        bodies={BATCH_TYPE: {"type": "string", "format": "binary", "minLength": 68}},
+        status=201,
+        answers={},
+        errors=(403, 408, 413, 415),
+    )
+
+
 def _reports() -> Endpoint:
     binary = {"type": "string", "format": "binary", "minLength": 64}
     return Endpoint(
@@ -87,6 +105,15 @@ _ANY: dict[str, Any] = {JSON: dict[str, Any]}
 _TABLE: dict[str, Any] = _ANY | {PARQUET: {"type": "string", "format": "binary"}}
 ENDPOINTS = (
     _reports(),
+    _batches(),
+    Endpoint(
+        method="GET",
+        path="/v1/keys",
+        name="keys",
+        summary="The keys that reports of shuffle trust are sealed for, the newest first, each signed.",
+        answers={JSON: SealingKeys},
+        any_origin=True,
+    ),
     Endpoint(method="GET", path="/v1/tasks", name="tasks", summary="List the tasks.", answers={JSON: list[TaskSummary]}, any_origin=True),
     Endpoint(method="GET", path=_TASK, name="task", summary="A task and its signature.", answers={JSON: SignedTask}, any_origin=True),
     Endpoint(method="GET", path=f"{_TASK}/round", name="round", summary="The round at hand.", answers={JSON: SignedRound}, any_origin=True),

@@ -137,6 +137,19 @@ class SignedRound(msgspec.Struct):
     signature: str
 
 
+class SignedNotice(msgspec.Struct):
+    """A key to seal reports for, and the collector's signature."""
+
+    notice: str
+    signature: str
+
+
+class SealingKeys(msgspec.Struct):
+    """The keys that are announced, the newest first."""
+
+    keys: list[SignedNotice]
+
+
 class LogLine(msgspec.Struct):
     """An entry of the public log; the next record names its hash."""
 

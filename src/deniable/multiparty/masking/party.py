@@ -15,13 +15,13 @@ import numpy as np
 
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.errors import ProtocolError, WireError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.identity import public_key, sign, verified
+from deniable.multiparty.identity import sign, verified
 from deniable.multiparty.masking import layout, secrets
 from deniable.multiparty.message import CONTEXT, Message
 from deniable.multiparty.shamir import SECRET_BYTES, share_secret
-from deniable.multiparty.terms import Terms, as_words
+from deniable.multiparty.terms import Terms, as_words, check_place
 
 _DUE = {layout.ADVERTISE: layout.KEYS, layout.SHARES: layout.FOR_YOU, layout.MASKED: layout.SURVIVORS, layout.AGREED: layout.AGREEMENT}
 """What a party waits for after it has sent a message of a kind."""
@@ -44,10 +44,7 @@ class MaskingParty:
     _survivors: list[int] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
-        count = len(self.terms.parties)
-        if type(self.number) is not int or not 0 <= self.number < count or public_key(self.identity) != self.terms.parties[self.number]:
-            allowed = "the place of one's own key among the parties"
-            raise ParameterError("number", self.number, allowed=allowed, fix="take the terms that name this party")
+        check_place(self.terms, self.number, self.identity)
         self.terms.degree  # noqa: B018  # refuses shares for which there is no graph
         self.vector = as_words(self.vector, self.terms)
 

@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.errors import ProtocolError, WireError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.identity import public_key, sign, verified
+from deniable.multiparty.identity import sign, verified
 from deniable.multiparty.message import CONTEXT, Message, cut
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import KeyShare, PublicKey
 from deniable.multiparty.paillier.packing import Packing
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import Terms, check_place
 
 ENCRYPTED, TO_OPEN, OPENED = 1, 2, 3
 _NUMBER = struct.Struct("<I")
@@ -45,9 +45,7 @@ class PaillierParty:
     source: Source = field(default=SYSTEM, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.number < len(self.terms.parties) or public_key(self.identity) != self.terms.parties[self.number]:
-            allowed = "the place of one's own key among the parties"
-            raise ParameterError("number", self.number, allowed=allowed, fix="take the terms that name this party")
+        check_place(self.terms, self.number, self.identity)
 
     def first(self) -> bytes:
         """The packed vector, encrypted."""

@@ -67,10 +67,11 @@ async function resume({ focus = false } = {}) {
   return show(agreed ? "answer" : "consent", { focus });
 }
 
-async function look(entry, value) {
+async function look(entry, value, device = reporter()) {
   const task = await board.task(id);
   number = entry.number;
-  const review = new Review({ task, asked: await board.asked(task, now()), entry, value });
+  const envelope = await device.opened(entry);
+  const review = new Review({ task, asked: await board.asked(task, now()), entry, envelope, value });
   document.getElementById("report").replaceChildren(await review.element());
   show("review");
 }
@@ -85,19 +86,20 @@ async function draw() {
   const receipt = await device.report(value, { send: false });
   form.reset();
   if (!receipt) return finish("This round asks others", "Your device drew a later turn. Nothing was drawn for this one, and nothing was spent.");
-  return look((await mine()).find((entry) => entry.number === receipt.number), value);
+  return look((await mine()).find((entry) => entry.number === receipt.number), value, device);
 }
 
 // What became of the report that was looked at: another tab may have been faster.
 async function tell() {
   const entry = (await mine()).find((each) => each.number === number);
+  const receiver = (await board.task(id)).mixing ? "shuffler" : "collector";
   if (entry.state === "pending") {
-    trouble("The collector did not answer. The report is kept as it is: try again, or come back later.");
+    trouble(`The ${receiver} did not answer. The report is kept as it is: try again, or come back later.`);
     return show("review", { focus: false });
   }
   const titles = { sent: "Sent. Thank you.", refused: entry.code === "withdrawn" ? "Not sent" : "Refused" };
   const told = {
-    sent: "The collector has stored your report.",
+    sent: `The ${receiver} has stored your report.`,
     refused: entry.code === "withdrawn" ? "The report is gone, and your consent withdrawn. What it cost stays: it was drawn." : "It was not counted.",
   };
   return finish(titles[entry.state], told[entry.state], {

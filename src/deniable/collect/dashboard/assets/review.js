@@ -1,6 +1,5 @@
 // The look at a report before it is sent: what was typed, what would leave the device, and why nobody can tell the one from the other.
 
-import { openBatch } from "./client/index.js";
 import { Attribute, Identity } from "./client/encoders.js";
 import { bytes, facts, make, quoted } from "./dom.js";
 import { lawOf, log2 } from "./law.js";
@@ -22,10 +21,10 @@ export function chanceInWords(bits) {
 }
 
 export class Review {
-  constructor({ task, asked, entry, value }) {
-    Object.assign(this, { task, entry, value });
-    [this.envelope] = openBatch(entry.report);
-    this.question = asked?.period === this.envelope.period ? asked.round.questions[this.envelope.question] : null;
+  // `envelope` is null if the report is sealed and the page was loaded again: nobody here can open it.
+  constructor({ task, asked, entry, envelope, value }) {
+    Object.assign(this, { task, entry, envelope, value });
+    this.question = envelope && asked?.period === envelope.period ? asked.round.questions[envelope.question] : null;
     if (this.question) {
       this.report = this.question.spec.decode(this.envelope.payload);
       this.law = lawOf(this.question.spec, this.report);
@@ -40,7 +39,8 @@ export class Review {
   }
 
   async element() {
-    const sent = this.question ? await inWords(this.question.spec, this.report, this.law, this.#itself) : ["a randomized report"];
+    const closed = [this.envelope ? "a randomized report" : "a randomized report, sealed: this browser cannot open it again"];
+    const sent = this.question ? await inWords(this.question.spec, this.report, this.law, this.#itself) : closed;
     const told = make("dd", { id: "told" }, ...this.#typed());
     const leaving = make("dd", { id: "leaving" }, ...sent);
     const pairs = [
@@ -65,9 +65,10 @@ export class Review {
   }
 
   #besides() {
+    const period = `${this.task.rounds ? "round" : "period"} ${this.entry.period}`;
+    if (this.task.mixing) return make("span", {}, `the task's id; ${period}; all else is sealed for the collector, and once more on its way`);
     const labels = Object.entries(this.task.stratumLabels(this.envelope.stratum)).map(([name, label]) => `${name}: ${label}`);
     const token = { open: [], secret: ["a proof that you know the secret"], token: ["a one-time token"] }[this.task.admission];
-    const period = `${this.task.rounds ? "round" : "period"} ${this.envelope.period}`;
     return make("span", {}, ["the task's id", period, ...labels, ...token, "a random number that names the report"].join("; "));
   }
 

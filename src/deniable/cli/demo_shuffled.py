@@ -1,0 +1,116 @@
+"""The demo's first question once more, through a shuffler: the same promise to each person, and much less noise."""
+
+from __future__ import annotations
+
+import socket
+import time
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from deniable.cli.console import progress_bar
+from deniable.cli.demo_collector import Running, running_shuffler
+from deniable.cli.demo_devices import crowd
+from deniable.cli.demo_questions import DRINK, Asked
+from deniable.cli.demo_survey import Found, Survey, publish
+from deniable.cli.extra import server_extra
+from deniable.cli.remote import collector_at
+from deniable.collect.analysis.answer import picked_rows
+from deniable.collect.analysis.mixed import in_words
+from deniable.contract.notice import SHUFFLER
+
+LARGEST_MINIMUM = 60_000
+LATE = 6
+"""Seconds after the end: half of them for the devices, half for the batch."""
+START_SECONDS, PATIENCE = 12, 20
+"""To start the shuffler, and until a batch that does not come is no longer waited for."""
+SLOWER = 3
+"""How much longer sealed reports may take than others."""
+POLL_SECONDS = 0.2
+
+
+def shuffled_toml(people: int, epsilon: float, seconds: int, *, url: str, key: str) -> str:
+    """The drink's task file with shuffle trust, claiming the epsilon that the other has locally."""
+    text = DRINK.format(people=people, epsilon=epsilon).replace('name = "morning-drink"', 'name = "morning-drink-shuffled"')
+    text = text.replace(f"epsilon = {epsilon!r}", 'epsilon = "auto"\ntrust = "shuffle"')
+    text = text.replace('lasts = "1 day"', f'lasts = "{seconds} seconds"\nlate = "{LATE} seconds"')
+    minimum = max(2, min(people // 2, LARGEST_MINIMUM))
+    relay = f'{{ url = "{url}", key = "{key}" }}'
+    return f"{text}\n[shuffle]\nepsilon = {epsilon!r}\nminimum = {minimum}\nshufflers = [{relay}]\n"
+
+
+def run_shuffled(collector: Running, drink: Asked, before: Found, epsilon: float, folder: Path, *, quiet: bool) -> dict[str, Any]:
+    """Ask the crowd the same through a shuffler; ``before`` is what local trust has found."""
+    with server_extra("deniable demo"):
+        from deniable.sealing.keys import KeyRing
+    people, own = len(drink.held), folder / "shuffler"
+    port = _free_port()
+    key = KeyRing(own, SHUFFLER).identity.hex()
+    seconds = ceil(SLOWER * before.seconds) + START_SECONDS
+    toml = shuffled_toml(people, epsilon, seconds, url=f"http://127.0.0.1:{port}", key=key)
+    (survey,) = publish(collector, [Asked(toml, drink.held, drink.shown)])
+    ledgers = folder / "shuffled"
+    ledgers.mkdir()
+    log = collector.log.with_name("shuffler.log")
+    with (
+        running_shuffler(own, log, collector=collector.url, task=survey.task, port=port),
+        crowd(collector.url, [survey.task], people, ledgers) as devices,
+        progress_bar(survey.published.name, quiet) as progress,
+    ):
+        receipts = devices.report(survey.task, drink.held, range(people), progress)
+        content = _wait(collector, survey, len(receipts))
+    return _described(survey, content, before, {drink.held[place] for place in receipts}, drink)
+
+
+def _wait(collector: Running, survey: Survey, sent: int) -> dict[str, Any]:
+    """The answer, once all reports are counted that were sent, or when no more can come."""
+    path, over = f"/v1/tasks/{survey.task.hex()}", survey.published.end + LATE + PATIENCE
+    with collector_at(collector.url, collector.analyst) as analyst:
+        while time.time() < over:
+            periods = analyst.call("GET", f"{path}/status")["periods"]
+            if periods and (periods[0]["reports"] or 0) >= sent:
+                break
+            time.sleep(POLL_SECONDS)
+        content: dict[str, Any] = analyst.call("GET", f"{path}/estimate")
+    return content
+
+
+def _described(survey: Survey, content: dict[str, Any], before: Found, held: set[Any], drink: Asked) -> dict[str, Any]:
+    """Both answers side by side, value by value, with both errors."""
+    answer = content["answers"][0]
+    local = {row["value"]: row for row in picked_rows(before.answer, len(held) + 1)}
+    rows = [
+        {
+            "value": drink.shown.get(row["value"], row["value"]),
+            "truth": drink.truth[row["value"]],
+            "local": round(local[row["value"]]["count"], 1),
+            "local_stderr": round(local[row["value"]]["stderr"], 1),
+            "shuffled": round(row["count"], 1),
+            "shuffled_stderr": round(row["stderr"], 1),
+        }
+        for row in picked_rows(answer, len(held) + 1)
+        if row["value"] in local
+    ]
+    about = {name: content[name] for name in ("task", "name", "question", "statement", "shuffle")}
+    return about | {"n": answer["n"], "mechanism": answer["mechanism"], "result": rows, "end": survey.published.end}
+
+
+def both_table(told: dict[str, Any], epsilon: float) -> Table:
+    """One survey under both kinds of trust."""
+    title = f"{told['question']}\nThe same promise, epsilon = {epsilon:.4g}, under local trust and through a shuffler"
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    for name in ("value", "truth", "local trust", "± std. err.", "shuffled", "± std. err."):
+        table.add_column(name, justify="left" if name == "value" else "right")
+    for row in told["result"]:
+        numbers = (row[name] for name in ("truth", "local", "local_stderr", "shuffled", "shuffled_stderr"))
+        table.add_row(row["value"], *(f"{number:,.0f}" for number in numbers))
+    table.caption = in_words(told["shuffle"])
+    return table
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+        return port

@@ -1,0 +1,124 @@
+"""Shuffled batches in the store: each is taken as a whole, once, or leaves no trace.
+
+A batch is decided by one transaction, which writes what it is worth together with its rows. Only then are the rows appended to the log of
+reports, and taken out of the batch again. Whoever is interrupted in between finds the rows in the batch and goes on: reports are counted
+by their ids, so that appending them twice does no harm. Rows lie in the order of their ids, not in that of the batch.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sql
+from sqlalchemy import Connection
+
+from deniable.collect.storage import database as db
+from deniable.collect.storage.block import ID_BYTES, Block, Bucket, sort_once, without
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.records import StoredBatch
+from deniable.collect.storage.store import Store
+
+_BATCH = (db.batch.c.id, db.batch.c.period, db.batch.c.digest, db.batch.c.reports, db.batch.c.epsilon)
+Decide = Callable[[int], float]
+"""From the number of reports that a batch would add to its epsilon; raises to refuse it."""
+
+
+class Batches:
+    """The batches of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._one = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One batch at a time, whichever collector takes it: what one of them adds, the next one finds."""
+        with self._one:
+            if not self._store.shared:
+                yield
+                return
+            with self._store.engine.begin() as connection:
+                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067033)"))
+                yield
+
+    def find(self, task: bytes, batch: bytes) -> StoredBatch | None:
+        """A batch that was taken, or begun; None if it is not there."""
+        query = sql.select(*_BATCH, db.batch.c.rows).where(db.batch.c.task == task, db.batch.c.id == batch)
+        with self._store.reading() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else _stored(row, row[5])
+
+    def listed(self, task: bytes, periods: Collection[int] | None = None) -> list[StoredBatch]:
+        """The batches of a task, of some periods or of all, without their rows; by size, since nothing else about their order is kept."""
+        query = sql.select(*_BATCH).where(db.batch.c.task == task).order_by(db.batch.c.period, db.batch.c.reports, db.batch.c.id)
+        with self._store.reading() as connection:
+            return [_stored(row) for row in connection.execute(query) if periods is None or row[1] in periods]
+
+    def begun(self) -> list[tuple[bytes, bytes]]:
+        """Task and id of the batches whose rows may not be in the log yet."""
+        with self._store.reading() as connection:
+            rows = connection.execute(sql.select(db.batch.c.task, db.batch.c.id).where(db.batch.c.rows.is_not(None)))
+            return [(bytes(row[0]), bytes(row[1])) for row in rows]
+
+    def begin(self, bucket: Bucket, batch: bytes, digest: bytes, block: Block, decide: Decide, *, once: bool = False) -> None:
+        """Take a batch, if what it adds is worth it; nothing if it is there already.
+
+        Only reports that are not stored yet are counted and kept. With ``once`` that is so for those of other periods, too. Call it in a
+        turn. The log is read before the transaction, which a seal may be waiting for with the log in its hands.
+        """
+        with self._store.reading() as connection:
+            rows = self._new_rows(connection, bucket, batch, block, once=once)
+        values = {"period": bucket.period, "digest": digest, "reports": len(rows), "epsilon": decide(len(rows)), "rows": rows.tobytes()}
+        with self._store.writing() as connection:
+            connection.execute(db.insert_once(connection, db.batch, task=bucket.task, id=batch, **values))
+
+    def finish(self, task: bytes, batch: bytes, append: Callable[[Bucket, bytes, int], bool]) -> bool:
+        """Append the rows of a batch that was begun, and take them out of it; False if its bucket was sealed without them: it is gone.
+
+        ``append`` makes so many rows durable, and says False if the bucket takes nothing more.
+        """
+        found = self.find(task, batch)
+        if found is None or found.rows is None:
+            return found is not None
+        bucket = Bucket(task, found.period)
+        takes = all(stored.state == "open" for stored in self._store.find([bucket]))
+        counted = (takes and append(bucket, found.rows, found.reports)) or self._is_sealed_in(bucket, found)
+        where = (db.batch.c.task == task, db.batch.c.id == batch)
+        with self._store.writing() as connection:
+            connection.execute(db.batch.update().where(*where).values(rows=None) if counted else db.batch.delete().where(*where))
+        return counted
+
+    def _new_rows(self, connection: Connection, bucket: Bucket, batch: bytes, block: Block, *, once: bool) -> np.ndarray[Any, Any]:
+        """The rows whose ids are neither in the log nor in a batch that is on its way there."""
+        width = block.rows.shape[1]
+        others = sql.select(db.batch.c.rows).where(db.batch.c.task == bucket.task, db.batch.c.period == bucket.period)
+        waiting = connection.execute(others.where(db.batch.c.rows.is_not(None), db.batch.c.id != batch)).scalars().all()
+        held = [np.frombuffer(bytes(rows), np.uint8).reshape(-1, width) for rows in waiting]
+        held += [part.rows for part in self._store.log.read_open(connection, bucket)]
+        kept = without([block], _ids(held))
+        if once:
+            kept = self._store.spent(connection, bucket, kept)
+        sorted_once = sort_once(kept)
+        return sorted_once[0].rows if sorted_once else np.zeros((0, width), np.uint8)
+
+    def _is_sealed_in(self, bucket: Bucket, batch: StoredBatch) -> bool:
+        """Whether the bucket was sealed with the batch's rows: another collector may have done so after this one was stopped."""
+        data = batch.rows or b""
+        ids = [data[at : at + ID_BYTES] for at in range(0, len(data), len(data) // batch.reports)]
+        with self._store.reading() as connection:
+            try:
+                return len(self._store.log.sealed_ids(connection, bucket, ids)) == len(ids)
+            except StorageError:  # what was sealed is deleted, or damaged: it is told where it is read
+                return True
+
+
+def _ids(blocks: Sequence[np.ndarray[Any, Any]]) -> set[bytes]:
+    return {row.tobytes() for rows in blocks for row in np.ascontiguousarray(rows[:, :ID_BYTES])}
+
+
+def _stored(row: Any, rows: Any = None) -> StoredBatch:
+    return StoredBatch(bytes(row[0]), row[1], bytes(row[2]), row[3], row[4], None if rows is None else bytes(rows))

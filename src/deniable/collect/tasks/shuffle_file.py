@@ -1,0 +1,159 @@
+"""Shuffle trust in a task file: the table ``[shuffle]``, and the local epsilon that a claim about shuffled batches allows.
+
+::
+
+    trust = "shuffle"
+    epsilon = "auto"                 # the largest local epsilon with which the smallest batch keeps the claim; or a number
+
+    [shuffle]
+    epsilon = 0.5                    # claimed of every batch, if a shuffler is honest
+    delta = 1e-6
+    minimum = 1000                   # reports in the smallest batch; left out: minimum_batch
+    honest = "9/10"                  # the share of people who are assumed honest; left out: all
+    shufflers = [{ url = "https://shuffler.example.org", key = "64 digits" }]
+    threshold = { minimum = 20, sigma = "2.5" }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import floor
+from typing import Any
+
+from deniable.client.numeric import NumericSpec
+from deniable.collect.tasks.asking import Asking, read_asking
+from deniable.collect.tasks.pricing import check_claim_of, shares
+from deniable.contract.admission import SIZES
+from deniable.contract.envelope import HEADER
+from deniable.contract.mixing import LOCAL, MODELS, SHUFFLE, Mixing, Relay, Threshold
+from deniable.contract.probability import check_epsilon
+from deniable.contract.spec import Spec
+from deniable.contract.survey import Survey
+from deniable.core.declared import check_names
+from deniable.errors import ParameterError
+from deniable.shuffle import local_epsilon_for
+
+AUTO = "auto"
+DELTA = 1e-6
+DIGITS = 1000
+"""An epsilon that is chosen is a multiple of 1 / 1000: people read it."""
+
+
+def read_trust(content: Mapping[str, Any]) -> str:
+    """The trust model of a task file; ``model`` is an older name of it."""
+    trust = content.get("trust", content.get("model", LOCAL))
+    if trust not in MODELS or content.get("model", trust) != trust:
+        raise ParameterError("trust", trust, allowed=f"one of {list(MODELS)}", fix=f'leave it out for "{LOCAL}"')
+    if (trust == SHUFFLE) != ("shuffle" in content):
+        raise ParameterError("trust", trust, allowed=f'"{SHUFFLE}" and a table [shuffle], or neither', fix='write trust = "shuffle"')
+    if content["epsilon"] == AUTO and trust != SHUFFLE:
+        raise ParameterError(
+            "epsilon", AUTO, allowed=f'a number, or "{AUTO}" under shuffle trust', fix="common choices lie between 0.1 and 4"
+        )
+    return str(trust)
+
+
+def read_shuffled(content: Mapping[str, Any], *, people: int) -> tuple[float, Asking, Mixing]:
+    """The local epsilon, what is asked with it, and the mixing of a task file of shuffle trust; the claim is checked."""
+    _check_plain(content)
+    mixing = _mixing(content)
+    if content["epsilon"] == AUTO:
+        epsilon, asking = _strongest(content, mixing, people)
+    else:
+        epsilon = check_epsilon(content["epsilon"])
+        asking = read_asking(content, name=content["name"], epsilon=epsilon, people=people)
+    spec = _spec(asking)
+    width = sum(column.row_bytes for column in spec.layout)
+    mixing = replace(mixing, size=HEADER.size + SIZES.get(content.get("admission", "open"), 0) + width)
+    check_claim_of(spec, mixing)
+    return epsilon, asking, mixing
+
+
+def _check_plain(content: Mapping[str, Any]) -> None:
+    """Refuse by its name in the file what shuffle trust does not go with."""
+    for name, why in (("search", "one round"), ("questions", "one question"), ("strata", "nothing sent in the clear")):
+        if name in content:
+            allowed = f"{why} under shuffle trust: whatever splits the crowd hides fewer people in it"
+            raise ParameterError(name, content[name], allowed=allowed, fix="leave it out, or publish a task of local trust")
+
+
+def _mixing(content: Mapping[str, Any]) -> Mixing:
+    table = content["shuffle"]
+    if not isinstance(table, Mapping):
+        raise ParameterError("shuffle", table, allowed="a table", fix="begin it with [shuffle]")
+    check_names("shuffle", table, ["epsilon", "shufflers"], ["delta", "minimum", "honest", "threshold"])
+    threshold = table.get("threshold")
+    if threshold is not None:
+        if not isinstance(threshold, Mapping):
+            raise ParameterError("threshold", threshold, allowed="a table", fix='as in threshold = { minimum = 20, sigma = "2.5" }')
+        check_names("threshold", threshold, ["minimum", "sigma"], [])
+    mixing = Mixing(
+        epsilon=check_epsilon(table["epsilon"]),
+        delta=table.get("delta", DELTA),
+        minimum=table.get("minimum", content.get("minimum_batch", 100)),
+        honest=table.get("honest", "1"),
+        shufflers=tuple(_relays(table["shufflers"])),
+        size=HEADER.size,  # known when the mechanism is
+        threshold=None if threshold is None else Threshold(**threshold),
+    )
+    if mixing.delta * mixing.minimum >= 1:
+        allowed = "far below 1 / minimum: or else a promise could fail somebody in every batch"
+        raise ParameterError("delta", mixing.delta, allowed=allowed, fix=f"delta = {DELTA:g} is usual")
+    return mixing
+
+
+def _relays(content: object) -> list[Relay]:
+    fix = 'as in shufflers = [{ url = "https://shuffler.example.org", key = "..." }]; see: deniable shuffle keys'
+    if not isinstance(content, list) or not all(isinstance(entry, Mapping) for entry in content):
+        raise ParameterError("shufflers", content, allowed="a list of tables with url and key", fix=fix)
+    relays = []
+    for entry in content:
+        check_names("shufflers", entry, ["url", "key"], [])
+        try:
+            relays.append(Relay(entry["url"], bytes.fromhex(entry["key"])))
+        except (TypeError, ValueError) as error:
+            raise ParameterError("key", entry["key"], allowed="64 hexadecimal digits", fix=fix) from error
+    return relays
+
+
+def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple[float, Asking]:
+    """The largest local epsilon with which the smallest batch keeps the claim, and what is asked with it.
+
+    A mechanism that is left open is chosen for the epsilon that any mechanism would be allowed; it is then allowed more.
+    """
+    delta, extra = shares(mixing)
+    if extra >= mixing.epsilon:
+        raise ParameterError("threshold", f"epsilon = {extra:.4g}", allowed=f"below {mixing.epsilon:g}", fix="give it a larger sigma")
+    n, claim = max(mixing.people(mixing.minimum), 1), mixing.epsilon - extra
+
+    def ask(epsilon: float, settled: Mapping[str, Any]) -> Asking:
+        return read_asking(settled, name=content["name"], epsilon=_rounded(epsilon), people=people)
+
+    def chosen(build: Callable[[float], Spec] | None) -> float:
+        return _rounded(local_epsilon_for(epsilon=claim, n=n, delta=delta, build=build))
+
+    first = ask(chosen(None), content)
+    settled = dict(content)
+    if not isinstance(_spec(first), NumericSpec):  # whose grid would change with epsilon: any mechanism's bound is theirs
+        settled["mechanism"] = _named(content.get("mechanism"), _spec(first).mechanism)
+        epsilon = chosen(lambda epsilon: _spec(ask(epsilon, settled)))
+        asking = ask(epsilon, settled)
+        return epsilon, asking._replace(reasons=(f"{first.reasons[0]}; epsilon = {epsilon:g} for the claim",))
+    return chosen(None), first
+
+
+def _named(mechanism: object, name: str) -> dict[str, Any]:
+    own = {key: value for key, value in mechanism.items() if key != "name"} if isinstance(mechanism, Mapping) else {}
+    return {"name": name, **own}
+
+
+def _spec(asking: Asking) -> Spec:
+    if not isinstance(asking.protocol, Survey):
+        raise ParameterError("protocol", asking.protocol.kind, allowed="a survey", fix="leave out [search]")
+    return asking.protocol.questions[0].spec
+
+
+def _rounded(epsilon: float) -> float:
+    """Down, so that the claim stays kept; what is smaller than that stays as it is."""
+    return floor(epsilon * DIGITS) / DIGITS or epsilon

@@ -1,0 +1,190 @@
+"""POST /v1/tasks/{id}/batches: the one way in for shuffled batches, open to whoever holds the key of the task's last shuffler.
+
+The signature comes first in the message, and it is verified before the rest is read: nobody else can make a collector hold more than a
+few kilobytes. One batch is opened at a time, one more may wait; whoever comes then is asked to come again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from deniable.collect.collector import Collector
+from deniable.collect.receiving import BatchRefused, Received
+from deniable.collect.web.body import Refusal
+from deniable.collect.web.dispatch import refusal_of
+from deniable.collect.web.ingest import stopping
+from deniable.collect.web.journal import note
+from deniable.collect.web.metrics import Metrics
+from deniable.collect.web.news import News
+from deniable.collect.web.policy import DATA
+from deniable.contract.batch import LARGEST_MANIFEST, MEDIA_TYPE, SIGNATURE_BYTES, Manifest, open_batch, open_manifest
+from deniable.contract.task import Task
+from deniable.errors import WireError
+
+PATH = re.compile(r"/v1/tasks/([0-9a-f]{64})/batches")
+LARGEST_BODY = 1 << 26
+HEAD_BYTES = 4 + LARGEST_MANIFEST + SIGNATURE_BYTES
+HEAD_SECONDS, BODY_SECONDS = 10.0, 120.0
+AT_ONCE = 2
+"""How many batches are held in memory."""
+
+
+class BatchIngest:
+    """The ASGI application behind the path of batches; ``news`` is for a collector that shares its database with others."""
+
+    def __init__(self, collector: Collector, metrics: Metrics, news: News | None = None) -> None:
+        self._collector = collector
+        self._metrics = metrics
+        self._news = news
+        self._held = 0
+        self._stopping = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a path that ``PATH`` matches."""
+        try:
+            found = await self._take(scope, receive)
+        except asyncio.CancelledError:  # by the server that is being stopped: what was begun is finished at the next start
+            await self._refuse(stopping(), send)
+        except Exception as error:  # logged if it is a bug
+            await self._refuse(_refusal(error), send)
+        else:
+            if found is not None:
+                self._metrics.batches[found.outcome].inc()
+                await self._answer(send, 201 if found.outcome == "taken" else 200, b"")
+
+    def stop(self) -> None:
+        """Take nothing more."""
+        self._stopping = True
+
+    async def _take(self, scope: Scope, receive: Receive) -> Received | None:
+        """What became of the batch; None if the sender is gone."""
+        if scope["method"] != "POST":
+            raise Refusal(405, "method", "batches are sent by POST")
+        if self._stopping:
+            raise stopping()
+        _check_headers(scope)
+        task = await self._task(scope["path"])
+        body = _Body(receive)
+        if not await _in_time(body.read_head, HEAD_SECONDS):
+            return None
+        manifest, start = await asyncio.to_thread(open_manifest, bytes(body.data), _key(task))
+        whole = _length(manifest, start, task)
+        if self._held >= AT_ONCE:
+            raise Refusal(503, "busy", "another batch is being opened", retry=2, close=True)
+        self._held += 1
+        try:
+            if not await _in_time(lambda: body.read_all(whole), BODY_SECONDS):
+                return None
+            return await asyncio.to_thread(self._receive, bytes(body.data), _key(task))
+        finally:
+            self._held -= 1
+
+    def _receive(self, data: bytes, key: bytes) -> Received:
+        batch = open_batch(data, key)
+        found = self._collector.receive(batch)
+        for why, count in found.left_out.items():
+            self._metrics.left_out[why].inc(count)
+        note(f"{found.outcome} a batch", task=batch.manifest.task.hex()[:12], period=batch.manifest.period)
+        return found
+
+    async def _task(self, path: str) -> Task:
+        found = PATH.fullmatch(path)
+        task = bytes.fromhex(found[1]) if found else b""
+        if task not in self._collector.admission.tasks and self._news is not None:
+            await self._news.look()
+        if task not in self._collector.admission.tasks:
+            raise Refusal(404, "unknown_task", "there is no task with this id")
+        return self._collector.admission.tasks[task].task
+
+    async def _refuse(self, refusal: Refusal, send: Send) -> None:
+        if refusal.code in self._metrics.batches:
+            self._metrics.batches[refusal.code].inc()
+        content = msgspec.json.encode({"error": {"code": refusal.code, "message": refusal.message}})
+        headers = [(b"connection", b"close")] if refusal.close else []
+        if refusal.retry is not None:
+            headers.append((b"retry-after", b"%d" % refusal.retry))
+        if refusal.status == 405:
+            headers.append((b"allow", b"POST"))
+        await self._answer(send, refusal.status, content, *headers)
+
+    async def _answer(self, send: Send, status: int, content: bytes, *headers: tuple[bytes, bytes]) -> None:
+        always = DATA, (b"content-length", b"%d" % len(content)), *([(b"content-type", b"application/json")] if content else [])
+        await send({"type": "http.response.start", "status": status, "headers": (*always, *headers)})
+        await send({"type": "http.response.body", "body": content})
+
+
+class _Body:
+    """A body that is read in two parts. Each returns False if the sender is gone."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._more = True
+        self.data = bytearray()
+
+    async def read_head(self) -> bool:
+        while self._more and len(self.data) < HEAD_BYTES:
+            if not await self._read():
+                return False
+        return True
+
+    async def read_all(self, length: int) -> bool:
+        while self._more and len(self.data) <= length:
+            if not await self._read():
+                return False
+        if len(self.data) > length:
+            raise Refusal(400, "malformed", "more bytes than the manifest says", close=True)
+        return True
+
+    async def _read(self) -> bool:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            return False
+        self.data += message.get("body", b"")
+        self._more = message.get("more_body", False)
+        return True
+
+
+async def _in_time(read: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await read()
+    except TimeoutError:
+        raise Refusal(408, "too_slow", f"the body took more than {seconds:g} s", retry=1, close=True) from None
+
+
+def _check_headers(scope: Scope) -> None:
+    headers = dict(scope["headers"])
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind != MEDIA_TYPE.encode() or b"content-encoding" in headers:
+        raise Refusal(415, "wrong_type", f"a body is of type {MEDIA_TYPE}, without Content-Encoding", close=True)
+
+
+def _key(task: Task) -> bytes:
+    """The key of the last shuffler."""
+    if task.mixing is None:
+        raise BatchRefused("local_task")
+    return task.mixing.shufflers[-1].key
+
+
+def _length(manifest: Manifest, start: int, task: Task) -> int:
+    """The length of a message; Refusal if it is for another task, or longer than may be held."""
+    if manifest.task != task.id:
+        raise Refusal(422, "wrong_task", "the manifest names another task")
+    length = start + manifest.count * manifest.size
+    if length > LARGEST_BODY:
+        raise Refusal(413, "too_large", f"a batch has at most {LARGEST_BODY} bytes; release smaller ones", close=True)
+    return length
+
+
+def _refusal(error: Exception) -> Refusal:
+    if isinstance(error, BatchRefused):
+        return Refusal(422, error.code, str(error))
+    if isinstance(error, WireError):
+        forged = error.parameter == "signature"
+        return Refusal(403 if forged else 400, "bad_signature" if forged else "malformed", str(error), close=True)
+    return refusal_of(error)

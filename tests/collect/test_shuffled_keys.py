@@ -1,0 +1,98 @@
+"""The analyst's keys: made when they are needed, announced while they are good, deleted when nothing can come for them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import sqlalchemy as sql
+
+from deniable.collect.collector import Collector
+from deniable.collect.receiving import BatchRefused
+from deniable.collect.storage import database as db
+from deniable.contract.notice import ANALYST, read_keys
+from deniable.errors import DeniableError
+from deniable.sealing.keys import GRACE, LIFETIME
+from tests.collect.crowd import HOUR, NOON
+from tests.collect.mixing import MINIMUM, analyst_key, hand_in, message, opened, published, reports, seals, shuffle_task
+
+DAY = 86_400
+
+
+def at(collector, clock, time):
+    """The same store, by a collector that believes a later clock."""
+    clock.now = time
+    later = Collector(collector.store, clock=clock)
+    later.tend()
+    return later
+
+
+def test_without_a_task_of_shuffle_trust_there_is_no_key(collector):
+    collector.tend()
+    assert (collector.keys.pairs(), json.loads(collector.keys.announcement(NOON))) == ({}, {"keys": []})
+    task = published(collector)
+    assert len(collector.keys.pairs()) == 1
+    assert analyst_key(collector, task).role == ANALYST
+
+
+def test_keys_follow_each_other_and_are_forgotten(collector, clock):
+    task = published(collector, end=NOON + 400 * DAY, period=DAY, answers=1, retention=500)
+    first = analyst_key(collector, task)
+    assert at(collector, clock, NOON + LIFETIME / 2 - 60).keys.pairs().keys() == {first.id}
+    later = at(collector, clock, NOON + LIFETIME / 2 + 60)
+    assert len(later.keys.pairs()) == len(json.loads(later.keys.announcement(clock.now))["keys"]) == 2
+    assert analyst_key(later, task) == first  # all devices go on with it until it ends, and then take the other
+    second = analyst_key(at(collector, clock, NOON + LIFETIME), task)
+    assert later.keys.pairs().keys() >= {first.id, second.id}
+    assert second != first
+    last = NOON + LIFETIME + GRACE + DAY + task.late
+    assert first.id in at(collector, clock, last - 60).keys.pairs()
+    after = at(collector, clock, last + 60)
+    assert first.id not in after.keys.pairs()
+    with pytest.raises(DeniableError):
+        read_keys(collector.keys.announcement(NOON), task.key, last + 60 + LIFETIME, ANALYST)
+
+
+def test_what_was_sealed_for_a_key_that_is_gone_cannot_be_opened(collector, clock):
+    task = published(collector, end=NOON + 400 * DAY, period=400 * DAY, answers=1, retention=500)
+    batch = opened(message(task, seals(task, reports(task, MINIMUM), analyst_key(collector, task))))
+    late = at(collector, clock, NOON + LIFETIME + 60)  # ended, and kept
+    assert late.receive(batch).outcome == "taken"
+    more = opened(message(task, seals(task, reports(task, MINIMUM), analyst_key(late, task))))
+    with collector.store.writing() as connection:
+        connection.execute(db.secret.delete().where(db.secret.c.name.startswith("hpke ")))
+    with pytest.raises(BatchRefused) as caught:
+        late.receive(more)
+    assert caught.value.code == "too_few"
+
+
+def test_collectors_of_one_database_have_the_same_keys(collector):
+    published(collector)
+    other = Collector(collector.store, clock=collector.clock)
+    other.tend()
+    assert other.keys.pairs() == collector.keys.pairs()
+    assert other.keys.announcement(NOON) == collector.keys.announcement(NOON)
+
+
+def test_a_key_is_announced_under_the_identity_in_the_task(collector):
+    task = published(collector)
+    body = collector.keys.announcement(NOON)
+    assert read_keys(body, task.key, NOON, ANALYST).valid_at(NOON + HOUR)
+    with pytest.raises(DeniableError):
+        read_keys(body, bytes(range(32)), NOON, ANALYST)
+    private = next(iter(collector.keys.pairs().values())).private
+    assert private not in body
+    assert private.hex().encode() not in body
+
+
+def test_a_task_is_answered_through_a_key_made_while_another_was_in_use(collector, clock):
+    """A period that is longer than a key's life: seals for both keys come in batches of their own."""
+    task = shuffle_task(collector.registry.key, end=NOON + 60 * DAY, period=60 * DAY, answers=1)
+    collector.publish(task)
+    early = seals(task, reports(task, MINIMUM), analyst_key(collector, task))
+    late = at(collector, clock, NOON + LIFETIME - 60)
+    assert hand_in(late, task, reports(task, MINIMUM)) == "taken"
+    assert late.receive(opened(message(task, early))).outcome == "taken"
+    with collector.store.reading() as connection:
+        kept = connection.execute(sql.select(db.secret.c.name).where(db.secret.c.name.startswith("hpke "))).scalars().all()
+    assert len(kept) == 2

@@ -1,0 +1,127 @@
+"""The shuffler's store does what the mixer in memory does, whatever comes in which order, and across restarts."""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from deniable.collect.shuffling.store import Group, ShuffleStore
+from deniable.collect.storage.log import StorageError
+from deniable.shuffle.mixer import Held, Mixer, Rules, Taken, mix
+
+TASK, ROUTE = b"t" * 32, b"r" * 8
+GROUP = Group(TASK, 0, ROUTE)
+RULES = Rules(minimum=3, batch=4)
+
+
+def seal(number: int) -> Taken:
+    """Two seals in five hide the same, or carry the same token, as another; every third has no token."""
+    inner, token = number % 18, number % 12
+    return Taken(b"%16d" % number, Held(b"%16d" % inner, b"", b"next %d" % inner), b"%16d" % token if token % 3 else b"")
+
+
+SEALS = st.builds(seal, st.integers(0, 30))
+
+
+class Beside(RuleBasedStateMachine):
+    """The store and the model side by side: the same seals, the same answers, the same crowd."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "own"
+        self.store = ShuffleStore(self.path)
+        self.store.add_task(TASK, b"text")
+        self.model = Mixer(RULES)
+        self.delivered: list[bytes] = []
+        self.expected: list[bytes] = []
+
+    @rule(came=st.lists(SEALS, min_size=1, max_size=6))
+    def take(self, came: list[Taken]) -> None:
+        """One group commit; what is twice in it counts once."""
+        outcomes = {}
+        for item in came:
+            outcomes.setdefault(item.id, self.model.take(item))
+        refused = {(seal, code) for seal, code in outcomes.items() if code not in ("taken", "repeated")}
+        assert self.store.take({GROUP: came}, {}) == refused
+
+    @rule(came=SEALS, code=st.sampled_from(["too_early", "too_late"]))
+    def take_nothing_new(self, came: Taken, code: str) -> None:
+        known = self.store.known(TASK, [came.id])
+        assert self.store.take({GROUP: [came]}, {GROUP: code}) == (frozenset() if known else {(came.id, code)})
+
+    @rule(over=st.booleans())
+    def release(self, over: bool) -> None:
+        held = self.store.held(GROUP)
+        found = mix(RULES, held, over=over)
+        model = self.model.release(over=over)
+        assert [len(batch) for batch in found.batches] == [len(batch) for batch in model.batches]
+        # Which of them stayed is random: the model continues with what the store has.
+        self.model._held = {item.digest: item for item in held if item.digest not in set(found.gone)}
+        if found.gone:
+            batches = [(b"%16d" % number, len(batch), b"".join(batch)) for number, batch in enumerate(found.batches, len(self.expected))]
+            self.expected += [message for _, _, message in batches]
+            self.store.release(GROUP, found.gone, batches, close=over)
+
+    @rule()
+    def deliver(self) -> None:
+        for batch in self.store.batches():
+            assert batch.task == TASK
+            self.delivered.append(self.store.message(batch.id))
+            self.store.acknowledged(batch.id)
+        assert sorted(self.delivered) == sorted(self.expected)
+
+    @rule()
+    def restart(self) -> None:
+        self.store.close()
+        self.store = ShuffleStore(self.path)
+        assert self.store.tasks() == {TASK: b"text"}
+
+    @invariant()
+    def holds_the_same(self) -> None:
+        if hasattr(self, "store"):
+            assert {item.digest for item in self.store.held(GROUP)} == set(self.model._held)
+            assert self.store.groups() == ({GROUP: self.model.held} if self.model.held else {})
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+            self.folder.cleanup()
+
+
+TestBeside = Beside.TestCase
+TestBeside.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+
+
+def test_the_folder_is_private_and_has_one_owner(tmp_path):
+    store = ShuffleStore(tmp_path / "own")
+    modes = {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in [tmp_path / "own", *(tmp_path / "own").iterdir()]}
+    assert modes == {0}
+    with pytest.raises(StorageError, match="held by another process"):
+        ShuffleStore(tmp_path / "own")
+    store.close()
+    ShuffleStore(tmp_path / "own").close()
+
+
+def test_a_newer_store_is_not_opened(tmp_path):
+    store = ShuffleStore(tmp_path)
+    store._database.execute("PRAGMA user_version = 2")
+    store.close()
+    with pytest.raises(StorageError, match="upgrade"):
+        ShuffleStore(tmp_path)
+
+
+def test_a_task_that_is_over_leaves_nothing(tmp_path):
+    store = ShuffleStore(tmp_path)
+    store.add_task(TASK, b"text")
+    store.take({GROUP: [Taken(b"seal", Held(b"digest", b"", b"next"), b"token")]}, {})
+    store.release(GROUP, [b"digest"], [(b"batch", 1, b"message")], close=True)
+    assert store.forget(TASK) == 1
+    assert (store.groups(), store.batches(), store.known(TASK, [b"seal"])) == ({}, [], set())
+    store.close()
