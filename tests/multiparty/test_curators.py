@@ -107,6 +107,32 @@ def test_a_joint_sum_is_right_within_its_interval():
     assert misses <= 7  # of 100 at 1 %, more is one case in a million
 
 
+def test_a_joint_mean_is_right_within_its_interval():
+    """Of 1,050 people, and of nobody, whose mean is anything in the range; 100 times at 99 %."""
+    drawn = np.random.default_rng(9)
+    data = [drawn.uniform(20, 200, size) for size in (300, 50, 700)]
+    truth = np.concatenate(data).mean()
+    source = ReplaySource.from_key("joint mean")
+    found = [Curators(3).mean(data, low=20, high=200, epsilon=2.0, source=source) for _ in range(100)]
+    assert sum(not low <= truth <= high for low, high in (estimate.interval(0.99) for estimate in found)) <= 7
+    spread = np.std([estimate.value for estimate in found])
+    assert spread == pytest.approx(found[0].stderr, rel=0.5)
+    assert Curators(3).mean([[], [], []], low=0, high=1, epsilon=1.0).interval() == (0, 1)
+
+
+def test_one_person_moves_no_sum_further_than_is_paid_for():
+    """Whole steps of each, added up as integers: where floats were added, one person among large numbers moved 128 steps."""
+    people = np.full(1000, 2.0**36)
+    for column, steps in ((people, 1), (people, 3)):
+        curators, before = Curators(2), [column, []]
+        spared = [column[:-1], []]
+        sums = [
+            curators.total(data, low=2.0**36 - 1, high=2.0**36, epsilon=20.0, steps=steps, source=ReplaySource.from_key("same")).totals[0]
+            for data in (before, spared)
+        ]
+        assert sums[0] - sums[1] == pytest.approx(2.0**36, abs=1.0 / steps)
+
+
 def test_what_cannot_be_counted_is_refused():
     curators = Curators(2)
     with pytest.raises(DomainError, match="cocoa"):
@@ -117,6 +143,9 @@ def test_what_cannot_be_counted_is_refused():
         lambda: Curators(1),
         lambda: curators.histogram([["tea"]], values=["tea", "coffee"], epsilon=1.0),
         lambda: curators.total([[1.0], []], low=5, high=5, epsilon=1.0),
+        lambda: curators.total([[1.0], []], low=0, high=float("inf"), epsilon=1.0),
+        lambda: curators.total([[1.0], []], low="a", high=5, epsilon=1.0),
+        lambda: curators.total([[1e15], []], low=1e15 - 1, high=1e15, epsilon=1.0, steps=1 << 20),
         lambda: curators.guarantee(1.0, neighbors="either"),
     ):
         with pytest.raises(ParameterError):

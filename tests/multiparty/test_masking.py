@@ -77,8 +77,10 @@ def test_never_both_secrets_of_one_party(small):
     message = Message.open(messages[0])
     first = layout.open_revealed(Message.open(small.parties[0].answer(messages[0])).body)
     assert {kind for kind, _ in first.values()} == {layout.OWN}
-    with pytest.raises(ProtocolError, match="kind"):
+    with pytest.raises(ProtocolError, match="in its turn"):
         small.parties[0].answer(message._replace(body=layout.pack_survivors(4, [1, 2, 3])).pack())
+    with pytest.raises(ProtocolError, match="begun once"):
+        small.parties[0].first()
 
 
 def test_an_active_aggregator_cannot_tell_parties_different_survivors():

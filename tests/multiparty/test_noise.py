@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import exp, sqrt
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from deniable.accounting import account
+from deniable.central.enclosure import exp_bounds
 from deniable.errors import DomainError, ParameterError
 from deniable.multiparty.driving import run_sum
 from deniable.multiparty.fixed_point import FixedPoint, laplace_reach, skellam_reach
@@ -66,16 +67,27 @@ def test_skellam_shares_of_the_honest_add_up_to_skellam():
 def test_the_ratio_of_laplace_shares_is_rounded_toward_privacy():
     for epsilon, sensitivity in ((1.0, 1), (0.1, 7), (3.7, 1000)):
         ratio = LaplaceShares(epsilon=epsilon, sensitivity=sensitivity, honest=3).ratio
-        assert -sensitivity * log(ratio) == pytest.approx(epsilon, rel=1e-12)
-        assert ratio - Fraction(1, 1 << 64) < Fraction(exp(-epsilon / sensitivity) * (1 + 1e-15))
+        low, high = exp_bounds(Fraction(repr(epsilon)) / sensitivity, 100)
+        assert Fraction(low, 1 << 100) <= ratio  # never less noise than epsilon asks for
+        assert ratio - Fraction(1, 1 << 64) <= Fraction(high, 1 << 100)  # and the next smaller one would be
 
 
 @pytest.mark.parametrize(("sensitivity_2", "expected"), [(1000.0, 4.531), (62.4, 4.531)])
 def test_skellam_costs_what_a_gaussian_does(sensitivity_2, expected):
     """The reference's example, K = 39: 4.5309 standard deviations for a sensitivity of one, as for a Gaussian by the same conversion."""
-    shares = SkellamShares(epsilon=1.0, delta=1e-6, sensitivity_1=39 * sensitivity_2**0.5, sensitivity_2=sensitivity_2, honest=800)
+    shares = SkellamShares(epsilon=1.0, delta=1e-6, sensitivity_1=39**0.5 * sensitivity_2, sensitivity_2=sensitivity_2, honest=800)
     assert shares.variance**0.5 / sensitivity_2 == pytest.approx(expected, rel=2e-3)
     assert account(shares.event, delta=1e-6).epsilon <= 1.0
+
+
+def test_the_event_of_skellam_noise_is_not_below_the_divergence_of_its_law():
+    """Renyi divergences of the law itself, for one number that moves by 1, at a small variance."""
+    shares = SkellamShares(epsilon=3.0, delta=1e-3, sensitivity_1=1, sensitivity_2=1.0, honest=4)
+    places = np.arange(-120, 121)
+    log_law = stats.skellam.logpmf(places, shares.variance / 2, shares.variance / 2)
+    for order, claimed in zip(shares.event.orders[:12], shares.event.epsilons[:12], strict=True):
+        real = special.logsumexp(order * log_law[1:] + (1 - order) * log_law[:-1]) / (order - 1)
+        assert real <= claimed
 
 
 @pytest.mark.parametrize(("honest", "factor"), [(900, 1.05), (670, 1.22), (500, 1.41), (330, 1.74)])
@@ -90,6 +102,31 @@ def test_all_parties_together_have_the_variance_that_is_stated():
     drawn = sums(plan.shares, 5000, "all", parties=40)
     assert drawn.var() == pytest.approx(plan.stderr()[0] ** 2, rel=5 * sqrt(3.5 / 5000))
     assert plan.stderr()[0] == pytest.approx(plan.shares.variance**0.5 * sqrt(2))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 1.5, 2.5, 5.0])
+@pytest.mark.parametrize(("parties", "honest"), [(10, "1"), (10, "1/2"), (3, "1/3")])
+def test_intervals_cover_at_least_the_level_by_the_exact_law(epsilon, parties, honest):
+    """The law of all parties' noise is a difference of two negative binomials of shape parties / honest: summed, not drawn."""
+    codec = FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0, bits=0, whole=True)
+    plan = PrivateSum(parties=parties, honest=honest, codec=codec, epsilon=epsilon)
+    side = stats.nbinom.pmf(np.arange(4000), parties / plan.honest_parties, 1 - float(plan.shares.ratio))
+    law = np.convolve(side, side[::-1])
+    low, high = plan.estimate(np.zeros(1)).interval(0.95)
+    noise = np.arange(law.size) - law.size // 2
+    assert law[(noise >= low[0]) & (noise <= high[0])].sum() >= 0.95
+
+
+def test_honest_parties_are_whole_and_never_rounded_up():
+    codec = FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0, bits=0, whole=True)
+    assert PrivateSum(parties=7, honest="1/2", codec=codec, epsilon=1.0).honest_parties == 3
+
+
+def test_few_parties_draw_large_shares_in_pieces():
+    """Twenty parties and a variance of millions: exact all the same, by pieces that add up."""
+    shares = SkellamShares(epsilon=1.0, delta=1e-6, sensitivity_1=3000, sensitivity_2=700.0, honest=20)
+    drawn = shares.draw(3000, ReplaySource.from_key("pieces"))
+    assert drawn.var() == pytest.approx(shares.variance / 20, rel=5 * sqrt(2 / 3000))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -140,10 +177,14 @@ def test_numbers_beyond_what_was_agreed_on_are_not_sent():
         lambda: FixedPoint(length=0, largest=1.0, norm_1=1.0, norm_2=1.0),
         lambda: FixedPoint(length=1, largest=0.0, norm_1=1.0, norm_2=1.0),
         lambda: FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0, bits=33),
-        lambda: FixedPoint(length=1, largest=2.0**39, norm_1=2.0**39, norm_2=2.0**39, bits=32).word_bits(1000, 0.0),
+        lambda: FixedPoint(length=1, largest=2.0**39, norm_1=2.0**39, norm_2=2.0**39, bits=12).word_bits(1 << 14, 0.0),
         lambda: LaplaceShares(epsilon=1.0, sensitivity=0, honest=3),
         lambda: LaplaceShares(epsilon=1.0, sensitivity=1, honest=0),
         lambda: SkellamShares(epsilon=1.0, delta=0.0, sensitivity_1=1, sensitivity_2=1.0, honest=3),
+        lambda: SkellamShares(epsilon=1.0, delta=1e-6, sensitivity_1=1, sensitivity_2=2.0, honest=3),
+        lambda: FixedPoint(length=1, largest=2.0**35, norm_1=2.0**35, norm_2=2.0**35, bits=32),
+        lambda: PrivateSum(parties=5, honest="1", codec=5, epsilon=1.0),
+        lambda: PrivateSum(parties=5, honest="1", codec=FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0), epsilon=1.0, delta="x"),
         lambda: PrivateSum(parties=1, honest="1", codec=FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0), epsilon=1.0),
         lambda: PrivateSum(parties=5, honest="1/10", codec=FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0), epsilon=1.0),
         lambda: Paste(mechanism=FPA(n=5, k=2, epsilon=1.0, neighbors="replace"), parties=5, honest="1"),

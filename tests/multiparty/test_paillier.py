@@ -14,7 +14,7 @@ from deniable.multiparty.message import Message
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import deal, deal_with
 from deniable.multiparty.paillier.packing import Packing
-from deniable.multiparty.paillier.roles import TO_OPEN, Decryptor, PaillierAggregator, PaillierParty, multiplied
+from deniable.multiparty.paillier.roles import TO_OPEN, Agreement, Decryptor, PaillierAggregator, PaillierParty
 from deniable.multiparty.paillier.safe_primes import safe_prime
 from deniable.multiparty.terms import Terms
 from deniable.testing import ReplaySource
@@ -121,23 +121,24 @@ def test_bounds_that_could_overflow_are_refused():
 class Encrypted:
     """All roles of a sum of four parties, of whom one may be lost."""
 
-    def __init__(self, *, active: bool = False, key: str = "paillier") -> None:
+    def __init__(self, *, key: str = "paillier") -> None:
         self.identities = [new_identity() for _ in range(4)]
         shares = {"corrupt": "1/4", "lost": "1/4", "honest": "1/2"}
-        self.terms = Terms(label=key, parties=tuple(map(public_key, self.identities)), length=30, active=active, **shares)
+        self.terms = Terms(label=key, parties=tuple(map(public_key, self.identities)), length=30, **shares)
         self.packing = Packing(bits=PUBLIC.bits, length=30, parties=4, largest=1 << 20)
+        self.agreement = Agreement(self.terms, PUBLIC, self.packing)
         self.vectors = np.random.default_rng(4).integers(-(2**20), 2**20, (4, 30))
         self.parties = [
-            PaillierParty(self.terms, number, identity, ENCRYPTOR, self.packing, vector)
+            PaillierParty(self.agreement, number, identity, ENCRYPTOR, vector)
             for number, (identity, vector) in enumerate(zip(self.identities, self.vectors, strict=True))
         ]
-        self.aggregator = PaillierAggregator(self.terms, PUBLIC, self.packing)
-        self.committee = [Decryptor(self.terms, share, self.packing) for share in SHARES]
+        self.aggregator = PaillierAggregator(self.agreement)
+        self.committee = [Decryptor(self.agreement, share) for share in SHARES]
 
 
-@pytest.fixture(params=[False, True], ids=["honest", "active"])
-def encrypted(request):
-    return Encrypted(active=request.param)
+@pytest.fixture
+def encrypted():
+    return Encrypted()
 
 
 @pytest.mark.parametrize("lost", [None, 0, 3])
@@ -166,7 +167,7 @@ def test_a_decryptor_opens_one_sum_once_and_none_of_few(encrypted):
     for party in encrypted.parties:
         encrypted.aggregator.receive(party.first())
     messages = encrypted.aggregator.close()
-    fewer = PaillierAggregator(encrypted.terms, PUBLIC, encrypted.packing)
+    fewer = PaillierAggregator(encrypted.agreement)
     for party in encrypted.parties[:3]:
         fewer.receive(party.first())
     other = fewer.close()
@@ -179,25 +180,29 @@ def test_a_decryptor_opens_one_sum_once_and_none_of_few(encrypted):
     body = Message.open(messages[2]).body
     alone = (1).to_bytes(4, "little") + (0).to_bytes(4, "little") + body[-PUBLIC.cipher_bytes * encrypted.packing.plaintexts :]
     with pytest.raises((ProtocolError, WireError)):
-        encrypted.committee[1].answer(Message(TO_OPEN, 2, encrypted.terms.id, alone).pack())
+        encrypted.committee[1].answer(Message(TO_OPEN, 2, encrypted.agreement.id, alone).pack())
 
 
-def test_an_active_aggregator_cannot_pass_one_party_for_all():
-    """It repeats one party's message, changes one, or adds one that nobody signed."""
-    whole = Encrypted(active=True)
-    uploads = [party.first() for party in whole.parties]
-    forged = Message.open(uploads[1])._replace(party=2).pack()
-    changed = bytearray(uploads[1])
-    changed[60] ^= 1
-    for messages in ([uploads[0]] * 3, [uploads[0], uploads[1], forged], [uploads[0], bytes(changed), uploads[2]]):
-        body = (3).to_bytes(4, "little") + b"".join(len(each).to_bytes(4, "little") + each for each in messages)
-        with pytest.raises((ProtocolError, WireError)):
-            whole.committee[0].answer(Message(TO_OPEN, 1, whole.terms.id, body).pack())
-    assert not whole.committee[0].opened
+def test_what_was_not_agreed_on_is_refused(encrypted):
+    """An aggregator that does not keep to it is not defended against, so nobody may ask for that; slots must fit all parties."""
+    identity = encrypted.identities[0]
+    other, _ = deal_with(FIRST, SECOND, decryptors=5, threshold=3, source=SOURCE)
+    usual = {"label": "x", "parties": encrypted.terms.parties, "length": 30, "corrupt": "1/4", "lost": "1/4", "honest": "1/2"}
+    for wrong in (
+        lambda: Agreement(Terms(**usual, active=True), PUBLIC, encrypted.packing),
+        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=30, parties=3, largest=1 << 20)),
+        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=29, parties=4, largest=1 << 20)),
+        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=1024, length=30, parties=4, largest=1 << 20)),
+        lambda: PaillierParty(encrypted.agreement, 0, identity, Encryptor(other), encrypted.vectors[0]),
+        lambda: PaillierParty(encrypted.agreement, 0, identity, ENCRYPTOR, np.array([1.9] * 30)),
+    ):
+        with pytest.raises(ParameterError):
+            wrong()
+    assert Agreement(encrypted.terms, other, encrypted.packing).id != encrypted.agreement.id
 
 
 def test_messages_of_another_sum_and_other_messages_of_one_party(encrypted):
-    other = Encrypted(key="another", active=encrypted.terms.active)
+    other = Encrypted(key="another")
     with pytest.raises(ProtocolError, match="do not mix two sums"):
         encrypted.aggregator.receive(other.parties[0].first())
     encrypted.aggregator.receive(encrypted.parties[0].first())
@@ -240,4 +245,3 @@ def test_mistakes_are_refused(wrong):
 
 def test_no_key_is_shown():
     assert str(SHARES[0].value) not in repr(SHARES[0])
-    assert multiplied([], PUBLIC) == []

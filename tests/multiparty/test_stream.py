@@ -97,7 +97,11 @@ def test_numbers_beyond_the_bound_are_refused_and_use_no_period(numbers):
     party = Stream().parties[0]
     with pytest.raises(DomainError):
         party.send(0, numbers)
+    with pytest.raises(DomainError, match="integers"):
+        party.send(0, [1.9, 0.2])
     assert party.period == -1
+    with pytest.raises(ParameterError):
+        StreamParty(party.terms, -1, party.secret)
 
 
 @pytest.mark.parametrize("parts", [(b"short", 2, 1, 1), (bytes(32), 0, 1, 1), (bytes(32), 2, 0, 1), (bytes(32), 1 << 20, 1, 1 << 20)])

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor, isfinite
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.driving import run_sum
-from deniable.multiparty.estimate import SumEstimate
+from deniable.multiparty.estimate import JointMean, SumEstimate
 from deniable.multiparty.identity import new_identity, public_key
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
 from deniable.multiparty.terms import Terms
@@ -49,8 +49,8 @@ class Curators:
     >>> hospitals.histogram(data, values=["flu", "cold"], epsilon=1.0, source=ReplaySource.from_key("hospitals"))
     3 curators, discrete Laplace noise of each, epsilon = 1; low and high: 95 %, noise only
     value    sum  stderr    low   high
-    flu      502    2.35    497    507
-    cold   1,996    2.35  1,991  2,001
+    flu      502    2.35    496    508
+    cold   1,996    2.35  1,990  2,002
     """
 
     count: int
@@ -96,18 +96,26 @@ class Curators:
         source: Source | None = None,
     ) -> SumEstimate:
         """The sum of all people's numbers, each of which lies from low to high, on a grid of so many steps between them."""
-        if not low < high or type(steps) is not int or not 1 <= steps <= 1 << 24:
-            raise ParameterError("low, high, steps", (low, high, steps), allowed="low < high, 1 to 2^24 steps", fix="as in low=0, high=100")
-        grid = (high - low) / steps
-        sums = []
-        for number, column in enumerate(self._each(data)):
-            array = np.asarray(column, dtype=float)
-            if array.size and not (np.all(array >= low) and np.all(array <= high)):
-                raise DomainError(f"data[{number}]", "a number out of range", allowed=f"from {low} to {high}", fix="clip it first")
-            sums.append(np.array([int(np.floor(array / grid + 0.5).sum())], dtype=np.int64))
-        change = max(abs(low), abs(high)) / grid if neighbors == ADD_REMOVE else float(steps)
-        noise = Laplace(epsilon=epsilon, sensitivity=ceil(change) + 1, neighbors=neighbors)  # 1 for rounding
+        grid = _grid(low, high, steps)
+        change = ceil(max(abs(low), abs(high)) / grid) + 1 if check_neighbors(neighbors) == ADD_REMOVE else steps + 1
+        noise = Laplace(epsilon=epsilon, sensitivity=change, neighbors=neighbors)
+        sums = [np.array([_steps(column, low, high, grid, number).sum()]) for number, column in enumerate(self._each(data))]
         return self._summed(sums, noise, labels=("sum",), source=source).combined(np.array([[grid]]), labels=("sum",))
+
+    def mean(
+        self, data: Sequence[Any], *, low: float, high: float, epsilon: float, steps: int = 1 << 16, source: Source | None = None
+    ) -> JointMean:
+        """The mean of all people's numbers. How many they are is private too: half of epsilon counts them, under add-remove."""
+        middle, grid = (low + high) / 2, _grid(low, high, steps)
+        columns = [_steps(column, low, high, grid, number) for number, column in enumerate(self._each(data))]
+        center = floor(middle / grid + 0.5)
+        change = ceil((high - low) / 2 / grid) + 2  # half a step of a number, and of the middle
+        around = Laplace(epsilon=epsilon / 2, sensitivity=change, neighbors=ADD_REMOVE)
+        counted = Laplace(epsilon=epsilon / 2, sensitivity=1, neighbors=ADD_REMOVE)
+        sums = [np.array([int((column - center).sum())]) for column in columns]
+        total = self._summed(sums, around, labels=("sum",), source=source).combined(np.array([[grid]]), labels=("sum",))
+        people = self._summed([np.array([column.size]) for column in columns], counted, labels=("people",), source=source)
+        return JointMean(total, people, center * grid, (low, high))
 
     def _each(self, data: Sequence[Any]) -> Sequence[Any]:
         if len(data) != self.count:
@@ -135,4 +143,21 @@ class Curators:
         total = run_sum(parties, PairwiseAggregator(terms))
         who = f"{self.count} curators, discrete Laplace noise of each, epsilon = {noise.epsilon:g}"
         variance = np.full(len(total), self.count * noise.variance)
-        return SumEstimate(tuple(labels), total.astype(float), variance, who, kurtosis=3 / self.count)
+        return SumEstimate(tuple(labels), total.astype(float), variance, who)
+
+
+def _grid(low: float, high: float, steps: int) -> float:
+    good = all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in (low, high))
+    if not good or not low < high or type(steps) is not int or not 1 <= steps <= 1 << 24:
+        raise ParameterError("low, high, steps", (low, high, steps), allowed="low < high, 1 to 2^24 steps", fix="as in low=0, high=100")
+    if max(abs(low), abs(high)) / ((high - low) / steps) >= 2.0**40:
+        raise ParameterError("low, high", (low, high), allowed="a range that is not tiny beside its ends", fix="subtract a common offset")
+    return (high - low) / steps
+
+
+def _steps(column: Any, low: float, high: float, grid: float, number: int) -> Array:
+    """People's numbers as whole steps from 0."""
+    array = np.asarray(column, dtype=float)
+    if array.size and not (np.all(array >= low) and np.all(array <= high)):
+        raise DomainError(f"data[{number}]", "a number out of range", allowed=f"from {low} to {high}", fix="clip it first")
+    return np.floor(array / grid + 0.5).astype(np.int64)

@@ -56,10 +56,14 @@ class FixedPoint:
             raise ParameterError("length", self.length, allowed="an integer from 1 on", fix="the numbers of a party")
         if type(self.bits) is not int or not 0 <= self.bits <= MOST_BITS:
             raise ParameterError("bits", self.bits, allowed=f"an integer from 0 to {MOST_BITS}", fix="2 to 8 are enough")
+        if type(self.whole) is not bool:
+            raise ParameterError("whole", self.whole, allowed="True or False", fix="do all numbers stand on the grid?")
         for name in ("largest", "norm_1", "norm_2"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2.0**40:
                 raise ParameterError(name, value, allowed="a number above 0, below 2^40", fix="the most that one party can have")
+        if max(self.largest, self.norm_1) * (1 << self.bits) >= 2.0**52:
+            raise ParameterError("bits", self.bits, allowed="steps that a double can count", fix="take fewer bits after the point")
 
     @property
     def steps_1(self) -> int:

@@ -7,7 +7,13 @@ among a party's k neighbors, t of whom can recover it. With n parties, C of them
     somewhere too few survivors        n P[Hypergeometric(n - 1, n - 1 - D, k) < t]       <= 2^-20    the sum could not be recovered
     a cut circle                       n (corrupt + lost)^(k / 2)                         <= 2^-40    sums of a part would be seen
 
-And t is always more than half of k, so that no two groups of honest neighbors, told different things, recover both secrets of a party.
+Where all are neighbors, 2 t is more than k and the corrupt ones together: corrupt ones show both secrets of a party, honest ones either, so
+that no two groups of neighbors who are told different things recover both.
+
+The chances are those of a graph among all n parties. It is drawn among those who begin: if all D are lost before, t corrupt neighbors are
+somewhat likelier (2^-37 instead of 2^-41 for 1,000 parties and tenths, 2^-27 instead of 2^-42 for fifths). Choose a larger ``lost`` if many
+never begin.
+
 Union bounds, not the sharper ones of the paper. Where not even all n - 1 others suffice, there is no such graph, and that is said.
 
 References: Bell, Bonawitz, Gascon, Lepoint, Raykova 2020 (SecAgg+); Harary 1962.
@@ -35,7 +41,7 @@ class Degree(NamedTuple):
     threshold: int
 
 
-def degree(parties: int, *, corrupt: float, lost: float, complete: bool = False) -> Degree:
+def degree(parties: int, *, corrupt: float | Fraction, lost: float | Fraction, complete: bool = False) -> Degree:
     """The smallest even number of neighbors that keeps all three chances, and the smallest threshold with it.
 
     ``corrupt`` and ``lost`` are the largest shares of parties who may collude and who may drop out. ``complete`` joins everybody with
@@ -80,7 +86,7 @@ def neighbors_of(parties: int, neighbors: int, source: Source = SYSTEM) -> list[
 
 def _everybody(parties: int, bad: int, gone: int) -> Degree:
     """All others are neighbors: nothing is left to chance, and the threshold lies between those who collude and those who stay."""
-    threshold, staying = max(bad, (parties - 1) // 2) + 1, parties - 1 - gone
+    threshold, staying = (parties - 1 + bad) // 2 + 1, parties - 1 - gone
     if threshold > staying:
         allowed = "fewer corrupt and lost parties than there are in all"
         raise ParameterError("corrupt, lost", (bad, gone), allowed=allowed, fix=f"of {parties}, {bad} and {gone} leave too few")

@@ -62,6 +62,12 @@ class Message(NamedTuple):
         end = HEADER.size + length
         return cls(kind, party, sum_, data[HEADER.size : end], data[end:])
 
+    def unsigned(self) -> Message:
+        """The message itself, where none is signed; WireError for one that is."""
+        if self.signature:
+            raise WireError("message", "signed", allowed="no signature here", fix="send it without")
+        return self
+
     def expect(self, *, kind: int, sum: bytes, party: int | None = None) -> Message:  # as the field is called
         """The message itself, if it is the one that is due."""
         if self.sum != sum:

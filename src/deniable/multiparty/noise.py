@@ -26,6 +26,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
 
+import numpy as np
+
 from deniable.accounting.bill import account
 from deniable.accounting.calibration import calibrate, doubled
 from deniable.accounting.event import ADD_REMOVE, Event
@@ -38,6 +40,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 ORDERS = tuple(float(order) for order in range(2, 257))
+LARGEST_MEAN = 512
 _RATIO_BITS = 64
 
 
@@ -108,7 +111,7 @@ class LaplaceShares(NoiseShares):
 class SkellamShares(NoiseShares):
     """(epsilon, delta): Skellam noise for vectors that a party changes by ``sensitivity_1`` and ``sensitivity_2`` steps at most.
 
-    >>> shares = SkellamShares(epsilon=1.0, delta=1e-6, sensitivity_1=39, sensitivity_2=1000.0, honest=800)
+    >>> shares = SkellamShares(epsilon=1.0, delta=1e-6, sensitivity_1=6245, sensitivity_2=1000.0, honest=800)
     >>> round(shares.variance**0.5 / 1000, 3)
     4.531
     """
@@ -123,9 +126,10 @@ class SkellamShares(NoiseShares):
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         _check(ceil(self.sensitivity_1), self.honest)
-        if not 0 < self.sensitivity_2 <= self.sensitivity_1 * 1e9 or not 0 < self.delta < 1:
-            received = (self.delta, self.sensitivity_2)
-            raise ParameterError("delta, sensitivity_2", received, allowed="delta between 0 and 1, a norm above 0", fix="1e-6 is usual")
+        if not 0 < self.sensitivity_2 <= self.sensitivity_1 or not 0 < self.delta < 1:
+            received = (self.delta, self.sensitivity_1, self.sensitivity_2)
+            allowed = "delta between 0 and 1, and norms of one vector: the second is not above the first"
+            raise ParameterError("delta, sensitivities", received, allowed=allowed, fix="1e-6 is usual for delta")
 
     @cached_property
     def _mean(self) -> Fraction:
@@ -146,13 +150,18 @@ class SkellamShares(NoiseShares):
         ]
         return RDP(orders=ORDERS, epsilons=tuple(value * (1 + 1e-12) for value in found), neighbors=self.neighbors)
 
+    @property
+    def _pieces(self) -> int:
+        """A Poisson variable is drawn as the sum of so many: tables of large ones would be long."""
+        return ceil(self._mean / LARGEST_MEAN)
+
     @cached_property
     def _law(self) -> Poisson:
-        return Poisson(self._mean)
+        return Poisson(self._mean / self._pieces)
 
     def draw(self, length: int, source: Source | None = None) -> Array:
-        up, down = self._law.draws(length, source), self._law.draws(length, source)
-        return up - down
+        up, down = (self._law.draws(length * self._pieces, source).reshape(length, -1).sum(axis=1) for _ in range(2))
+        return np.asarray(up - down)
 
     @property
     def variance(self) -> float:

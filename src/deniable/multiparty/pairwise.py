@@ -45,16 +45,22 @@ class PairwiseParty:
 
     def first(self) -> bytes:
         """The first message: a public key, signed."""
+        if self.sent not in (0, KEY):
+            raise ProtocolError("party", "under way", allowed="a party that has not begun", fix="a sum is begun once: go on with answer()")
         self._seed = self._seed or draw_bytes(self.source, 32)[:31]
         self.sent = KEY
         return self._signed(Message(KEY, self.number, self.terms.id, secrets.public_bytes(self._seed, b"mask")))
 
     def answer(self, data: bytes) -> bytes:
         """The masked vector. A second set of keys gets none: under other masks it would say something about the vector."""
-        message = Message.open(data).expect(kind=KEYS if self.sent == KEY else 0, sum=self.terms.id, party=self.number)
+        if self.sent != KEY:
+            raise ProtocolError("message", "none is due", allowed="the keys, once, after first()", fix="each is used in its turn")
+        message = Message.open(data).unsigned().expect(kind=KEYS, sum=self.terms.id, party=self.number)
         rows = open_table(message.body, secrets.KEY_BYTES + SIGNATURE_BYTES, "keys")
         if rows.keys() != set(range(len(self.terms.parties))) or len({row[:32] for row in rows.values()}) < len(rows):
             raise ProtocolError("keys", len(rows), allowed="a different one of each party", fix="begin again without the missing ones")
+        if rows[self.number][:32] != secrets.public_bytes(self._seed, b"mask"):
+            raise ProtocolError("keys", "another one of this party", allowed="its own as it was sent", fix="abort: somebody made it up")
         own, masked = secrets.private_key(self._seed, b"mask"), self.vector.copy()
         for party, row in rows.items():
             _check(Message(KEY, party, self.terms.id, row[:32], row[32:]), self.terms)

@@ -2,7 +2,8 @@
 
 Every party encodes its own numbers, adds its share and hands the integers to an engine: ``masking``, ``paillier`` or ``stream``. The engine
 opens the sum and nothing else, and the sum has the noise of all who stayed. The promise to a party holds if ``honest`` of the parties are
-honest and stay to the end; what others do with their own shares changes nothing about it.
+honest and stay to the end; what others do with their own shares changes nothing about it. Who takes part is public: a party that is not
+there adds no share, so the promise compares its numbers with zeros in their place, and not with its absence.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.accounting.event import ADD_REMOVE, Event
+from deniable.accounting.event import Event
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
@@ -46,6 +47,10 @@ class PrivateSum:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.codec, FixedPoint):
+            raise ParameterError("codec", self.codec, allowed="a FixedPoint", fix="say what a party's numbers are")
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 <= self.delta < 1:
+            raise ParameterError("delta", self.delta, allowed="from 0 on, below 1", fix="0 for Laplace noise, 1e-6 for Skellam")
         if type(self.parties) is not int or self.parties < 2:
             raise ParameterError("parties", self.parties, allowed="an integer from 2 on", fix="a sum needs at least two")
         if not read_share("honest", self.honest) * self.parties >= 1:
@@ -90,8 +95,7 @@ class PrivateSum:
         names = tuple(range(self.codec.length)) if labels is None else tuple(labels)
         kind = "Skellam" if self.delta else "discrete Laplace"
         who = f"{self.parties:,} parties, {self.honest} of them honest, {kind} noise in shares, epsilon = {self.epsilon:g}"
-        kurtosis = 0.0 if self.delta else 3.0  # at most: more shares than the honest ones' make it less
-        return SumEstimate(names, self.codec.decode(total), self.stderr(survivors) ** 2, who, kurtosis)
+        return SumEstimate(names, self.codec.decode(total), self.stderr(survivors) ** 2, who, step=1 / (1 << self.codec.bits))
 
     @property
     def event(self) -> Event:
@@ -106,7 +110,8 @@ class PrivateSum:
             delta=self.delta,
             model="multiparty",
             unit="a party's whole contribution to one sum",
-            neighbors="with one party, or without" if self.shares.event.relation == ADD_REMOVE else "any two inputs of one party",
+            neighbors="a party's numbers, or zeros in their place",
             honest=f"{self.honest_parties:,} of {self.parties:,} parties, who add their noise and stay to the end",
             certificate="exact law of the shares; secrecy of the parts is computational",
+            exposed="which parties took part",
         )

@@ -50,19 +50,17 @@ class Terms:
             raise ParameterError("label", self.label, allowed="a text of 1 to 200 characters", fix="a name that is used once")
         keys = isinstance(self.parties, tuple) and all(isinstance(key, bytes) and len(key) == 32 for key in self.parties)
         if not keys or not 2 <= len(self.parties) == len(set(self.parties)) <= MOST_PARTIES:
-            allowed = f"2 to {MOST_PARTIES} different Ed25519 public keys"
-            raise ParameterError("parties", f"{len(self.parties)} of them", allowed=allowed, fix="every party shows its own")
+            allowed = f"a tuple of 2 to {MOST_PARTIES} different Ed25519 public keys"
+            raise ParameterError("parties", type(self.parties).__name__, allowed=allowed, fix="every party shows its own")
         if type(self.length) is not int or not 1 <= self.length <= LONGEST:
             raise ParameterError("length", self.length, allowed=f"an integer from 1 to {LONGEST}", fix="the numbers of each party")
         if self.word_bits not in WORDS:
             raise ParameterError("word_bits", self.word_bits, allowed=f"one of {WORDS}", fix="32 is enough for most sums")
         for name in ("corrupt", "lost", "honest"):
-            share = read_share(name, getattr(self, name))
-            if name != "honest" and share == 1:
-                raise ParameterError(name, "1", allowed="below 1", fix="somebody has to stay honest")
-        if sum(map(self.share, ("honest", "corrupt", "lost"))) > 1:
+            read_share(name, getattr(self, name))
+        if self.least < 1 or sum(map(self.share, ("honest", "corrupt", "lost"))) > 1:
             received = (self.honest, self.corrupt, self.lost)
-            allowed = "shares that add up to 1 at most: who is counted as honest is neither corrupt nor lost"
+            allowed = "somebody honest, and shares that add up to 1 at most: who is honest is neither corrupt nor lost"
             raise ParameterError("honest, corrupt, lost", received, allowed=allowed, fix="lower honest: noise grows with 1 / sqrt(honest)")
 
     def share(self, name: str) -> Fraction:
@@ -77,8 +75,7 @@ class Terms:
     @cached_property
     def degree(self) -> Degree:
         """How many neighbors a party has, and how many of them recover its secrets; ParameterError if there is no such graph."""
-        parties, corrupt, lost = len(self.parties), float(self.share("corrupt")), float(self.share("lost"))
-        return degree(parties, corrupt=corrupt, lost=lost, complete=self.active)
+        return degree(len(self.parties), corrupt=self.share("corrupt"), lost=self.share("lost"), complete=self.active)
 
     @cached_property
     def id(self) -> bytes:

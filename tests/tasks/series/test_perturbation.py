@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import exp, sqrt
+from math import exp, floor, sqrt
 
 import numpy as np
 import pytest
@@ -64,6 +64,22 @@ def test_the_noise_is_as_large_as_stated_and_intervals_cover(delta):
         low, high = zip(*(estimate.interval(simultaneous=True) for estimate in released), strict=True)
         together = ((np.array(low) <= kept) & (kept <= np.array(high))).all(axis=1).mean()
         assert together > 0.95 - 5 * sqrt(0.95 * 0.05 / repetitions)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 1.0), (1, 2.5), (3, 8.0), (2, 0.3)])
+def test_intervals_cover_where_the_noise_is_often_zero(n, epsilon):
+    """By the exact law of a discrete Laplace variable, P(|z| > h) = 2 a^(h + 1) / (1 + a)."""
+    mechanism = LPA(n=n, epsilon=epsilon)
+    low, high = mechanism.release(np.zeros(n), source=ReplaySource.from_key("few")).interval(0.95)
+    ratio, whole = exp(-epsilon / n), floor((high[0] - low[0]) / 2)
+    assert 1 - 2 * ratio ** (whole + 1) / (1 + ratio) >= 0.95
+
+
+def test_a_series_that_efpa_released_tells_its_whole_price():
+    found = EFPA(n=20, epsilon=1.0).release(np.arange(20.0), source=ReplaySource.from_key("price"))
+    assert found.guarantee.epsilon == 1.0
+    assert "EFPA" in found.headline()
+    assert "epsilon = 1;" in found.headline()
 
 
 def population(people: int, n: int) -> np.ndarray:

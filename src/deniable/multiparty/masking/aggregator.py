@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import ProtocolError, WireError
+from deniable.errors import DeniableError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.graph import neighbors_of
 from deniable.multiparty.identity import verified
@@ -47,6 +47,8 @@ class MaskingAggregator:
     def receive(self, data: bytes) -> None:
         """Keep a message; the same one again changes nothing. ProtocolError or WireError for any other that is not due."""
         message = Message.open(data).expect(kind=self.step, sum=self.terms.id)
+        if not self.terms.active:
+            message.unsigned()
         if message.party not in self._expected():
             allowed = "a party that sent all before"
             raise ProtocolError("party", message.party, allowed=allowed, fix="who is lost stays lost, until the next sum")
@@ -168,6 +170,6 @@ class MaskingAggregator:
             opened = {int(kind): [Message.open(bytes.fromhex(each)) for each in texts] for kind, texts in content["messages"].items()}
             found._messages = {kind: {message.party: message for message in messages} for kind, messages in opened.items()}
             found._neighbors = {int(party): list(others) for party, others in content["neighbors"].items()}
-        except (ValueError, TypeError, KeyError, WireError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, DeniableError) as error:
             raise WireError("state", f"{len(data)} bytes", allowed="the saved state of this sum's aggregator", fix="begin anew") from error
         return found

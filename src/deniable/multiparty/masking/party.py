@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import ProtocolError, WireError
+from deniable.errors import DeniableError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.identity import sign, verified
 from deniable.multiparty.masking import layout, secrets
@@ -52,13 +52,17 @@ class MaskingParty:
 
     def first(self) -> bytes:
         """The first message: two public keys."""
+        if self.sent not in (0, layout.ADVERTISE):
+            raise ProtocolError("party", "under way", allowed="a party that has not begun", fix="a sum is begun once: go on with answer()")
         if not self._seeds:
             self._seeds = {name: draw_bytes(self.source, 32)[:SECRET_BYTES] for name in ("seal", "mask", "self")}
         return self._send(layout.ADVERTISE, b"".join(secrets.public_bytes(self._seeds[name], name.encode()) for name in ("seal", "mask")))
 
     def answer(self, data: bytes) -> bytes | None:
         """The answer to a message of the aggregator; None if there is nothing more to say."""
-        message = Message.open(data).expect(kind=_DUE.get(self.sent, 0), sum=self.terms.id, party=self.number)
+        if self.sent not in _DUE:
+            raise ProtocolError("message", "none is due", allowed="messages between first() and the end", fix="each is used in its turn")
+        message = Message.open(data).unsigned().expect(kind=_DUE[self.sent], sum=self.terms.id, party=self.number)
         steps = {
             layout.KEYS: self._share,
             layout.FOR_YOU: self._mask,
@@ -196,6 +200,6 @@ class MaskingParty:
             party._keys = {int(number): layout.Keys(*map(bytes.fromhex, parts)) for number, parts in content["keys"].items()}
             party._shares = {int(number): (bytes.fromhex(own), bytes.fromhex(pairs)) for number, (own, pairs) in content["shares"].items()}
             party._survivors = list(content["survivors"])
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, DeniableError) as error:
             raise WireError("state", f"{len(data)} bytes", allowed="the saved state of this sum's party", fix="begin anew") from error
         return party

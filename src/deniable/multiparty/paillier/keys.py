@@ -9,8 +9,8 @@ polynomial F of degree t - 1 modulo N m; decryptor i holds F(i). With D = l! and
 
 **Trust.** Whoever deals the keys knows them: the *dealer* is trusted to forget. t - 1 decryptors learn nothing from a sum (under the
 decisional composite residuosity assumption); t of them together open anything. Decryptors are taken to keep to the protocol: they do not
-prove that a share is right, but a wrong one gives a number that is no valid packing, with overwhelming probability. ``powmod_sec`` of
-gmpy2 takes the time of the exponent's length; nothing else here is protected against whoever watches the machine.
+prove that a share is right; one that is wrong by accident gives a number that is no valid packing, one that is made up on purpose need not.
+``powmod_sec`` of gmpy2 takes the time of the exponent's length; nothing else here is protected against whoever watches the machine.
 
 Nothing public depends on the order of the group. With g = 1 + N and an unblinded key, publishing g^key, as the formula of the PASTE slides
 needs, would publish the key itself.

@@ -30,7 +30,8 @@ class Packing:
     width: int = WIDTH
 
     def __post_init__(self) -> None:
-        if min(self.length, self.parties, self.largest, self.width) < 1 or self.slots < 1:
+        whole = all(type(part) is int for part in (self.bits, self.length, self.parties, self.largest, self.width))
+        if not whole or min(self.length, self.parties, self.largest, self.width) < 1 or self.slots < 1:
             received = (self.length, self.parties, self.largest, self.width)
             raise ParameterError("packing", received, allowed="positive numbers, a slot that fits the modulus", fix="check them")
         if self.parties * self.largest >= 1 << (self.width - 1):

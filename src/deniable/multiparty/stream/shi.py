@@ -46,7 +46,8 @@ class StreamTerms:
     def __post_init__(self) -> None:
         if not isinstance(self.id, bytes) or len(self.id) != 32:
             raise ParameterError("id", self.id, allowed="32 bytes", fix="draw them at random, for each stream anew")
-        if min(self.parties, self.length, self.largest) < 1 or self.parties * self.largest > LARGEST_SUM:
+        whole = all(type(part) is int for part in (self.parties, self.length, self.largest))
+        if not whole or min(self.parties, self.length, self.largest) < 1 or self.parties * self.largest > LARGEST_SUM:
             received = (self.parties, self.length, self.largest)
             allowed = f"positive numbers, sums of at most {LARGEST_SUM:,}"
             raise ParameterError("parties, length, largest", received, allowed=allowed, fix="masking and Paillier take larger sums")
@@ -71,12 +72,19 @@ class StreamParty:
     secret: int = field(repr=False)
     period: int = -1
 
+    def __post_init__(self) -> None:
+        if type(self.number) is not int or not 1 <= self.number <= self.terms.parties:
+            raise ParameterError("number", self.number, allowed=f"from 1 to {self.terms.parties}", fix="the place of its secret")
+
     def send(self, period: int, numbers: Sequence[int] | Array) -> bytes:
         """The message of a period; ProtocolError if there was one already."""
         if type(period) is not int or not self.period < period < 1 << 32:
             fix = "two messages of one period would show their difference"
             raise ProtocolError("period", period, allowed=f"after {self.period}, below 2^32", fix=fix)
-        integers = [int(number) for number in numbers]
+        array = np.asarray(numbers)
+        if array.dtype.kind not in "iu":
+            raise DomainError("numbers", array.dtype.name, allowed="integers", fix="round them first")
+        integers = [int(number) for number in array]
         if len(integers) != self.terms.length or any(abs(number) > self.terms.largest for number in integers):
             allowed = f"{self.terms.length} integers of at most {self.terms.largest} in absolute value"
             raise DomainError("numbers", len(integers), allowed=allowed, fix="clip them first")

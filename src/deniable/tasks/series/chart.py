@@ -42,5 +42,5 @@ def noisy_chart(series: SeriesEstimate) -> Chart:
     records = [{"time": time, "sum": value, "low": least, "high": most} for time, (value, least, most) in enumerate(columns)]
     base = alt.Chart(alt.InlineData(values=records)).encode(x=alt.X("time:Q", axis=alt.Axis(tickMinStep=1)))
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="sum"), y2="high:Q")
-    title = alt.Title(f"{series.mechanism.name}, epsilon = {series.mechanism.epsilon:g}", subtitle="band: 95 % intervals, noise only")
+    title = alt.Title(f"{series.name}, epsilon = {series.guarantee.epsilon:g}", subtitle="band: 95 % intervals, noise only")
     return Chart((band + base.mark_line().encode(y="sum:Q")).properties(title=title, width=480))

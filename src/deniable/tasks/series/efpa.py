@@ -26,7 +26,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
 from deniable.kernels.compiled import Array
 from deniable.tasks.series.estimate import SeriesEstimate
-from deniable.tasks.series.mechanism import FLOATS, check_series
+from deniable.tasks.series.mechanism import FLOATS, LARGEST, check_series
 from deniable.tasks.series.perturbation import BASES, FPA
 from deniable.tasks.series.sensitivity import sequence_sensitivity
 
@@ -65,7 +65,8 @@ class EFPA:
     def selection(self) -> ExponentialMechanism:
         """The choice, which takes the first half of epsilon."""
         length = sequence_sensitivity(self.n, norm=2, neighbors=self.neighbors)
-        return ExponentialMechanism(epsilon=self.epsilon / 2, sensitivity=ceil(STEPS * length * FLOATS + 1), neighbors=self.neighbors)
+        lost = 2 * FLOATS * LARGEST * self.n  # by the transforms of both neighbors
+        return ExponentialMechanism(epsilon=self.epsilon / 2, sensitivity=ceil(STEPS * (length + lost) + 1), neighbors=self.neighbors)
 
     @property
     def event(self) -> Event:
@@ -92,4 +93,5 @@ class EFPA:
     def release(self, series: Array, *, source: Source | None = None) -> SeriesEstimate:
         """The noisy series."""
         series = check_series(series, self.n)
-        return self._kept(self.choices[self.selection.choose(self.scores(series), source)]).release(series, source=source)
+        kept = self._kept(self.choices[self.selection.choose(self.scores(series), source)])
+        return replace(kept.release(series, source=source), chosen=self)

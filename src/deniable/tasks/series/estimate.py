@@ -14,7 +14,9 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
+    from deniable.contract.guarantee import Guarantee
     from deniable.core.chart import Chart
+    from deniable.tasks.series.efpa import EFPA
     from deniable.tasks.series.mechanism import SeriesMechanism
 
 
@@ -23,15 +25,30 @@ class SeriesEstimate(Table):
     """One estimate for each point in time; ``stderr`` and intervals are of the noise, see ``lossless``.
 
     Noise that is a sum of Laplace variables has longer tails than a normal one: with its excess kurtosis x, the quantile z of the normal
-    law becomes z + x (z^3 - 3 z) / 24 where that is more (Cornish and Fisher), which is a little too long for a single one of them.
+    law becomes z + x (z^3 - 3 z) / 24 where that is more (Cornish and Fisher), which is a little too long for a single one of them. A
+    step of the grid is added, for noise that is often 0.
     """
 
     mechanism: SeriesMechanism
     values: Array
     stderr: Array
     kurtosis: Array
+    step: Array
+    """How far apart the results are at each point: the noise lies on a grid."""
+    chosen: EFPA | None = None
+    """What chose the mechanism, and made the promise."""
 
     kind: ClassVar[str] = "series"
+
+    @property
+    def name(self) -> str:
+        """The mechanism's; with what was chosen, where something was."""
+        return self.mechanism.name if self.chosen is None else f"EFPA, {self.mechanism.questions} numbers kept"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What was promised to each person."""
+        return self.mechanism.guarantee if self.chosen is None else self.chosen.guarantee
 
     @property
     def n(self) -> int:
@@ -42,7 +59,7 @@ class SeriesEstimate(Table):
         """Limits (low, high) at each point, for the noise; for all points together if simultaneous (Bonferroni)."""
         check_level("level", level)
         z = float(stats.norm.isf((1 - level) / 2 / (self.n if simultaneous else 1)))
-        reach = self.stderr * (z + self.kurtosis * max(z**3 - 3 * z, 0.0) / 24)
+        reach = self.stderr * (z + self.kurtosis * max(z**3 - 3 * z, 0.0) / 24) + self.step
         return self.values - reach, self.values + reach
 
     def errors(self, truth: Array) -> dict[str, float]:
@@ -60,9 +77,10 @@ class SeriesEstimate(Table):
         return {"value": list(range(self.n)), "sum": self.values, "stderr": self.stderr, "low": low, "high": high}
 
     def headline(self) -> str:
-        spent = f"epsilon = {self.mechanism.epsilon:.4g}" + (f", delta = {self.mechanism.delta:g}" if self.mechanism.delta else "")
+        promise = self.guarantee
+        spent = f"epsilon = {promise.epsilon:.4g}" + (f", delta = {promise.delta:g}" if promise.delta else "")
         lost = "" if self.mechanism.lossless else "; what the kept coefficients do not show is not in them"
-        return f"{self.n:,} points, {self.mechanism.name}, {spent}; low and high: 95 %, noise only{lost}"
+        return f"{self.n:,} points, {self.name}, {spent}; low and high: 95 %, noise only{lost}"
 
     def order(self) -> Array:
         return np.arange(self.n)

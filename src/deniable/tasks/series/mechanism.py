@@ -29,9 +29,9 @@ from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.series.estimate import SeriesEstimate
 
-FLOATS = 1 + 1e-9
-"""More than what a transform in floating point can add to the difference of two answers, relative to the largest."""
-LARGEST = 2.0**40
+FLOATS = 2.0**-48
+"""More than what a transform in floating point can lose of an answer, relative to the length of the series."""
+LARGEST = 2.0**36
 _AT_ONCE = 1 << 22
 
 
@@ -80,9 +80,9 @@ class SeriesMechanism(ABC):
     @property
     def steps(self) -> int:
         """The same for the rounded answers, in whole steps of the grid: what changes by x steps changes by less than x + 1 when rounded."""
-        norm = 2 if self.delta else 1
-        rounding = float(self.questions) if norm == 1 else sqrt(self.questions)
-        return ceil(self.sensitivity(norm) * (1 << self.bits) * FLOATS + rounding)
+        norm, scale = 2 if self.delta else 1, 1 << self.bits
+        each = 1 + 2 * FLOATS * LARGEST * sqrt(self.n) * scale  # by rounding, and by the transforms of both neighbors
+        return ceil(self.sensitivity(norm) * scale + each * (self.questions if norm == 1 else sqrt(self.questions)))
 
     @cached_property
     def noise(self) -> Laplace | Gaussian:
@@ -113,7 +113,7 @@ class SeriesMechanism(ABC):
         series = check_series(series, self.n)
         asked = _nearest(self.ask(series) * 2**self.bits)
         answers = np.asarray(self.noise.release(asked, source=source), dtype=float) / 2**self.bits
-        return SeriesEstimate(self, np.asarray(self.reconstruct(answers)), self.stderr, self.kurtosis)
+        return SeriesEstimate(self, np.asarray(self.reconstruct(answers)), self.stderr, self.kurtosis, self.spacing)
 
     @property
     def stderr(self) -> Array:
@@ -121,9 +121,14 @@ class SeriesMechanism(ABC):
         return np.asarray(np.sqrt(self._weights[0] * self.noise.variance) / (1 << self.bits))
 
     @property
+    def spacing(self) -> Array:
+        """How much a step of every answer changes each point."""
+        return np.asarray(self._weights[2] / (1 << self.bits))
+
+    @property
     def kurtosis(self) -> Array:
         """The excess kurtosis of the noise at each point: 3 for a single Laplace, next to none for a sum of many."""
-        squares, fourths = self._weights
+        squares, fourths, _ = self._weights
         alone = 0.0 if self.delta else 3.0
         return np.asarray(alone * fourths / np.maximum(squares, 1e-300) ** 2)
 
@@ -133,16 +138,17 @@ class SeriesMechanism(ABC):
         return self.questions == self.n
 
     @cached_property
-    def _weights(self) -> tuple[Array, Array]:
-        """At each point, the sums of the squares and of the fourth powers of the weights with which the answers reach it."""
-        squares, fourths = np.zeros(self.n), np.zeros(self.n)
+    def _weights(self) -> tuple[Array, Array, Array]:
+        """At each point, the sums of the squares, fourth powers and absolute values of the weights with which the answers reach it."""
+        squares, fourths, sizes = np.zeros(self.n), np.zeros(self.n), np.zeros(self.n)
         rows = max(1, _AT_ONCE // self.n)
         for start in range(0, self.questions, rows):
             part = np.eye(min(rows, self.questions - start), self.questions, k=start)
             reach = self.reconstruct(part) ** 2
             squares += reach.sum(axis=0)
             fourths += (reach**2).sum(axis=0)
-        return squares, fourths
+            sizes += np.sqrt(reach).sum(axis=0)
+        return squares, fourths, sizes
 
 
 def check_series(series: Array, n: int) -> Array:
@@ -151,7 +157,7 @@ def check_series(series: Array, n: int) -> Array:
     if series.shape != (n,):
         raise DomainError("series", series.shape, allowed=f"{n} numbers", fix="one sum for each point in time")
     if not np.all(np.isfinite(series)) or np.any(np.abs(series) >= LARGEST):
-        raise DomainError("series", "a number that is not finite or too large", allowed="numbers below 2^40", fix="check the data")
+        raise DomainError("series", "a number that is not finite or too large", allowed="numbers below 2^36", fix="check the data")
     return series
 
 

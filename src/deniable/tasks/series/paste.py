@@ -57,7 +57,8 @@ class Paste:
     def sum(self) -> PrivateSum:
         """The secure sum of everybody's coefficients."""
         length, norms = self.mechanism.questions, [self.mechanism.sensitivity(norm) for norm in (1, 2)]
-        codec = FixedPoint(length=length, largest=min(norms[1], sqrt(self.mechanism.n)), norm_1=norms[0], norm_2=norms[1], bits=self.bits)
+        most = norms[1] * (1 + 1e-9)  # who holds 1 at all times reaches the root of n, and a transform in floats a little more
+        codec = FixedPoint(length=length, largest=most, norm_1=norms[0], norm_2=norms[1], bits=self.bits)
         return PrivateSum(parties=self.parties, honest=self.honest, codec=codec, epsilon=self.mechanism.epsilon, delta=self.mechanism.delta)
 
     @property
@@ -77,4 +78,5 @@ class Paste:
         answers = self.sum.codec.decode(total)
         ratio = float(self.sum.stderr(survivors)[0]) ** 2 / (self.mechanism.noise.variance / 4**self.mechanism.bits)
         found = np.asarray(self.mechanism.reconstruct(answers))
-        return SeriesEstimate(self.mechanism, found, self.mechanism.stderr * sqrt(ratio), self.mechanism.kurtosis)
+        spacing = self.mechanism.spacing * (1 << self.mechanism.bits) / (1 << self.bits)
+        return SeriesEstimate(self.mechanism, found, self.mechanism.stderr * sqrt(ratio), self.mechanism.kurtosis, spacing)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 
 import numpy as np
 
@@ -150,4 +151,4 @@ class FPA(SeriesMechanism):
 
 def _whole_steps(mechanism: SeriesMechanism) -> int:
     """Points change by at most 1, and so do whole numbers near them: rounding adds nothing to either norm."""
-    return mechanism.questions if not mechanism.delta else int(np.ceil(mechanism.sensitivity(2)))
+    return mechanism.questions if not mechanism.delta else isqrt(mechanism.questions - 1) + 1

@@ -1,0 +1,131 @@
+"""``deniable aggregate``: begin a secure sum, and run the one who adds it up without seeing the parts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.extra import summing_extra
+
+if TYPE_CHECKING:
+    from deniable.collect.summing.aggregation import Aggregation
+    from deniable.multiparty.estimate import SumEstimate
+
+EPILOG = """
+Examples:
+
+deniable aggregate create admissions.toml --folder /var/lib/admissions
+
+deniable aggregate run --folder /var/lib/admissions --port 8002
+
+deniable aggregate show --folder /var/lib/admissions --json
+"""
+aggregate = typer.Typer(no_args_is_help=True, epilog=EPILOG, help="Add up the numbers of parties who show them to nobody.")
+Folder = Annotated[Path, typer.Option(help="Where the aggregator keeps the sum; each has a folder of its own.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+@aggregate.command()
+def create(
+    file: Annotated[Path, typer.Argument(help="A TOML file: the parties' public keys, what is added up, the noise, who may fail.")],
+    folder: Folder,
+    json_output: Json = False,
+) -> None:
+    """Begin a sum: writes its terms into a new folder, and prints them with their id, which every party has to confirm."""
+    with plain_errors():
+        with summing_extra("deniable aggregate"):
+            from deniable.collect.summing.agreement import described
+            from deniable.collect.summing.agreement_file import read_agreement_file
+            from deniable.collect.summing.store import SumStore
+
+        agreement = read_agreement_file(file.read_bytes(), file.name)
+        SumStore(folder, agreement.canonical).close()
+        if json_output:
+            print_json(described(agreement))
+            return
+        for name, text in described(agreement).items():
+            out.print(f"{name:<10}{text}", soft_wrap=True)
+
+
+@aggregate.command()
+def run(
+    folder: Folder,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 takes one that is free.")] = 8002,
+    certificate: Annotated[str, typer.Option(help="A file with the TLS certificate and its chain.")] = "",
+    key_file: Annotated[str, typer.Option(help="A file with the certificate's private key.")] = "",
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="Something in front of this speaks TLS.")] = False,
+    join_seconds: Annotated[float, typer.Option(help="How long to wait for everybody to begin.")] = 86_400.0,
+    step_seconds: Annotated[float, typer.Option(help="How long each later step may take; who is late is lost.")] = 3_600.0,
+    linger: Annotated[float, typer.Option(help="Seconds to stay after the end, until every party knows.")] = 60.0,
+    tend_seconds: Annotated[float, typer.Option(help="How often to look whether a step is over.")] = 1.0,
+    json_output: Json = False,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Run the aggregator until the sum is there, and print it; the first line says where it serves.
+
+    It can be stopped or killed at any time: started again on the same folder, it goes on. Exit status 2: the sum was aborted.
+    """
+    with plain_errors():
+        with summing_extra("deniable aggregate"):
+            from deniable.collect.clock import clock_of
+            from deniable.collect.settings import Settings
+            from deniable.collect.summing.aggregation import Aggregation, Patience
+            from deniable.collect.summing.service import serve_sum
+            from deniable.collect.summing.store import ABORTED, SumStore
+
+        settings = Settings(
+            store=str(folder),
+            host=host,
+            port=port,
+            certificate=certificate,
+            key_file=key_file,
+            behind_proxy=behind_proxy,
+            tend_seconds=tend_seconds,
+            log_level=log_level,
+        )
+        patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
+        ended: list[str] = []
+
+        def over(found: Aggregation) -> None:
+            ended.append(found.state)
+            if found.state == ABORTED:
+                err.print(f"aborted: {found.result}", soft_wrap=True)
+            else:
+                _show(found.estimate(), json_output)
+
+        serve_sum(settings, lambda: Aggregation(SumStore(folder), steady=clock.steady, patience=patience), clock, linger=linger, over=over)
+        if ended == [ABORTED]:
+            raise typer.Exit(2)
+
+
+@aggregate.command()
+def show(folder: Folder, json_output: Json = False) -> None:
+    """Print a sum that is over, with its errors."""
+    with plain_errors():
+        with summing_extra("deniable aggregate"):
+            from deniable.collect.summing.aggregation import estimate_of
+            from deniable.collect.summing.store import SumStore
+
+        store = SumStore(folder)
+        try:
+            _show(estimate_of(store), json_output)
+        finally:
+            store.close()
+
+
+def _show(estimate: SumEstimate, json_output: bool) -> None:
+    if not json_output:
+        typer.echo(repr(estimate))
+        return
+    columns: dict[str, Any] = estimate.rows()
+    names = list(columns)
+    rows = [
+        dict(zip(names, (cell if name == "value" else float(cell) for name, cell in zip(names, line, strict=True)), strict=True))
+        for line in zip(*columns.values(), strict=True)
+    ]
+    print_json({"what": estimate.who, "interval": "95 %, noise only", "result": rows})

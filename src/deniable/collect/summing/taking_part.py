@@ -1,0 +1,178 @@
+"""A party takes part in a sum: it asks the aggregator, answers, and goes on after whatever interrupts it.
+
+Each answer is on disk, with the state after it, before it is sent (``keeping``). So a party that was killed sends the same bytes again,
+and a second message of the same step, or one for other survivors, finds a party that has moved on: it is refused, here, by the engine.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deniable.client.transport import Response, Transport, TransportError, is_temporary
+from deniable.collect.storage.files import DISK
+from deniable.collect.summing.aggregation import LATE, LOST
+from deniable.collect.summing.agreement import Agreement
+from deniable.collect.summing.keeping import RUNNING, PartyFolder, Standing, begun
+from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of, sign_request
+from deniable.collect.summing.store import ABORTED, OPENED
+from deniable.contract.source import ONE, SYSTEM, Source
+from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.multiparty.identity import public_key
+from deniable.multiparty.masking import layout
+from deniable.multiparty.masking.party import MaskingParty
+from deniable.testing.faults import fault_point
+
+FIRST_WAIT, LONGEST_WAIT = 0.25, 30.0
+"""Seconds between attempts to reach an aggregator that is away."""
+ENDS = (OPENED, ABORTED, LOST, LATE)
+
+
+@dataclass(frozen=True)
+class Insistence:
+    """How a request is repeated while the aggregator is away or busy: for ``patience`` seconds, ever more seldom."""
+
+    patience: float = 3_600.0
+    sleep: Callable[[float], object] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+    source: Source = SYSTEM
+
+    def answer(self, request: Callable[[], Response]) -> Response:
+        """The answer; TransportError if none came in all that time."""
+        wait, since = FIRST_WAIT, self.clock()
+        while True:
+            try:
+                answer = request()
+                if not is_temporary(answer.status):
+                    return answer
+                trouble = f"status {answer.status}"
+            except OSError as error:
+                trouble = type(error).__name__
+            if self.clock() - since >= self.patience:
+                allowed, fix = "an aggregator that answers", "run the same command later: it goes on where it stopped"
+                raise TransportError("aggregator", trouble, allowed=allowed, fix=fix)
+            self.sleep(wait * (1 - self.source.word() / ONE / 2))
+            wait = min(2 * wait, LONGEST_WAIT)
+
+
+def fetch_agreement(transport: Transport, insistence: Insistence) -> Agreement:
+    """The agreement that an aggregator shows; WireError or ParameterError if it is none that could be kept."""
+    answer = insistence.answer(lambda: transport.request("GET", "/v1/sum", b"", {}))
+    if answer.status != 200:
+        raise ProtocolError("agreement", f"status {answer.status}", allowed="an agreement", fix="check the aggregator's address")
+    return Agreement.from_json(answer.body)
+
+
+def confirmed(agreement: Agreement, sum_: str) -> Agreement:
+    """The agreement, if it is the one that somebody has read and confirmed by its id."""
+    if agreement.id.hex() != sum_:
+        allowed = f"{agreement.id.hex()}, the sum that this aggregator has"
+        raise ParameterError("--sum", sum_, allowed=allowed, fix="read its terms first, and confirm them by this id")
+    return agreement
+
+
+@dataclass
+class Way:
+    """The way to the aggregator, for one party."""
+
+    transport: Transport
+    agreement: Agreement
+    identity: bytes
+    insistence: Insistence
+
+    def __post_init__(self) -> None:
+        self.number = self.agreement.place(public_key(self.identity))
+        self._path = path_of(self.agreement, self.number)
+
+    def __repr__(self) -> str:
+        return f"Way(party {self.number})"  # and not the identity
+
+    def send(self, message: bytes) -> str:
+        """Send a message until it is kept; empty, or how the sum ended for this party."""
+        answer = self._insist("POST", message)
+        return "" if answer.status == 204 else _ended(answer)
+
+    def ask(self) -> tuple[bytes | None, str]:
+        """What is there for this party, if anything; and how the sum ended, or empty."""
+        answer = self._insist("GET", b"")
+        if answer.status == 200:
+            return answer.body, ""
+        return None, "" if answer.status == 204 else _ended(answer)
+
+    def _insist(self, method: str, body: bytes) -> Response:
+        signature = sign_request(self.identity, method, self._path, body)
+        headers = {HEADER: signature} | ({"content-type": MEDIA_TYPE} if body else {})
+        return self.insistence.answer(lambda: self.transport.request(method, self._path, body, headers))
+
+
+def take_part(folder: PartyFolder, way: Way, numbers: Callable[[], Any], *, say: Callable[[str], object], source: Source = SYSTEM) -> str:
+    """Go through a sum, from wherever this party stands in it; how it ended: opened, aborted, lost or late.
+
+    ``numbers`` is only called if the party has not begun: from then on its contribution, with its share of the noise, is what was kept.
+    """
+    handle = folder.hold()
+    try:
+        standing = folder.standing(way.agreement.id)
+        if standing is not None and standing.state != RUNNING:
+            say("this party has taken part in this sum before; it ended then")
+            return standing.state
+        return _Part(folder, way, say, source).run(standing, numbers)
+    finally:
+        DISK.close(handle)
+
+
+class _Part:
+    """One party in one sum."""
+
+    def __init__(self, folder: PartyFolder, way: Way, say: Callable[[str], object], source: Source) -> None:
+        self._folder, self._way, self._say, self._source = folder, way, say, source
+        self._terms, self._id = way.agreement.terms, way.agreement.id
+
+    def run(self, standing: Standing | None, numbers: Callable[[], Any]) -> str:
+        if standing is None:
+            party = self._begin(numbers())
+            standing = self._keep(begun(self._way.agreement, b"", b""), party, party.first())
+            self._say("begun; waiting for the others")
+        else:
+            party = MaskingParty.resume(standing.engine.encode(), terms=self._terms, identity=self._way.identity, source=self._source)
+            self._say("going on with the numbers that it began with")
+        end = self._send(standing)
+        while not end:
+            message, end = self._way.ask()
+            if message is not None:
+                answer = party.answer(message)
+                if answer is None:
+                    raise ProtocolError("message", "one without an answer", allowed="the messages of a sum", fix="upgrade deniable")
+                standing = self._keep(standing, party, answer)
+                end = self._send(standing)
+        self._folder.end(self._id, standing, end)
+        return end
+
+    def _begin(self, numbers: Any) -> MaskingParty:
+        vector = self._way.agreement.plan.contribution(numbers, None if self._source is SYSTEM else self._source)
+        return MaskingParty(self._terms, self._way.number, self._way.identity, vector, self._source)
+
+    def _keep(self, standing: Standing, party: MaskingParty, outgoing: bytes) -> Standing:
+        new = replace(standing, engine=party.save().decode(), outgoing=outgoing.hex(), spent=party.sent >= layout.MASKED)
+        self._folder.keep(self._id, new)
+        return new
+
+    def _send(self, standing: Standing) -> str:
+        end = self._way.send(bytes.fromhex(standing.outgoing))
+        fault_point("answer sent")
+        return end
+
+
+def _ended(answer: Response) -> str:
+    """How the sum ended, as a status of 410 says; ProtocolError for whatever else was refused."""
+    try:
+        problem = json.loads(answer.body)["error"]
+        code, message = str(problem["code"]), str(problem["message"])[:500]
+    except (ValueError, KeyError, TypeError) as error:
+        raise WireError("answer", f"status {answer.status}", allowed="an aggregator's", fix="check the address") from error
+    if answer.status == 410 and code in ENDS:
+        return code
+    raise ProtocolError("aggregator", f"status {answer.status}, {code}", allowed="what is due", fix=message)

@@ -1,0 +1,170 @@
+"""What the parties of a sum agree on, and the numbers that they bring: everything is in the id, and every mistake has its name."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from deniable.collect.summing.agreement import Agreement
+from deniable.collect.summing.agreement_file import read_agreement_file
+from deniable.collect.summing.counts import Counts
+from deniable.collect.summing.numbers import read_numbers
+from deniable.collect.summing.taking_part import confirmed
+from deniable.errors import DeniableError, DomainError, ParameterError, ProtocolError, WireError
+from deniable.multiparty.masking.party import MaskingParty
+from tests.collect.test_summing import TEXT, Five
+
+
+@pytest.fixture
+def five(tmp_path):
+    whole = Five(tmp_path)
+    yield whole
+    whole.store.close()
+
+
+# --- the agreement ---
+
+
+def test_whatever_parties_are_told_is_in_the_id(five):
+    """An aggregator that promises more noise to one party than to another gets no message that fits the other's sum."""
+    whole = five.agreement
+    assert Agreement.from_json(whole.canonical) == whole
+    content = json.loads(whole.canonical)
+    changes = {"name": "x", "nonce": "00" * 16, "values": ["flu", "x"], "epsilon": "2.0", "delta": "1e-06", "word_bits": 64, "signed": True}
+    changed = [content | {name: value} for name, value in changes.items()]
+    changed += [content | {"numbers": content["numbers"] | {name: "500.0"}} for name in ("largest", "norm_1", "norm_2")]
+    ids = {whole.id}
+    for other in changed:
+        data = json.dumps(other, sort_keys=True, separators=(",", ":")).encode()
+        found = Agreement.from_json(data)
+        ids.add(found.id)
+        with pytest.raises(ParameterError, match="read its terms first"):
+            confirmed(found, whole.id.hex())
+        party = MaskingParty(found.terms, 0, five.folders[0].identity(), np.array([1, 1]))
+        with pytest.raises(ProtocolError, match="do not mix"):
+            five.sum.take(0, party.first())
+    assert len(ids) == 1 + len(changed)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"extra": 1},
+        {"parties": 3},
+        {"parties": [{"name": "a", "key": "zz"}]},
+        {"epsilon": "1"},
+        {"epsilon": "-1.0"},
+        {"epsilon": "nan"},
+        {"length": 3},
+        {"word_bits": 16},
+        {"unit": "planet"},
+        {"name": "a\u001b[2J"},
+        {"honest": "1"},
+        {"numbers": {"largest": "1e9", "norm_1": "1.0", "norm_2": "1.0", "bits": 0}},
+        {"nonce": "00"},
+        {"signed": 1},
+    ],
+    ids=str,
+)
+def test_agreements_that_nobody_could_keep(five, change):
+    content = json.loads(five.agreement.canonical) | change
+    with pytest.raises((WireError, ParameterError)):
+        Agreement.from_json(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+    for data in (b"", b"{}", five.agreement.canonical + b" ", five.agreement.canonical[:-1]):
+        with pytest.raises(WireError):
+            Agreement.from_json(data)
+
+
+KEYS = "".join(f'party-{number} = "{number:064x}"\n' for number in range(1, 6))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("epsilon", "epsilom", "did you mean epsilon"),
+        ('values = ["flu", "rsv"]', "", "values, length"),
+        ('values = ["flu", "rsv"]', "values = []", "a list of names"),
+        ('values = ["flu", "rsv"]', "length = 0", "length"),
+        ('["flu", "rsv"]', '["flu", "flu"]', "the same name twice"),
+        ("epsilon = 1.0", 'epsilon = "1"', "without quotation marks"),
+        ("epsilon = 1.0", "epsilon = 0", "epsilon"),
+        ('honest = "3/5"', 'honest = "4/5"', "lower honest"),
+        ('honest = "3/5"', "honest = 0.6", "a fraction in lowest terms"),
+        ('corrupt = "1/5"', 'corrupt = "2/5"', "honest"),
+        ('unit = "person"', 'unit = "people"', "who is hidden"),
+        ("largest = 1000", "largest = 1000\nbits = 4", "whole numbers"),
+        ("largest = 1000", "most = 1000", "largest"),
+        ("party-1 =", 'other = "abc"\nparty-1 =', "what deniable party keys printed"),
+        (KEYS, "", "parties"),
+        ("[numbers]", "[numbers", "TOML"),
+    ],
+)
+def test_mistakes_in_the_file_are_named(old, new, named):
+    assert old in TEXT + KEYS
+    with pytest.raises(ParameterError, match=named):
+        read_agreement_file((TEXT + KEYS).replace(old, new).encode())
+
+
+def test_two_sums_from_one_file_are_two():
+    first, second = (read_agreement_file((TEXT + KEYS).encode()) for _ in range(2))
+    assert first.id != second.id
+    assert "one person" in first.guarantee.statement()
+    whole = read_agreement_file((TEXT + KEYS).replace('"person"', '"party"').encode())
+    assert float(whole.plan.stderr()[0]) > 1000 * float(first.plan.stderr()[0])  # to hide 2,000 takes more than to hide 1
+    assert "whole contribution" in whole.guarantee.statement()
+
+
+# --- numbers ---
+
+
+GOOD = {
+    "a.json": '{"rsv": 2, "flu": 1.0}',
+    "a.csv": "value,number\nrsv,2\nflu,1\n",
+    "b.csv": '\ufeffvalue,number\r\n"rsv",2\r\nflu,1e0\r\n',
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_numbers_from_files(five, tmp_path, name):
+    (tmp_path / name).write_text(GOOD[name], encoding="utf-8")
+    assert read_numbers(tmp_path / name, five.agreement) == [1.0, 2.0]
+    unnamed = read_agreement_file((TEXT + KEYS).replace('values = ["flu", "rsv"]', "length = 2").encode())
+    for other, text in (("c.json", "[1, 2]"), ("c.csv", "number\n1\n2\n")):
+        (tmp_path / other).write_text(text)
+        assert read_numbers(tmp_path / other, unnamed) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("a.json", '{"flu": 73519}', "nothing for rsv"),
+        ("a.json", '{"flu": 73519, "rsv": 2, "x": 3}', "spelling"),
+        ("a.json", '{"flu": 73519, "flu": 2, "rsv": 2}', "each name once"),
+        ("a.json", '{"flu": 73519, "rsv": NaN}', "finite number"),
+        ("a.json", '{"flu": 73519, "rsv": null}', "finite number"),
+        ("a.json", "[73519, 2]", "an object"),
+        ("a.json", "{", "JSON"),
+        ("a.csv", "flu,73519\nrsv,2\n", "header"),
+        ("a.csv", "value,number\nflu,73519\nflu,2\nrsv,2\n", "each value once"),
+        ("a.csv", "value,number\nflu,73519x\nrsv,2\n", "finite number"),
+        ("a.csv", "value,number\nflu,73519,1\nrsv,2\n", "columns"),
+        ("a.txt", "73519", ".json or .csv"),
+    ],
+)
+def test_mistakes_in_numbers_are_named_and_no_number_is_shown(five, tmp_path, name, text, named):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DeniableError, match=named) as caught:
+        read_numbers(tmp_path / name, five.agreement)
+    if not text.startswith("flu"):  # there the first row stands where the header should
+        assert "73519" not in str(caught.value)
+
+
+def test_counts_are_whole_and_bounded():
+    codec = Counts(length=2, largest=100, norm_1=1.0, norm_2=1.0, bits=0)
+    for numbers in ([1, 2, 3], [1, 0.5], [101, 0], [-101, 0], [float("inf"), 0]):
+        with pytest.raises(DomainError):
+            codec.encode(numbers)
+    assert codec.encode([-100, 100]).tolist() == [-100, 100]
