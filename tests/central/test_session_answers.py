@@ -244,27 +244,40 @@ REPEATED = 250
 
 def covered(people, wider):
     """How often the interval of a mean covers; ``wider`` is how much more noise is drawn than is stated."""
-    true_sum, ends = 0.3 * people, (0.0, 2.0)  # distances to the middle, 1
+    true_steps, ends = round(312.37 * people), (0.0, 2.0)  # distances to the middle, 1, in steps of 0.001
+    truth = 1 + true_steps / (1000 * people)  # on no lattice that divides the range
     sums = Laplace(epsilon=0.5 / wider, sensitivity=1000, neighbors=PLUS)
     counts = Laplace(epsilon=0.5 / wider, sensitivity=1, neighbors=PLUS)
     source = ReplaySource.from_key(f"mean of {people}")
     z, y = sums.noise.draws(REPEATED, source), counts.noise.draws(REPEATED, source)
     hits = 0
     for k in range(REPEATED):
-        estimate = CentralMean(
-            SPENT, None, None, ends, round(true_sum * 1000) + int(z[k]), Spread(2000.0, 0.001), people + int(y[k]), Spread(2.0)
-        )
+        estimate = CentralMean(SPENT, None, None, ends, true_steps + int(z[k]), Spread(2000.0, 0.001), people + int(y[k]), Spread(2.0))
         low, high = estimate.interval(0.95)
-        hits += low <= 1.3 <= high
+        assert low <= estimate.value <= high
+        assert people == 3 or 2 < (high - low) / estimate.stderr < 6
+        hits += low <= truth <= high
     return hits
 
 
-@pytest.mark.parametrize("people", [3, 1000])
+@pytest.mark.parametrize("people", [3, 1000, 20_000, 10**6])
 def test_the_interval_of_a_mean_covers_whatever_the_count(people):
     """Falsely rejected with probability 1e-6; twice the noise is covered about 80 % of the time: rejected with power above 0.999."""
     assert stats.binom.cdf(covered(people, 1), REPEATED, 0.95) > 1e-6
     if people == 1000:
         assert stats.binom.cdf(covered(people, 2.0), REPEATED, 0.95) < 1e-6
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 100.0])
+@pytest.mark.parametrize(("ends", "steps", "count"), [((1e9, 1e9 + 1), 12_345_678, 10**9), ((0.0, 1.0), 0, 7), ((0.0, 1.0), 10**9, 10)])
+def test_the_interval_of_a_mean_of_a_public_number_is_that_of_its_sum(scale, ends, steps, count):
+    """Also where there is hardly any noise; and at the end of the range where the sum fits none within."""
+    noise = Spread(scale, 1e-3)
+    mean = CentralMean(SPENT, count, None, ends, steps, noise, count, None)
+    for alpha in (0.05, 1e-9):
+        reach = np.array([-1, 1]) * noise.reach(alpha)
+        exact = np.clip((steps * 1e-3 + reach) / count, -0.5, 0.5) + sum(ends) / 2
+        assert mean.limits(alpha) == pytest.approx(tuple(exact), rel=1e-15, abs=1e-9)
 
 
 @pytest.mark.parametrize("held", [[0, 0, 0, 0, 0, 0], [3, 0, 1, 0, 0, 2], [0, 20, 0, 300, 0, 20], [9, 8, 7, 6, 5, 4]], ids=str)

@@ -21,7 +21,7 @@ LAWS = {
     "RR": (e / (e + 1), 1 / (e + 1)),
     "rare noise": (0.9, 0.0005),
 }
-SHARES = (0.0, 0.001, 0.01, 0.1, 0.5, 0.97)
+SHARES = (0.0, 0.01, 0.1, 0.97)
 each_law = pytest.mark.parametrize(("p", "q"), LAWS.values(), ids=LAWS)
 
 
@@ -54,7 +54,7 @@ def skewed(*arguments):
 
 
 @each_law
-@pytest.mark.parametrize("variance", [200, 210, 300, 1000, 20_000])
+@pytest.mark.parametrize("variance", [200, 210, 1000, 20_000])
 @pytest.mark.parametrize("share", SHARES)
 def test_score_covers_94_to_96_percent(p, q, variance, share):
     n = people(variance, q)
@@ -64,9 +64,9 @@ def test_score_covers_94_to_96_percent(p, q, variance, share):
 
 
 @each_law
-@pytest.mark.parametrize("variance", [1000, 1100, 4000, 20_000])
+@pytest.mark.parametrize("variance", [1000, 1100, 20_000])
 @pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize("values", [2, 32, 1024, 100_000])
+@pytest.mark.parametrize("values", [2, 1024, 100_000])
 def test_simultaneous_intervals_miss_at_most_their_share(p, q, variance, share, values):
     """Bonferroni: each value may miss with probability alpha / d, far out in the tails, so that all hold with 95 %."""
     n = people(variance, q)

@@ -7,6 +7,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import permutations, product
 from math import comb, exp, sqrt
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from deniable.shuffle.tails import reach_of
 from deniable.testing import ReplaySource
 
 PRECISE = Context(prec=90)
+TOP = (1 << 64) - 1
 
 
 def poisson_masses(mean, count):
@@ -99,6 +101,30 @@ def test_bulk_draws_are_the_scalar_ones_ties_included():
     assert law.draws(5, ReplaySource([*words, 0, 0])).tolist() == scalar
     assert law.draw(ReplaySource([border, (1 << 64) - 1])) == 1  # more digits put it above the border
     assert scalar[1] == 0
+
+
+def test_two_threads_may_draw_from_a_table_that_grows():
+    """A second thread comes while the first is inside: it waits, and both find the same table."""
+    drawn, errors = [], []
+
+    class Visited(Poisson):
+        def ratio(self, j):
+            if j == 3 and not visitor.ident:
+                visitor.start()
+                visitor.join(0.2)  # it either fails at once, or waits until this thread is done
+            return super().ratio(j)
+
+    def draw():
+        try:
+            drawn.append(law.draw(ReplaySource([TOP - 1])))
+        except Exception as error:  # told to the test, which runs in another thread
+            errors.append(error)
+
+    law, visitor = Visited(Fraction(43, 100)), Thread(target=draw)
+    draw()
+    visitor.join()
+    assert not errors
+    assert drawn == [Poisson(Fraction(43, 100)).draw(ReplaySource([TOP - 1]))] * 2
 
 
 @pytest.mark.parametrize("people", [1, 2, 5])

@@ -31,11 +31,16 @@ CASES = {  # the protocol, what people hold, the true count or sum, how it is re
 }
 
 
+def estimated(protocol, messages, people=N):
+    """Dummies are of people, and so they have to be counted; everyone else sends a known number of messages."""
+    return protocol.estimate(messages, people=people) if isinstance(protocol, dn.shuffle.PoissonHistogram) else protocol.estimate(messages)
+
+
 @cache
 def runs(name):
     protocol, values, _, read, _ = CASES[name]
     source = ReplaySource.from_key(f"crowds {name}")
-    estimates = [protocol.estimate(protocol.privatize(values, source=source)) for _ in range(CROWDS)]
+    estimates = [estimated(protocol, protocol.privatize(values, source=source)) for _ in range(CROWDS)]
     position = {"binary sum": 1, "histogram": 0, "dummies": 0}.get(name)
     limits = [e.interval(0.95) for e in estimates]
     errors = [e.stderr if position is None else e.stderr[position] for e in estimates]
@@ -88,8 +93,8 @@ def test_scalar_messages_are_estimated_like_bulk_ones(name):
     source = ReplaySource.from_key(f"scalar {name}")
     sent = [message for value in values.tolist() for message in protocol.messages(value, source)]
     assert all(type(message) is int for message in sent)
-    bulk = np.median([read(protocol.estimate(protocol.privatize(values, source=source))) for _ in range(5)])
-    one = read(protocol.estimate(sent))
+    bulk = np.median([read(estimated(protocol, protocol.privatize(values, source=source))) for _ in range(5)])
+    one = read(estimated(protocol, sent))
     spread = sqrt(protocol.variance() * 2)
     tails = 14 if name == "split and mix" else SIGMAS  # e^-14 is one in a million
     assert abs(one - truth) < tails * spread
@@ -148,7 +153,8 @@ MISTAKES = {
     "a share is missing": (lambda: SHARES.estimate(SHARES.privatize(PLACES)[1:]), ["messages", "a sum needs every share"]),
     "too many people": (lambda: SHARES.estimate(np.zeros(5 * N * SHARES.shares, dtype=int)), ["messages", "1600 people"]),
     "fewer people than messages need": (lambda: DUMMIES.estimate([0] * N, people=N - 1), ["people", "399"]),
-    "messages are missing": (lambda: DUMMIES.estimate([0] * (N - 1)), ["people", "399"]),
+    "messages are missing": (lambda: DUMMIES.estimate([0] * (N - 1), people=N), ["people", "to the number of messages, 399"]),
+    "nobody counted": (lambda: DUMMIES.estimate(DUMMIES.privatize([0] * 5 * N)), ["people", "None", "say how many took part"]),
     "hardly any privacy": (lambda: dn.shuffle.ShuffledBinarySum(epsilon=20.0, delta=1e-6, n=9), ["epsilon", "20.0", "below 20"]),
     "too much privacy": (
         lambda: dn.shuffle.PoissonHistogram(domain_size=4, epsilon=1e-3, delta=1e-9, n=9),
@@ -188,7 +194,7 @@ def test_more_people_than_promised_are_welcome():
     for protocol in (BINARY, DUMMIES):
         values = np.arange(3 * N) % 2
         sent = protocol.privatize(values, source=ReplaySource.from_key("more"))
-        estimate = protocol.estimate(sent, people=3 * N) if protocol is DUMMIES else protocol.estimate(sent)
+        estimate = estimated(protocol, sent, 3 * N)
         assert estimate.n == 3 * N
         assert abs(estimate.counts[1] - 1.5 * N) < SIGMAS * estimate.stderr[1]
     twice = SHARES.estimate(SHARES.privatize(np.tile(PLACES, 2), source=ReplaySource.from_key("twice")))
@@ -202,7 +208,7 @@ def test_both_epsilons_are_told():
         assert (promise.epsilon, promise.delta, promise.people, promise.model) == (1.0, 1e-4, N, "shuffle")
         assert (promise.local_epsilon == inf) == (name in ("dummies", "split and mix"))
         assert "400 honest, distinct people" in promise.statement()
-        assert "epsilon = 1" in repr(protocol.estimate(protocol.privatize(CASES[name][1])))
+        assert "epsilon = 1" in repr(estimated(protocol, protocol.privatize(CASES[name][1])))
         assert pickle.loads(pickle.dumps(protocol)) == protocol
         assert protocol == type(protocol)(**{f: getattr(protocol, f) for f in protocol.__dataclass_fields__})
     assert dn.shuffle.ShuffledBinarySum(**PROMISE).canonical != dn.shuffle.ShuffledBinarySum(**PROMISE | {"n": 401}).canonical

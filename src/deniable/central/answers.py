@@ -1,7 +1,9 @@
 """Answers that were given, kept: the same request again gets the same answer, after a crash too, and noise is shown once.
 
-They lie in a file beside the ledger, chained and locked as it is. An answer is kept *before* it is sent, and the first that is kept is the
-only one that anybody sees: two processes may draw for the same request, but the second finds the first one's answer and forgets its own.
+They lie in a file beside the ledger, chained and locked as it is. The file has an id, which the ledger names in a record of kind "answers":
+a ledger that was moved, linked or copied without its answers is refused, since it would draw again what was sent already. An answer is kept
+*before* it is sent, and the first that is kept is the only one that anybody sees: two processes may draw for the same request, but the
+second finds the first one's answer and forgets its own.
 """
 
 from __future__ import annotations
@@ -11,21 +13,33 @@ from pathlib import Path
 from deniable.accounting.journal import JournalError, Step, step
 from deniable.central.release import Question
 from deniable.contract.canonical import number, read_number
+from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ProtocolError
 
-HEAD = {"kind": "answers", "version": 1}
+KIND = "answers"
 
 
 class Answers:
     """The answers of one ledger, by request."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with step(path, create=True) as book:
-            if not book.records:
-                book.append(dict(HEAD))
-            elif book.records[0] != HEAD:
-                raise JournalError("answers", book.records[0], allowed=f"{HEAD}", fix="name another ledger, or upgrade deniable")
+    def __init__(self, ledger: Path, source: Source = SYSTEM) -> None:
+        self.path = ledger.with_name(ledger.name + ".answers")
+        with step(ledger) as book:  # held until both agree, so that two sessions do not both make a file
+            named = [record["id"] for record in book.records if record["kind"] == KIND]
+            if named and not self.path.exists():
+                self._refuse("no such file")
+            with step(self.path, create=True) as kept:
+                if not kept.records:
+                    kept.append({"kind": KIND, "version": 1, "id": f"{source.word():016x}{source.word():016x}"})
+                head, *answered = kept.records
+                if head.get("kind") != KIND or head.get("version") != 1 or (head.get("id") not in named if named else answered):
+                    self._refuse(head)
+            if not named:
+                book.append({"kind": KIND, "id": head["id"]})
+
+    def _refuse(self, found: object) -> None:
+        fix = f"put {self.path} back, or name another ledger: without it, noise would be drawn again for what was sent"
+        raise JournalError("answers", found, allowed="the answers that belong to the ledger", fix=fix)
 
     def find(self, request: str, question: Question) -> tuple[int, ...] | None:
         """What was answered to a request; None if nothing was."""

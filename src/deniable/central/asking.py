@@ -75,7 +75,7 @@ class Asked:
 
     def answer(self, ask: str, parts: tuple[Any, ...], mechanism: str, events: list[Event], draw: Draw) -> tuple[Release, tuple[int, ...]]:
         """What was released. Sums of epsilons charge what was asked for; under zCDP the parts are cheaper than their sum."""
-        session, question = self.session, Question(ask, (*parts, self.where.identity, self.epsilon))
+        session, question = self.session, Question(ask, (*parts, self.where.identity, self.epsilon, self.session.version, self.session.n))
         whole = Pure(epsilon=self.epsilon, neighbors=session.neighbors)
         event = Sequential(events=tuple(events)) if session.book.rule == "zCDP" else whole
         request, found = session.answer(question, event, self.request, lambda table, source: draw(table, self.where.matches(table), source))
@@ -136,14 +136,15 @@ def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | N
 
 def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> CentralHistogram:
     """Counts of values, each row in one of them at most."""
-    names = rows.listed(asked.session.empty, column, values)
+    wanted = rows.listed(asked.session.empty, column, values)
+    names = tuple(wanted.to_list())
     if isinstance(asked.session.schema[column], pl.List):
         fix = "one row of a list moves many counts: ask for the top ones"
         raise ParameterError("column", f"{column!r}, a column of lists", allowed="a column with one value in each row", fix=fix)
     noise = asked.noise(2 if asked.replaced else 1)
 
     def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> Sequence[int]:
-        return [int(count) for count in noise.release(rows.counts(table, column, matching, names), source=source)]
+        return [int(count) for count in noise.release(rows.counts(table, column, matching, wanted), source=source)]
 
     # Under zCDP: a replaced row moves two counts by one each, and each of the two is half of epsilon.
     release, found = asked.answer(f"histogram of {column}", names, "Laplace", asked.pure(2 if asked.replaced else 1), draw)
@@ -152,7 +153,8 @@ def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> CentralHi
 
 def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> CentralHistogram:
     """The k most frequent values: of a histogram, or peeled."""
-    names = rows.listed(asked.session.empty, column, values)
+    wanted = rows.listed(asked.session.empty, column, values)
+    names = tuple(wanted.to_list())
     if type(k) is not int or not 1 <= k <= len(names):
         raise ParameterError(
             "k", k, allowed=f"an integer from 1 to {len(names)}, the listed values", fix="list more values, or ask for less"
@@ -165,7 +167,7 @@ def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> Central
     noise = asked.noise(numbers, 2)
 
     def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
-        counts = rows.counts(table, column, matching, names)
+        counts = rows.counts(table, column, matching, wanted)
         chosen = choice.top(counts.tolist(), k, source)
         exact = np.append(counts[chosen], matching.sum())[:numbers]
         return [*chosen, *(int(count) for count in noise.release(exact, source=source))]

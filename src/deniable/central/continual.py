@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +13,15 @@ import numpy as np
 from deniable.accounting.bill import account
 from deniable.accounting.budget import budget_of
 from deniable.accounting.event import Event, check_neighbors, positive, positive_integer
+from deniable.central.grid import LARGEST_STEP, check_count
 from deniable.central.laplace import NEIGHBORS
+from deniable.central.one_process import OneProcess
+from deniable.central.rationals import listed
 from deniable.client.budget import exact
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import DomainError, ParameterError, ProtocolError
+from deniable.errors import DomainError, ParameterError, ProtocolError, shorten
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
@@ -45,13 +47,13 @@ class ContinualCounter(ABC):
     delta: float = 0.0
     rho: float | None = None
     source: Source | None = field(default=None, repr=False)
-    _lock: Any = field(init=False, repr=False, default_factory=RLock)
+    _lock: OneProcess = field(init=False, repr=False, default_factory=OneProcess)
 
     def __post_init__(self) -> None:
         positive_integer("horizon", self.horizon)
         if self.horizon > LARGEST_HORIZON:
             raise ParameterError("horizon", self.horizon, allowed=f"at most {LARGEST_HORIZON:,}", fix="count over a coarser time")
-        positive_integer("sensitivity", self.sensitivity)
+        check_count("sensitivity", self.sensitivity)
         check_neighbors(self.neighbors)
         positive("delta", self.delta, zero=True, below=1.0)
         if (self.epsilon is None) == (self.rho is None):
@@ -99,11 +101,11 @@ class ContinualCounter(ABC):
         """Count many entries, one after the other; the series of the noisy sums, with their errors."""
         from deniable.central.count_series import CountSeries
 
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        entries = listed("values", values)
         with self._lock:
             first = self.steps + 1
-            counts = np.array(self._take(listed), dtype=float)
-        return CountSeries(self, np.arange(first, first + len(listed)), counts)
+            counts = np.array(self._take(entries), dtype=float)
+        return CountSeries(self, np.arange(first, first + len(entries)), counts)
 
     def _take(self, values: Sequence[Any]) -> list[float]:
         entries = [_whole(value, place) for place, value in enumerate(values)]
@@ -151,6 +153,7 @@ class ContinualCounter(ABC):
 
 def _whole(value: Any, place: int) -> int:
     entry = value.item() if isinstance(value, np.generic) else value
-    if type(entry) is not int:
-        raise DomainError("value", f"{value!r} at {place}", allowed="integers", fix="count in whole units: cents, seconds")
+    if type(entry) is not int or abs(entry) > LARGEST_STEP:
+        allowed = f"integers from {-LARGEST_STEP} to {LARGEST_STEP}"
+        raise DomainError("value", f"{shorten(value)} at {place}", allowed=allowed, fix="count in whole units: cents, seconds")
     return entry

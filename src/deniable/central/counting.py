@@ -77,6 +77,7 @@ class BinaryTreeCounter(ContinualCounter):
         if not self.gaussian:
             return float_above(self.levels * self.sensitivity / exact_rate(float(self.epsilon or 0.0)))
         square = self.levels * self.sensitivity**2 / (2 * self.exact_rho)
+        ExactNoise(quadratic=1 / (2 * square))  # refuses what is too wide, before it is too large for a float
         sigma = sqrt(square)
         while min(Fraction(sigma), Fraction(repr(sigma))) ** 2 < square:
             sigma = float(np.nextafter(sigma, np.inf))

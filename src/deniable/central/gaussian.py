@@ -30,6 +30,7 @@ from deniable.errors import ParameterError
 UP = 1 + 1e-12
 ONES = 4
 """Squared sensitivities below this leave one shape for the change of an integer vector: ones, and nothing larger."""
+NARROWEST = Fraction(1, 1024)
 WIDEST = 20_000
 """The largest sigma, in steps, whose losses are listed one by one; beyond it noise is charged as zCDP."""
 
@@ -118,7 +119,12 @@ class Gaussian:
     @cached_property
     def sigma_steps(self) -> Fraction:
         """Sigma in steps of the grid."""
-        return rational("sigma", self.sigma) / self.step
+        steps = rational("sigma", self.sigma) / self.step
+        if steps < NARROWEST:
+            raise ParameterError(
+                "sigma", self.sigma, allowed=f"at least {NARROWEST} steps of the grid", fix="less would be no noise at all"
+            )
+        return steps
 
     @cached_property
     def noise(self) -> ExactNoise:

@@ -12,24 +12,29 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from math import floor, inf, nextafter
+from math import floor, nextafter
 from typing import Any
 
 import numpy as np
 
+from deniable.accounting.event import positive_integer
+from deniable.central.rationals import is_rational
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
 LARGEST_STEP = 1 << 61
 """Answers beyond so many steps from 0 are refused: answer and noise must fit 64 bits together."""
+SMALLEST, LARGEST = Fraction(1, 1 << 200), Fraction(1 << 200)
+"""Of sensitivities and grids, some 60 digits: floats then hold their ratios, squared as well."""
 
 
 def rational(name: str, value: object) -> Fraction:
     """A sensitivity or a grid as an exact number: of a float, the larger of the binary number it is and the decimal it prints as."""
     number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, bool) or not isinstance(number, int | Fraction | Decimal | float) or not 0 < number < inf:
-        raise ParameterError(name, value, allowed="a finite number above 0", fix="check the units")
-    return max(Fraction(number), Fraction(repr(number))) if isinstance(number, float) else Fraction(number)
+    exact = Fraction(number) if isinstance(number, int | Fraction | Decimal | float) and is_rational(number) else Fraction(0)
+    if not SMALLEST <= exact <= LARGEST:
+        raise ParameterError(name, value, allowed="a finite number above 0, from 2^-200 to 2^200", fix="check the units")
+    return max(exact, Fraction(repr(number))) if isinstance(number, float) else exact
 
 
 def float_below(value: Fraction) -> float:
@@ -42,8 +47,26 @@ def float_below(value: Fraction) -> float:
 
 def check_entries(entries: object) -> None:
     """Refuse what is not a number of entries."""
-    if entries is not None and (type(entries) is not int or entries < 1):
+    if entries is not None and (type(entries) is not int or not 1 <= entries <= LARGEST_STEP):
         raise ParameterError("entries", entries, allowed="an integer from 1 on, or None", fix="say how many numbers a release has")
+
+
+def check_count(name: str, value: int) -> None:
+    """Refuse what is not an integer from 1 on, or too large to work with."""
+    positive_integer(name, value)
+    if value > LARGEST_STEP:
+        raise ParameterError(name, value, allowed=f"at most {LARGEST_STEP}", fix="there is nothing so large to count")
+
+
+def as_numbers(name: str, values: Any) -> Array:
+    """An array of integers or of floats up to 64 bits, or a DomainError: longer floats would be rounded where nobody counts on it."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError):  # rows of different lengths, numbers of hundreds of digits
+        array = np.array(None)
+    if array.dtype.kind not in "iu" and array.dtype.char not in "efd":
+        raise DomainError(name, values, allowed="integers or floats of 64 bits, in rows of one length", fix="pass numbers, or an array")
+    return array
 
 
 def to_steps(values: Any, grid: Fraction, entries: int | None, *, single: bool = True) -> Array:
@@ -51,9 +74,7 @@ def to_steps(values: Any, grid: Fraction, entries: int | None, *, single: bool =
 
     ``single`` says whether one number off the grid is accepted without ``entries``.
     """
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise DomainError("values", values, allowed="integers or floats", fix="release numbers, as an array or one by one")
+    array = as_numbers("values", values)
     moved = array.dtype.kind == "f" or grid.numerator != 1
     if entries is not None and array.size > entries:
         raise DomainError(
@@ -69,7 +90,7 @@ def to_steps(values: Any, grid: Fraction, entries: int | None, *, single: bool =
     limit = Fraction(LARGEST_STEP) * grid
     if array.size and (Fraction(array.max().item()) > limit or Fraction(array.min().item()) < -limit):
         raise DomainError("values", values, allowed=f"within {LARGEST_STEP} steps of 0", fix="choose a coarser grid")
-    if not moved:
+    if not moved and grid.denominator <= LARGEST_STEP:
         return array.astype(np.int64) * grid.denominator
     if array.dtype.kind == "f" and _exact_power(grid):
         return _round_floats(array.astype(np.float64), float(grid))
@@ -80,11 +101,11 @@ def to_steps(values: Any, grid: Fraction, entries: int | None, *, single: bool =
 def from_steps(steps: Array, grid: Fraction, *, whole: bool) -> Any:
     """Grid points as numbers: integers where all of them are, and integers came in."""
     if whole and grid.denominator == 1:
-        if steps.size and int(np.abs(steps).max()) * grid.numerator >= 1 << 63:
+        if steps.size and max(int(np.abs(steps).max()), 1) * grid.numerator >= 1 << 63:
             raise DomainError("grid", float(grid), allowed="so coarse that 64 bits hold all numbers", fix="release floats, or thousands")
         result = steps * grid.numerator
     else:  # as near as floats come; what is rounded here has its noise already
-        result = steps / grid.denominator if grid.numerator == 1 else steps * float(grid)
+        result = steps / float(grid.denominator) if grid.numerator == 1 else steps * float(grid)
     return result if steps.ndim else result.item()
 
 

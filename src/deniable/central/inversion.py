@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import count
+from threading import Lock
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from deniable.kernels.compiled import Array
 
 WORD = 64
 _GUARD = 64
+_GROWING = Lock()
+"""Tables grow in one thread at a time: a generator cannot be shared."""
 
 
 class Inversion(ABC):
@@ -66,8 +69,14 @@ class Inversion(ABC):
         """The first digits of F(0), F(1), .., that is, F(j) 2^bits rounded down, at least up to the first that is above ``digits``."""
         known, more = self._tables.setdefault(bits, ([], self._floors(bits)))
         last = (1 << bits) - 1
-        while not known or known[-1] <= digits < last or known[-1] < digits:
-            known.append(next(more))
+
+        def short() -> bool:
+            return not known or known[-1] <= digits < last or known[-1] < digits
+
+        if short():
+            with _GROWING:
+                while short():
+                    known.append(next(more))
         return known
 
     def _floors(self, bits: int) -> Iterator[int]:

@@ -12,7 +12,8 @@ from deniable.central.spread import Spread, pair_reach
 from deniable.kernels.compiled import Array
 
 _POINTS = 401
-_FINER = 2
+_FINER = 3
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,19 +40,19 @@ class CentralMean(NumberEstimate):
     @property
     def value(self) -> float:
         """The estimated mean, within the range; its middle if the count is not above 0."""
-        half = self._half
-        return self._middle + (min(max(self._sum / self.count, -half), half) if self.count > 0 else 0.0)
+        return self._middle + self._distance
 
     @property
     def stderr(self) -> float:
         """The standard error, as far as the count is well above its noise; half the range at most."""
         if self.count <= 0:
             return self._half
-        squared = self.noise.variance + (self.value - self._middle) ** 2 * (self.count_noise.variance if self.count_noise else 0.0)
+        squared = self.noise.variance + self._distance**2 * (self.count_noise.variance if self.count_noise else 0.0)
         return min(float(squared**0.5) / self.count, self._half)
 
     def limits(self, alpha: float) -> tuple[float, float]:
         points = np.linspace(-self._half, self._half, _POINTS)
+        points = np.unique([*points, 0.0, self._distance])  # what is accepted may be far thinner than the points are apart
         inside = np.flatnonzero(self._slack(points, alpha) >= 0)
         if not inside.size:  # the released numbers fit no mean in the range: the nearest end
             edge = points[0] if self._sum * max(self.count, 1) < 0 else points[-1]
@@ -66,7 +67,7 @@ class CentralMean(NumberEstimate):
             reach: Any = self.noise.reach(alpha)
         else:  # half a step for each noise, since they are discrete: see ``spread``
             reach = pair_reach(scale, np.abs(points) * self.count_noise.scale, alpha) + self.noise.step / 2 + np.abs(points) / 2
-        return np.asarray(reach - np.abs(self._sum - points * self.count))
+        return np.asarray(reach + _ROUNDING * abs(self._sum) - np.abs(self._sum - points * self.count))
 
     def _edge(self, points: Array, place: int, toward: int, alpha: float) -> float:
         """Where acceptance ends, between an accepted point and the next one out, which is not; rounded outward."""
@@ -82,6 +83,10 @@ class CentralMean(NumberEstimate):
     @property
     def _sum(self) -> float:
         return self.steps * self.noise.step
+
+    @property
+    def _distance(self) -> float:
+        return min(max(self._sum / self.count, -self._half), self._half) if self.count > 0 else 0.0
 
     @property
     def _middle(self) -> float:

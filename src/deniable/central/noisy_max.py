@@ -14,7 +14,7 @@ from deniable.central.bernoulli_exp import Interval
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.grid import rational
 from deniable.central.rationals import exact_rate, exact_utilities, on_grid
-from deniable.central.selection import Selection, Utilities, integral
+from deniable.central.selection import Selection, Utilities, check_candidates, integral
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import check_level
 
@@ -104,11 +104,12 @@ class NoisyMax(Selection):
 
     def shortfall(self, candidates: int, level: float = 0.95) -> float:
         """No noise is farther out than s steps on its bad side, but for 1 - level; rounding adds one."""
+        check_candidates(candidates)
         check_level("level", level)
         if candidates == 1:
             return 0.0
         rate = float(self.rate)
-        farthest = ceil((log(candidates / (1 - level)) - log1p(exp(-rate))) / rate)
+        farthest = ceil((log(candidates) - log(1 - level) - log1p(exp(-rate))) / rate)
         return float((2 * max(farthest, 1) + 1) * rational("grid", self.grid))
 
     def _steps(self, utilities: Utilities) -> list[int]:

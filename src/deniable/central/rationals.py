@@ -7,7 +7,7 @@ fractions where you can.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, isfinite
@@ -18,22 +18,33 @@ import numpy as np
 from deniable.contract.probability import exact_epsilon
 from deniable.errors import DomainError, ParameterError
 
+MOST_DIGITS = 1000
+"""Of a decimal number, before or after the point."""
+
 
 def exact_utilities(utilities: Sequence[Any] | np.ndarray[Any, Any]) -> list[Fraction]:
     """The utilities as the rationals that they are; DomainError, with its place, for what is none."""
-    listed = utilities.tolist() if isinstance(utilities, np.ndarray) else list(utilities)
-    if not listed:
-        raise ParameterError("utilities", listed, allowed="one or more", fix="there must be something to choose from")
-    for place, utility in enumerate(listed):
-        if isinstance(utility, bool) or not _rational(utility):
+    found = listed("utilities", utilities)
+    if not found:
+        raise ParameterError("utilities", found, allowed="one or more", fix="there must be something to choose from")
+    for place, utility in enumerate(found):
+        if not is_rational(utility):
             fix = "say how good each candidate is, by a finite number"
             raise DomainError("utilities", f"{utility!r} at {place}", allowed="integers, fractions or finite floats", fix=fix)
-    return [_fraction(utility) for utility in listed]
+    return [_fraction(utility) for utility in found]
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """The entries of a sequence or an array; DomainError for what has none."""
+    found = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(found, Iterable):
+        raise DomainError(name, values, allowed="a list or an array", fix="write [5] for a single one")
+    return list(found)
 
 
 def exact_number(name: str, value: object) -> Fraction:
     """A number as the rational that it is; DomainError for what is none."""
-    if isinstance(value, bool) or not _rational(value):
+    if not is_rational(value):
         raise DomainError(name, value, allowed="an integer, fraction or finite float", fix="compute it first")
     return _fraction(value)
 
@@ -43,12 +54,21 @@ def exact_rate(epsilon: float) -> Fraction:
     return Fraction(exact_epsilon(epsilon))
 
 
-def _rational(value: object) -> bool:
-    return isinstance(value, int | Fraction | np.integer) or (isinstance(value, float | Decimal | np.floating) and isfinite(value))
+def is_rational(value: object) -> bool:
+    """Whether a value is a finite number, of Python or NumPy, and not a truth value."""
+    if isinstance(value, Decimal):  # of 1e1000000000 the fraction would fill the memory
+        return value.is_finite() and abs(value.adjusted()) <= MOST_DIGITS
+    if isinstance(value, float | np.floating):
+        return bool(isfinite(value) if isinstance(value, float) else np.isfinite(value))
+    return isinstance(value, int | Fraction | np.integer) and not isinstance(value, bool)
 
 
 def _fraction(value: Any) -> Fraction:
-    return Fraction(value.item() if isinstance(value, np.generic) else value)
+    return (
+        Fraction(*value.as_integer_ratio())
+        if isinstance(value, np.floating)
+        else Fraction(int(value) if isinstance(value, np.integer) else value)
+    )
 
 
 def on_grid(value: Fraction, grid: Fraction) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, inf, log10
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from deniable.central.kinds import WHOLE, typed
 from deniable.central.where import column_type
 from deniable.client.budget import exact
 from deniable.errors import ParameterError
@@ -23,7 +24,9 @@ from deniable.kernels.compiled import Array
 LARGEST_KEY = 1 << 29
 MOST_ROWS = 1 << 31
 """A sum, also one of distances in half steps, then stays below 2^61, whatever people hold: none can fail for being too large."""
-NUMERIC = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64, pl.Boolean)
+NUMERIC = (*WHOLE, pl.Float32, pl.Float64, pl.Boolean)
+SMALLEST = 1e-300
+"""Ends of ranges and steps are no smaller in size, unless 0, and their inverses no larger: floats can be computed with."""
 FINER = 6
 """Without a grid, numbers that are not whole are rounded to so many digits below the size of their range."""
 
@@ -100,31 +103,27 @@ def numeric(table: pl.DataFrame, column: str) -> pl.DataType:
     return kind
 
 
-def listed(table: pl.DataFrame, column: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """The values to count, each once, all of the column's type."""
+def listed(table: pl.DataFrame, column: str, values: Sequence[Any]) -> pl.Series:
+    """The values to count, each once: a series of the column's own type, so that no two of them can mean the same rows."""
     held = column_type(column, table.schema)
     kind: Any = held.inner if isinstance(held, pl.List) else held
-    found = tuple(values) if isinstance(values, list | tuple | range | np.ndarray | pl.Series) else ()
-    if not found or len(set(found)) != len(found):
+    if kind.is_nested() or kind.is_float():
+        allowed = "a column of values that are counted one by one"
+        raise ParameterError("column", f"{column!r} of type {held}", allowed=allowed, fix="add a column of groups before the session opens")
+    made = typed("values", values if isinstance(values, list | tuple | range | np.ndarray | pl.Series) else (), kind)
+    if not made.len() or made.n_unique() != made.len():
         allowed = "a list of different values, named beforehand"
         raise ParameterError("values", values, allowed=allowed, fix="list what may occur: which values do occur is private")
-    try:
-        if kind.is_nested() or kind.is_float() or any(isinstance(value, bool) for value in found) != (kind == pl.Boolean):
-            raise TypeError(f"{kind} values are not counted one by one")
-        pl.Series(list(found), dtype=kind, strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise ParameterError("values", values, allowed=f"values of the column's type, {kind}", fix=f"check their type: {error}") from error
-    return tuple(value.item() if isinstance(value, np.generic) else value for value in found)
+    return made
 
 
-def counts(table: pl.DataFrame, column: str, matching: Array, values: tuple[Any, ...]) -> Array:
+def counts(table: pl.DataFrame, column: str, matching: Array, values: pl.Series) -> Array:
     """How many matching rows hold each value; of a list, whether it is in it."""
     series = table[column].filter(pl.Series(matching))
     if isinstance(series.dtype, pl.List):
         series = series.list.unique().list.explode()
-    wanted = pl.Series("value", list(values), dtype=series.dtype)
     found = pl.DataFrame({"value": series}).group_by("value").len("people")
-    joined = pl.DataFrame({"value": wanted}).with_row_index("place").join(found, on="value", how="left").sort("place")
+    joined = pl.DataFrame({"value": values}).with_row_index("place").join(found, on="value", how="left").sort("place")
     return joined["people"].fill_null(0).to_numpy().astype(np.int64)
 
 
@@ -144,10 +143,11 @@ def places(values: Array, points: list[Any]) -> Array:
 
 
 def _finite(name: str, value: Any) -> Fraction:
-    good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and abs(float(value)) < inf
-    if not good:
-        raise ParameterError(name, value, allowed="a finite number", fix="declare it: to look at the data for it would not be private")
-    return exact(value.item() if isinstance(value, np.generic) else value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    if type(plain) not in (int, float) or not (plain == 0 or SMALLEST <= abs(plain) <= 1 / SMALLEST):
+        allowed = f"a finite number: 0, or {SMALLEST:g} to {1 / SMALLEST:g} in size"
+        raise ParameterError(name, value, allowed=allowed, fix="declare it: to look at the data for it would not be private")
+    return exact(plain)
 
 
 def _decimal(number: Fraction) -> str:

@@ -85,7 +85,7 @@ class Selection(ABC):
     def top(self, utilities: Utilities, k: int, source: Source | None = None) -> list[int]:
         """The indices of k candidates: k choices, each among those that are left. It costs ``top_event(k)``."""
         left = [(place, int(utility) if utility.denominator == 1 else utility) for place, utility in enumerate(exact_utilities(utilities))]
-        _check_count(k, len(left))
+        check_candidates(k, len(left))
         found = []
         for _ in range(k):
             place = self.choose([utility for _, utility in left], source)
@@ -132,9 +132,9 @@ class Selection(ABC):
 
     def shortfall(self, candidates: int, level: float = 0.95) -> float:
         """How far the chosen utility is below the best of so many, at most, with probability ``level``."""
-        _check_count(candidates, None)
+        check_candidates(candidates)
         check_level("level", level)
-        return log((candidates - 1) / (1 - level)) / float(self.rate) if candidates > 1 else 0.0
+        return (log(candidates - 1) - log(1 - level)) / float(self.rate) if candidates > 1 else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +232,8 @@ def integral(factors: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
     return sum((factor / (power + 1) for power, factor in enumerate(product)), Fraction(0))
 
 
-def _check_count(k: object, most: int | None) -> None:
+def check_candidates(k: object, most: int | None = None) -> None:
+    """Refuse what is not a number of candidates."""
     if type(k) is not int or k < 1 or (most is not None and k > most):
         allowed = "an integer from 1 on" if most is None else f"an integer from 1 to {most}, the candidates"
         raise ParameterError("k", k, allowed=allowed, fix="a candidate is chosen once")

@@ -5,7 +5,9 @@ answer is kept, then *sending* is recorded, and only then does it leave. BudgetE
 depends on the budget and on the questions, never on the data: refusals do not leak, and no error carries a value.
 
 **Requests.** Each answer has a request id. The same id again gets the same answer, free, after a restart too. A question without an id is
-its own id: running a notebook again costs nothing. For fresh noise, give a new one.
+its own id: running a notebook again costs nothing. For fresh noise, give a new one. What was sent and is not among the kept answers is
+refused, never drawn again. The table's ``version`` and its public number of rows are part of every question: answers about an older table
+are not given for a newer one, as long as the keeper names versions.
 
 **Neighbors.** One row is one person. Under ``"add-remove"`` the number of rows is private. Under ``"replace"`` it is public
 (``session.n``), but not how many match a condition, nor how many have a value in a column, unless the keeper lists it as ``complete``.
@@ -23,7 +25,7 @@ from typing import Any
 
 import polars as pl
 
-from deniable.accounting.budget import BudgetFilter, Cost, read_book
+from deniable.accounting.budget import SENT, BudgetFilter, Cost, read_book
 from deniable.accounting.event import Event
 from deniable.central.answers import Answers
 from deniable.central.asking import Asked, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
@@ -35,7 +37,7 @@ from deniable.central.release import ROW, Question
 from deniable.central.table import read_table
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, ProtocolError
 
 
 class Session:
@@ -44,6 +46,7 @@ class Session:
     ``budget`` is epsilon for everything that is ever answered (with ``delta`` and ``rule`` as in ``BudgetFilter``), or a BudgetFilter.
     ``neighbors`` has no default: "add-remove" or "replace". ``ledger`` is the file that remembers what was spent; without it, one in a
     temporary folder, which forgets. ``complete`` names columns that never lack a value; that is checked here, for the keeper's eyes.
+    ``version`` names the state of the table; change it whenever rows change, and keep the ledger: the budget is for all versions together.
 
     >>> from deniable.testing import ReplaySource
     >>> people = {"age": [34, 51, 29, 62] * 250, "smokes": [True, False, False, True] * 250}
@@ -69,11 +72,14 @@ class Session:
         rule: str = "basic",
         ledger: str | os.PathLike[str] | None = None,
         complete: Sequence[str] = (),
+        version: str | None = None,
         source: Source | None = None,
     ) -> None:
         self._table = read_table(data, complete)
         self.empty = self._table.clear()  # what questions are checked against: columns without any row
-        self.complete, self._source = tuple(complete), source
+        self.complete, self._source, self.version = tuple(complete), source, version
+        if version is not None and (not isinstance(version, str) or not version):
+            raise ParameterError("version", version, allowed="a text", fix="name the state of the table, as in version='2026-05'")
         if isinstance(budget, BudgetFilter):
             if neighbors not in (None, budget.neighbors) or ledger is not None:
                 allowed = f"neighbors={budget.neighbors!r} and no ledger, as the budget has both"
@@ -85,7 +91,7 @@ class Session:
                 raise ParameterError("neighbors", neighbors, allowed="'add-remove' or 'replace'", fix=fix)
             path = Path(ledger) if ledger is not None else _temporary(self) / "budget.ledger"
             self.book = BudgetFilter(path, epsilon=budget, delta=delta, neighbors=neighbors, rule=rule)
-        self._answers = Answers(self.book.path.with_name(self.book.path.name + ".answers"))
+        self._answers = Answers(self.book.path)
 
     # --- questions ---
 
@@ -201,9 +207,16 @@ class Session:
     ) -> tuple[str, tuple[int, ...]]:
         """The request id and what was released for it: once reserved, drawn, kept and sent; from then on, what was kept."""
         name = question.request if request is None else request
-        found = self._answers.find(name, question) if isinstance(name, str) else None
+        if isinstance(name, str) and any("\ud800" <= each <= "\udfff" for each in name):
+            raise ParameterError("request", name, allowed="a text that can be written in UTF-8", fix="leave out lone surrogates")
+        booked = self.book.reserve(name, event, label=question.ask)
+        found = self._answers.find(name, question)
+        if found is None and (booked.state == SENT or booked.label != question.ask):
+            fix = "its noise may have been seen, and is not drawn again: take a new id"
+            raise ProtocolError(
+                "request", name, allowed="an id that was not used elsewhere, nor sent without its answer being kept", fix=fix
+            )
         if found is None:
-            self.book.reserve(name, event, label=question.ask)
             found = self._answers.keep(name, question, tuple(int(each) for each in draw(self._table, self._source)))
         self.book.sending(name)
         return name, found

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, log, log1p
-from threading import Lock
 from typing import Any
 
 from deniable.accounting import Event, Pure
-from deniable.accounting.event import ADD_REMOVE, check_neighbors, positive_integer
+from deniable.accounting.event import ADD_REMOVE, check_neighbors
 from deniable.central.exact_noise import ExactNoise
-from deniable.central.grid import rational
+from deniable.central.grid import check_count, rational
 from deniable.central.laplace import NEIGHBORS
+from deniable.central.one_process import OneProcess
 from deniable.central.rationals import exact_number, exact_rate, on_grid
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
@@ -29,7 +29,7 @@ class _Progress:
     noisy_threshold: int
     asked: int = 0
     above: int = 0
-    lock: Any = field(default_factory=Lock)
+    lock: OneProcess = field(default_factory=OneProcess)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +75,7 @@ class SparseVector:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        positive_integer("answers", self.answers)
+        check_count("answers", self.answers)
         check_neighbors(self.neighbors)
         if type(self.monotone) is not bool or (self.monotone and self.neighbors != ADD_REMOVE):
             fix = "replacing a person raises some numbers and lowers others: leave monotone out"
@@ -125,7 +125,7 @@ class SparseVector:
 
     def margin(self, questions: int, level: float = 0.95) -> float:
         """With probability ``level``, all of so many answers are right for numbers at least this far from the threshold."""
-        positive_integer("questions", questions)
+        check_count("questions", questions)
         check_level("level", level)
         half = (1 - level) / 2
         reach = _farthest(self.threshold_noise, half) + _farthest(self.query_noise, half / questions)

@@ -2,9 +2,11 @@
 
 A filter runs over rows that must stay hidden, so two things would leak. A condition that looks at *other* rows (a mean, a rank, a shift, a
 window) lets one person change who else matches: the noise is then far too small. A condition that can *fail* (a cast, a division, a Python
-function) tells by its failure what no answer may tell. Hence a list of what is allowed, and nothing else: columns, constants, comparisons,
-and / or / not, ``is_in``, ``is_between``, ``is_null``, ``is_not_null``, ``starts_with`` and ``ends_with``. None of them looks at another
-row, and none fails on a value. Types are checked on a table without rows, so that what a message says is about the schema alone.
+function, or the conversion that Polars adds to compare a text with a duration) tells by its failure what no answer may tell. Hence a list
+of what is allowed, and nothing else: columns, constants, comparisons, and / or / not, ``is_in``, ``is_between``, ``is_null``,
+``is_not_null``, ``starts_with`` and ``ends_with``, each of types that are compared without converting anything but numbers (``kinds``).
+None of them looks at another row. Each condition is first tried on a table of extreme values that nobody is in: what fails there is
+refused, and what a message says is about the schema alone.
 
 Where the condition is null, because something in it is, the row does not match. Everything else is as Polars has it: a number that is none
 (NaN) is above all others.
@@ -15,20 +17,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from deniable.central.kinds import extremes, family, typed
 from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 
-PLAIN = str | int | float | date | datetime
-"""What a column may be compared with; a bool is an int."""
-OPERATORS = {"Eq", "NotEq", "Lt", "LtEq", "Gt", "GtEq", "And", "Or", "Xor", "LogicalAnd", "LogicalOr"}
-FUNCTIONS = {"Not", "IsNull", "IsNotNull", "IsBetween", "AllHorizontal", "AnyHorizontal"}
-TEXT_FUNCTIONS = {"StartsWith", "EndsWith"}
+BOOLEAN: Any = pl.Boolean()
+COMPARED = {"Eq", "NotEq", "Lt", "LtEq", "Gt", "GtEq"}
+CONNECTED = {"And", "Or", "Xor", "LogicalAnd", "LogicalOr"}
+FUNCTIONS: dict[tuple[str, str], Any] = {
+    ("Boolean", "IsBetween"): None,
+    **{("Boolean", name): BOOLEAN for name in ("Not", "AllHorizontal", "AnyHorizontal")},
+    **{("StringExpr", name): pl.String() for name in ("StartsWith", "EndsWith")},
+}
+"""What the arguments of a function have to be; None if they need to be alike."""
 ALLOWED = "columns, constants, comparisons, & | ~, is_in a list, is_between, is_null, is_not_null, starts_with and ends_with"
 FIX = "add what you need as a column before the session opens: a condition must not look at other rows, nor be able to fail"
 
@@ -58,20 +65,16 @@ def read_where(where: Any, table: pl.DataFrame) -> Where:
     if where is None:
         return Where()
     if isinstance(where, Mapping):
-        expression, identity = _equalities(where, table.schema), repr(sorted(where.items(), key=lambda item: str(item[0])))
+        expression, identity = _equalities(where, table.schema)
     elif isinstance(where, pl.Expr):
-        identity = where.meta.serialize(format="json")
-        if not _walk(json.loads(identity), table.schema):
-            raise ParameterError("where", str(where), allowed="a condition that names a column", fix="leave it out to ask about all rows")
-        expression = where
+        expression, identity = where, _checked(where, table.schema)
     else:
         raise ParameterError("where", where, allowed="a dict of equalities or a Polars expression", fix='as in {"city": "Basel"}')
     try:
-        kind = table.clear().select(expression.alias("match"))["match"].dtype
+        extremes(table.schema).select(expression.alias("match"))
     except (Exception, pl.exceptions.PanicException) as error:
-        raise ParameterError("where", str(expression), allowed="a condition that fits the columns' types", fix=str(error)) from error
-    if kind != pl.Boolean:
-        raise ParameterError("where", str(expression), allowed="a condition: true or false", fix=f"this one is of type {kind}; compare it")
+        fix = "compare columns with what is of their type"
+        raise ParameterError("where", str(expression), allowed="a condition that no value makes fail", fix=fix) from error
     return Where(expression, identity)
 
 
@@ -82,59 +85,82 @@ def column_type(name: str, table_schema: Mapping[str, pl.DataType], parameter: s
     return table_schema[name]
 
 
-def _equalities(where: Mapping[Any, Any], schema: Mapping[str, pl.DataType]) -> pl.Expr:
+def _equalities(where: Mapping[Any, Any], schema: Mapping[str, pl.DataType]) -> tuple[pl.Expr, str]:
     if not where:
         raise ParameterError("where", where, allowed="at least one equality", fix="leave it out to ask about all rows")
-    conditions = []
+    conditions, identity = [], []
     for name, value in where.items():
-        _plain_column(name, schema)
+        _family(name, column_type(name, schema, "where"))
         several = list(value) if isinstance(value, list | tuple | set | frozenset | range) else [value]
-        if not several or not all(isinstance(item, PLAIN) for item in several):
-            allowed = "texts, numbers, booleans and dates, or lists of them"
+        if not several or any(item is None for item in several):
+            allowed = "values of the column's type, or lists of them"
             raise ParameterError("where", {name: value}, allowed=allowed, fix="is_null() of a Polars expression finds what is missing")
-        conditions.append(pl.col(name).is_in(several) if len(several) > 1 else pl.col(name) == several[0])
-    return pl.all_horizontal(conditions) if len(conditions) > 1 else conditions[0]
+        made = typed("where", several, schema[name])
+        conditions.append(pl.col(name).is_in(made.implode()) if len(several) > 1 else pl.col(name) == pl.lit(made[0], dtype=schema[name]))
+        identity.append((name, sorted(map(repr, made.to_list()))))
+    return pl.all_horizontal(conditions) if len(conditions) > 1 else conditions[0], repr(sorted(identity))
 
 
-def _walk(node: Any, schema: Mapping[str, pl.DataType]) -> bool:
-    """Whether a part of an expression, all of it allowed, names a column."""
+def _checked(where: pl.Expr, schema: Mapping[str, pl.DataType]) -> str:
+    """What tells an expression from others; ParameterError if it is not one that is allowed."""
+    identity: str = where.meta.serialize(format="json")
+    try:
+        kind = _walk(json.loads(identity), schema)
+    except RecursionError:
+        raise ParameterError("where", "a long expression", allowed="one that is less nested", fix="is_in takes a long list") from None
+    if not where.meta.root_names():
+        raise ParameterError("where", str(where), allowed="a condition that names a column", fix="leave it out to ask about all rows")
+    if kind != BOOLEAN:
+        raise ParameterError("where", str(where), allowed="a condition: true or false", fix=f"this one is of type {kind}; compare it")
+    return identity
+
+
+def _walk(node: Any, schema: Mapping[str, pl.DataType]) -> Any:
+    """The family of types that a part of an expression is of, all of it allowed."""
     kind: str
     inner: Any
     kind, inner = next(iter(node.items())) if isinstance(node, dict) and len(node) == 1 else (str(node), None)
     if kind == "Column":
-        _plain_column(inner, schema)
-        return True
-    if kind == "Literal" and _is_constant(inner):
-        return False
-    if kind == "BinaryExpr" and inner["op"] in OPERATORS:
-        return _walk(inner["left"], schema) | _walk(inner["right"], schema)
+        return _family(inner, column_type(inner, schema, "where"))
+    if kind == "Literal":
+        return _constant(node)
+    if kind == "BinaryExpr" and inner["op"] in COMPARED | CONNECTED:
+        return _alike([_walk(inner[side], schema) for side in ("left", "right")], BOOLEAN if inner["op"] in CONNECTED else None)
     if kind == "Function":
-        family, function = next(iter(inner["function"].items())) if isinstance(inner["function"], dict) else ("", inner["function"])
-        function = function if isinstance(function, str) else next(iter(function))
+        space, function = next(iter(inner["function"].items())) if isinstance(inner["function"], dict) else ("", inner["function"])
+        kind = function if isinstance(function, str) else next(iter(function))
+        if (space, kind) in FUNCTIONS:
+            return _alike([_walk(part, schema) for part in inner["input"]], FUNCTIONS[space, kind])
         first, *rest = inner["input"]
-        if family == "Boolean" and function == "IsIn" and _is_list(rest[0]):
-            return _walk(first, schema)
-        if (family == "Boolean" and function in FUNCTIONS) or (family == "StringExpr" and function in TEXT_FUNCTIONS):
-            named = [_walk(part, schema) for part in inner["input"]]
-            return any(named)
-        kind = function
+        if (space, kind) == ("Boolean", "IsIn"):
+            return _alike([_walk(first, schema), _constant(rest[0], listed=True)])
+        if (space, kind) in (("Boolean", "IsNull"), ("Boolean", "IsNotNull")):
+            return _walk(first, schema) and BOOLEAN
     raise ParameterError("where", kind, allowed=ALLOWED, fix=FIX)
 
 
-def _is_constant(literal: Any) -> bool:
-    """One value; a series would be matched by position, and its length compared with the table's."""
-    return isinstance(literal, dict) and (
-        "Dyn" in literal
-        or ("Scalar" in literal and literal["Scalar"] != "Null" and not {"List", "Object", "Struct"} & set(literal["Scalar"]))
-    )
+def _alike(families: list[Any], wanted: Any = None) -> Any:
+    if any(each != (wanted or families[0]) for each in families):
+        allowed = f"{wanted} alone" if wanted else "numbers with numbers, or what is of one type, with its unit and time zone"
+        fix = "give a constant the column's type, as in pl.lit(value, dtype=...), or add a column before the session opens"
+        raise ParameterError("where", " with ".join(map(str, families)), allowed=allowed, fix=fix)
+    return BOOLEAN
 
 
-def _is_list(node: Any) -> bool:
-    scalar = node.get("Literal", {}).get("Scalar") if isinstance(node, dict) else None
-    return isinstance(scalar, dict) and "List" in scalar
+def _constant(node: Any, *, listed: bool = False) -> Any:
+    """The family of one value, or of a list. A series would be matched by position, and its length compared with the table's."""
+    literal = node.get("Literal") if isinstance(node, dict) else None
+    value = literal.get("Dyn", literal.get("Scalar")) if isinstance(literal, dict) else None
+    if not isinstance(value, dict) or ("List" in value) != listed:
+        raise ParameterError("where", "no constant" if value is None else next(iter(value)), allowed=ALLOWED, fix=FIX)
+    if None in value.values() or not -(2**63) <= value.get("Int", 0) < 2**64:  # written down, infinities and NaN would be the same
+        raise ParameterError("where", str(value), allowed="finite numbers, and integers of up to 64 bits", fix="no column holds more")
+    kind: Any = pl.select(pl.Expr.deserialize(StringIO(json.dumps(node)), format="json")).dtypes[0]
+    return _family("a constant", kind.inner if listed else kind)
 
 
-def _plain_column(name: Any, schema: Mapping[str, pl.DataType]) -> None:
-    kind = column_type(name, schema, "where")
-    if kind.is_nested() or kind in (pl.Object, pl.Decimal, pl.Binary):
-        raise ParameterError("where", f"{name!r} of type {kind}", allowed="columns of texts, numbers, booleans and times", fix=FIX)
+def _family(name: Any, kind: pl.DataType) -> Any:
+    found = family(kind)
+    if found is None:
+        raise ParameterError("where", f"{name!r} of type {kind}", allowed="texts, numbers of up to 64 bits, booleans and times", fix=FIX)
+    return found

@@ -19,9 +19,9 @@ _DOUBT = 1e-9
 
 
 def guide_of(thresholds: Array) -> Array:
-    """Where to start looking, by the top bits of the word: the block of the smallest word that begins with them."""
+    """Where to start looking, by a word's top bits: the first border that is not below the smallest such word."""
     smallest = np.arange(1 << _GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - _GUIDE_BITS)
-    return np.searchsorted(thresholds, smallest, side="right").astype(np.uint16)
+    return np.searchsorted(thresholds, smallest, side="left").astype(np.uint16)
 
 
 @inlined

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.central.selection import ExponentialMechanism
 from deniable.contract.canonical import canonical_json
 from deniable.contract.source import ONE, Source
 from deniable.core.stream import serve_everyone
@@ -90,6 +91,15 @@ def _comb(odd: Array, experts: int) -> Array:
     return losses
 
 
+class SlidesMajority(WeightedMajority):
+    """Weighted majority with the slides' rate, for days that are replaced."""
+
+    @cached_property
+    def mechanism(self) -> ExponentialMechanism:
+        each = 2 * slides_rate(self.epsilon or 0.0, self.delta, self.days)
+        return ExponentialMechanism(epsilon=each, sensitivity=1, neighbors=self.neighbors)
+
+
 @dataclass(frozen=True)
 class Game:
     """A learner for a number of days."""
@@ -106,16 +116,14 @@ class Game:
 
     @cached_property
     def made(self) -> WeightedMajority | TreeExperts:
-        """The learner itself; the slides' rate is that of a smaller epsilon, found from it."""
+        """The learner itself."""
         options: dict[str, Any] = {"experts": self.experts, "days": self.days, "neighbors": "replace"}
         if self.learner == "no privacy":
             return WeightedMajority(**options)
         if self.learner == "tree":
             return TreeExperts(epsilon=self.epsilon, delta=DELTA, **options)
-        if self.learner == "slides":  # without a delta epsilons add up: so much a day is the slides' rate, exactly
-            each = 2 * slides_rate(self.epsilon, DELTA, self.days)
-            return WeightedMajority(epsilon=each * self.days, **options)
-        return WeightedMajority(epsilon=self.epsilon, delta=DELTA, **options)
+        kind = SlidesMajority if self.learner == "slides" else WeightedMajority
+        return kind(epsilon=self.epsilon, delta=DELTA, **options)
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ class SkellamShares(NoiseShares):
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         _check(ceil(self.sensitivity_1), self.honest)
-        if not 0 < self.sensitivity_2 <= self.sensitivity_1 or not 0 < self.delta < 1:
+        if not 0 < self.sensitivity_2 <= self.sensitivity_1 * (1 + 1e-9) or not 0 < self.delta < 1:
             received = (self.delta, self.sensitivity_1, self.sensitivity_2)
             allowed = "delta between 0 and 1, and norms of one vector: the second is not above the first"
             raise ParameterError("delta, sensitivities", received, allowed=allowed, fix="1e-6 is usual for delta")

@@ -102,14 +102,16 @@ class PoissonHistogram(ShuffleProtocol):
         return np.concatenate([keys.astype(np.int64), dummies])
 
     def estimate(self, messages: Any, *, people: int | None = None) -> DummyEstimate:
-        """Unbiased counts; ``people`` is how many took part, n if left out."""
-        sent, crowd = checked(messages, self.domain_size), self.n if people is None else people
-        if type(crowd) is not int or not self.n <= crowd <= sent.size:
+        """Unbiased counts; ``people`` is how many took part. Each brought dummies, so without it nobody knows how many to take off."""
+        sent = checked(messages, self.domain_size)
+        if type(people) is not int or not self.n <= people <= sent.size:
             allowed = f"an integer from n = {self.n} to the number of messages, {sent.size}"
-            raise ParameterError("people", people, allowed=allowed, fix="say how many took part")
+            raise ParameterError(
+                "people", people, allowed=allowed, fix="say how many took part: whoever collects counts people, not messages"
+            )
         received = np.bincount(sent, minlength=self.domain_size)
-        noise = float(self.rate * crowd / self.domain_size)
-        return DummyEstimate(self, Candidates.everything(self.domain).values, crowd, received, noise)  # type: ignore[arg-type]  # names and epsilon, as a spec
+        noise = float(self.rate * people / self.domain_size)
+        return DummyEstimate(self, Candidates.everything(self.domain).values, people, received, noise)  # type: ignore[arg-type]  # names and epsilon, as a spec
 
     def variance(self) -> float:
         return self.noise

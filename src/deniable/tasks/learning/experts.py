@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from deniable.accounting import BoundedRange, Event, Repeated, account, calibrate
-from deniable.accounting.event import ADD_REMOVE, check_neighbors, positive, positive_integer
+from deniable.accounting.event import ADD_REMOVE, check_neighbors, positive
+from deniable.central.grid import as_numbers, check_count
 from deniable.central.laplace import NEIGHBORS
 from deniable.central.selection import ExponentialMechanism
 from deniable.contract.guarantee import Guarantee
@@ -183,17 +184,17 @@ def played(table: Array, chosen: list[int]) -> Play:
 
 def check_game(experts: int, days: int, neighbors: str) -> None:
     """Refuse a game that is none."""
-    positive_integer("experts", experts)
+    check_count("experts", experts)
     if experts < 2:
         raise ParameterError("experts", experts, allowed="an integer from 2 on", fix="there must be something to choose from")
-    positive_integer("days", days)
+    check_count("days", days)
     check_neighbors(neighbors)
 
 
 def check_losses(losses: Any, experts: int, days: int) -> Array:
     """The losses as an array of days x experts, all between 0 and 1."""
-    table = np.asarray(losses)
-    if table.ndim != 2 or table.shape[1] != experts or table.shape[0] > days or table.dtype.kind not in "iuf":
+    table = as_numbers("losses", losses)
+    if table.ndim != 2 or table.shape[1] != experts or table.shape[0] > days:
         allowed = f"numbers, up to {days} days x {experts} experts"
         raise DomainError("losses", f"shape {table.shape} of {table.dtype}", allowed=allowed, fix="one row a day")
     bad = ~((table >= 0) & (table <= 1))
