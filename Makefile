@@ -33,7 +33,7 @@ bench: $(STAMP)           ## side by side with the other libraries and with plai
 	@$(BIN)/python benchmarks/run.py
 
 figures: $(STAMP)         ## draw the docs' figures anew, theory and measurement (some minutes)
-	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && git status --short docs/figures
+	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_histogram_figure.py && $(BIN)/python scripts/make_series_figure.py && git status --short docs/figures
 
 vectors: $(STAMP)         ## write the test vectors anew (a change of meaning: bump the version)
 	@$(BIN)/python scripts/make_vectors.py && git status --short vectors

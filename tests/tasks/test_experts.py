@@ -11,7 +11,7 @@ import pytest
 from deniable.accounting import BoundedRange, Repeated, account
 from deniable.accounting.basic import dwork_rothblum_vadhan
 from deniable.errors import DomainError, ParameterError
-from deniable.lab.experts import Learner, LossSequence
+from deniable.lab.experts import DELTA, Game, Learner, LossSequence
 from deniable.lab.populations import Zipf
 from deniable.tasks.learning import TreeExperts, WeightedMajority
 from deniable.tasks.learning.experts import best_rate, exact_days, hedge_bound, slides_rate
@@ -69,6 +69,14 @@ def test_without_privacy_the_rate_is_the_best_one():
     learner = WeightedMajority(experts=10, days=1000, neighbors="replace")
     assert learner.rate == pytest.approx(sqrt(8 * log(10) / 1000), rel=1e-12)
     assert all(hedge_bound(learner.rate, 10, 1000) <= hedge_bound(learner.rate * factor, 10, 1000) for factor in (0.9, 1.1))
+
+
+@pytest.mark.parametrize("days", [100, 100_000, 10**7])
+def test_the_lab_plays_the_slides_rate_for_any_number_of_days(days):
+    made = Game("slides", 10, days, 1.0).made
+    assert made.rate == pytest.approx(slides_rate(1.0, DELTA, days), rel=1e-12)
+    assert 0.1 < made.guarantee.epsilon < 0.5  # a quarter of the rate that the promise allows
+    assert made.play([[0] + [1] * 9] * 3).losses.size == 3
 
 
 # --- choices and regret ---

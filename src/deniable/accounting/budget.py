@@ -70,7 +70,7 @@ class BudgetFilter:
         rule: str = "basic",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.path, self.rule, self._clock = Path(path).absolute(), rule, clock
+        self.path, self.rule, self._clock = Path(path).resolve(), rule, clock
         self.budget, self.neighbors = budget_of(epsilon, delta, rule), check_neighbors(neighbors)
         promise = {"epsilon": repr(float(epsilon)), "delta": repr(float(delta)), "neighbors": neighbors, "rule": rule}
         head = {"kind": "budget", "version": 1, **promise}

@@ -14,7 +14,7 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from math import inf, isfinite, nextafter
+from math import inf, nextafter
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from deniable.contract.canonical import canonical_json, number
@@ -114,7 +114,7 @@ def check_neighbors(neighbors: str) -> str:
 
 def positive(name: str, value: object, *, zero: bool = False, below: float = inf) -> None:
     """Refuse what is not a finite number above 0 (or 0 where that is allowed)."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and (value > 0 or (zero and value == 0))
+    good = isinstance(value, int | float) and not isinstance(value, bool) and (0 < value < inf or (zero and value == 0))
     if not good or not value < below:  # type: ignore[operator]  # a number, as just checked
         limit = "" if below == inf else f", below {below:g}"
         raise ParameterError(name, value, allowed=f"a finite number {'from 0 on' if zero else 'above 0'}{limit}", fix="check the units")

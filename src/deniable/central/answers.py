@@ -9,6 +9,7 @@ second finds the first one's answer and forgets its own.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 from deniable.accounting.journal import JournalError, Step, step
 from deniable.central.release import Question
@@ -37,7 +38,7 @@ class Answers:
             if not named:
                 book.append({"kind": KIND, "id": head["id"]})
 
-    def _refuse(self, found: object) -> None:
+    def _refuse(self, found: object) -> NoReturn:
         fix = f"put {self.path} back, or name another ledger: without it, noise would be drawn again for what was sent"
         raise JournalError("answers", found, allowed="the answers that belong to the ledger", fix=fix)
 

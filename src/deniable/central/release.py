@@ -19,7 +19,7 @@ class Question:
     ask: str
     """What it is called in the ledger: "sum of age"."""
     parts: tuple[Any, ...]
-    """Everything that the answer depends on but the table."""
+    """Everything that the answer depends on but the rows: the table's version and, where it is public, their number belong to it."""
 
     @property
     def identity(self) -> str:

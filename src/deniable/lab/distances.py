@@ -27,6 +27,16 @@ def mse(estimated: Any, truth: Any) -> float:
     return float(np.mean((a - b) ** 2))
 
 
+def mae(estimated: Any, truth: Any) -> float:
+    """The mean absolute error over the values.
+
+    >>> mae([103, 46, 5], [100, 50, 0])
+    4.0
+    """
+    a, b = _pair(estimated, truth)
+    return float(np.mean(np.abs(a - b)))
+
+
 def max_error(estimated: Any, truth: Any) -> float:
     """The largest error of any value.
 

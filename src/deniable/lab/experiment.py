@@ -7,12 +7,12 @@ this key, so any cell can be run again, alone and anywhere, with the same result
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deniable.contract.probability import check_epsilon
 from deniable.errors import ParameterError
@@ -21,6 +21,9 @@ from deniable.lab.outcome import known_metric
 from deniable.lab.populations.base import Population
 from deniable.local.choose import check_people
 from deniable.testing import ReplaySource
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
 
 AXES = ("epsilon", "n")
 QUICK = 2
@@ -79,6 +82,8 @@ class Experiment:
     """What the chart's horizontal axis shows: ``epsilon`` or ``n``."""
     leave_out: bool = False
     """Whether combinations that a mechanism cannot do are left out, and listed in ``left_out``, rather than refused."""
+    example: Callable[[], Chart] | None = None
+    """A picture of single outcomes beside the chart of all: an importable function that draws it."""
 
     def __post_init__(self) -> None:
         for name in ("populations", "mechanisms", "epsilons", "people", "metrics"):
@@ -187,6 +192,7 @@ NEEDS = {
     "list": "a list of the most frequent values: k",
     "targets": "liars: an Attack",
     "rate": "someone who watches: an Observer",
+    "regret": "someone who learns: a Learner",
 }
 
 

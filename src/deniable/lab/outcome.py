@@ -34,7 +34,7 @@ class Outcome:
     targets: Array | None = None
     """The positions of the values that liars lift, if there are any."""
     rate: float | None = None
-    """How often an observer was right, where there is one."""
+    """How often an observer was right, where there is one; or a learner's regret."""
 
     @cached_property
     def most_frequent(self) -> list[Any]:
@@ -59,8 +59,8 @@ class Outcome:
 class Metric:
     """A measure, and what it needs.
 
-    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, liars' ``targets``, or an
-    observer's ``rate``.
+    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, liars' ``targets``, an
+    observer's ``rate``, or a learner's ``regret``.
     """
 
     measure: Callable[[Outcome], float]
@@ -74,6 +74,7 @@ class Metric:
 
 METRICS: dict[str, Metric] = {
     "mse": Metric(lambda outcome: distances.mse(outcome.counts, outcome.truth), "counts", logarithmic=True),
+    "mae": Metric(lambda outcome: distances.mae(outcome.counts, outcome.truth), "counts", logarithmic=True),
     "max_error": Metric(lambda outcome: distances.max_error(outcome.counts, outcome.truth), "counts", logarithmic=True),
     "tv": Metric(lambda outcome: distances.total_variation(*outcome.frequencies), "counts", logarithmic=True),
     "kl": Metric(lambda outcome: distances.kullback_leibler(*outcome.frequencies[::-1]), "distribution"),
@@ -86,9 +87,10 @@ METRICS: dict[str, Metric] = {
     "ndcg": Metric(lambda outcome: metrics.ndcg(outcome.found or [], outcome.most_frequent), "list"),
     "gain": Metric(lambda outcome: outcome.gain, "targets", logarithmic=True),
     "observed": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "rate"),
+    "regret": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "regret", logarithmic=True),
 }
 """Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, scores of lists from 0 to 1, liars' gain,
-and how often an observer is right."""
+how often an observer is right, and a learner's regret per day."""
 
 
 def known_metric(name: object) -> Metric:

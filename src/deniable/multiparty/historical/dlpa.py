@@ -4,8 +4,8 @@ If Y_1 .. Y_4 are Gaussians of variance s^2, then Y_1^2 + Y_2^2 - Y_3^2 - Y_4^2 
 Y_j and add the parts up under encryption, square the sum, and add the four squares to the sum of their numbers. On real numbers that is
 right, with the honest parties' variance. Ciphertexts hold integers, though, and the number of ways to write z as a^2 + b^2 - c^2 - d^2
 follows the divisors of z: likely and unlikely results stand side by side, and epsilon is not what is claimed (``lab.audit.four_gaussians``
-computes the figure: for a claim of 1 it is 1.7 to 1.9, with a delta of 0.07 at 1; for a claim of 0.1 still 1.7). More bits do not help. Use
-``multiparty.noise``.
+computes the figure: for a claim of 1 it is 1.7 to 1.9, with a delta of 0.07 at 1; and it does not fall with the claim). More bits do not
+help. Use ``multiparty.noise``.
 
 Encrypt-Sum-Squared, with the minus that the slides lost: the exponent is y_u - a_u + b_u. a_u and b_u are dealt, the b_u add up to 0, and
 Enc(a^2) is public for a the sum of all a_u. Every query needs everybody online, three rounds, and nine encryptions.
