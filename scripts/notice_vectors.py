@@ -37,8 +37,10 @@ def notices() -> list[dict[str, Any]]:
 
     found: list[dict[str, Any]] = []
 
-    def add(why: str, text: str, outcome: str, at: int = now) -> None:
-        found.append({"why": why, "body": text, "key": identity_of(seed).hex(), "role": SHUFFLER, "now": at, "outcome": outcome})
+    def add(why: str, text: str, outcome: str, at: int = now, since: int | None = None) -> None:
+        began = at if since is None else since
+        case = {"why": why, "body": text, "key": identity_of(seed).hex(), "role": SHUFFLER, "now": at, "since": began, "outcome": outcome}
+        found.append(case)
 
     add("one that is good", body("current"), listed["current"].public.hex())
     add("the one that ends first of those that are good", body("later", "next", "current", "old"), listed["current"].public.hex())
@@ -47,6 +49,12 @@ def notices() -> list[dict[str, Any]]:
     add("a second too early", body("later"), "ProtocolError", START + 11 * DAY - 1)
     add("the last second", body("current"), listed["current"].public.hex(), START + 20 * DAY - 1)
     add("expired", body("current"), "ProtocolError", START + 20 * DAY)
+    late = START + 20 * DAY
+    add("ended since the period began", body("later", "next", "current", "old"), listed["current"].public.hex(), late, late - 1)
+    add("ended when the period began", body("later", "next", "current", "old"), listed["next"].public.hex(), late, late)
+    add("withdrawn in the middle of a period", body("later", "next"), listed["next"].public.hex(), late, START + DAY)
+    add("the first since the period began, if it ends last", body("later", "old"), listed["later"].public.hex(), late, START + 5 * DAY)
+    add("since the period began, and not started", body("later"), "ProtocolError", START + 11 * DAY - 1, START + DAY)
     add("none", '{"keys": []}', "ProtocolError")
     good = sign(listed["current"].canonical)
     changed = good["notice"].replace('"end":', '"end":1')
@@ -66,7 +74,7 @@ def notices() -> list[dict[str, Any]]:
     for why, item in wrong.items():
         add(f"signed, with {why}", json.dumps({"keys": [sign(canonical_json(item))]}), "WireError")
     add("signed, with white space", json.dumps({"keys": [sign(json.dumps(content, sort_keys=True).encode())]}), "WireError")
-    add("more than anybody verifies", json.dumps({"keys": [good] * 17}), "WireError")
+    add("more than anybody verifies", json.dumps({"keys": [good] * 33}), "WireError")
     for why, text in (
         ("a page", "<html>"),
         ("a list", "[]"),
@@ -89,6 +97,8 @@ def refused_tasks() -> list[dict[str, str]]:
         "another trust": {**content, "model": "central"},
         "strata": {**content, "strata": [["platform", ["phone", "web"]]]},
         "two answers in a period": {**content, "answers_per_period": 2},
+        "a shared secret": {**content, "admission": "secret", "mixing": {**mixing, "size": mixing["size"] + 32}},
+        "no time for what is late": {**content, "late": 4},
         "two questions": {**content, "protocol": two},
         "the collector as its own shuffler": {**content, "mixing": {**mixing, "shufflers": [{**relay, "key": content["key"]}]}},
     }
@@ -97,7 +107,7 @@ def refused_tasks() -> list[dict[str, str]]:
         "delta as a number": {"delta": 1},
         "epsilon in another spelling": {"epsilon": "0.250"},
         "a minimum of 1": {"minimum": 1},
-        "a minimum above every batch": {"minimum": 2**17 + 1},
+        "a minimum above every batch": {"minimum": 2**16},
         "a size without room for a header": {"size": 63},
         "a size above every limit": {"size": 2**16 + 1},
         "no shuffler": {"shufflers": []},

@@ -15,16 +15,18 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from deniable.client import GRR
-from deniable.contract.admission import SECRET, TOKEN
+from deniable.contract.admission import TOKEN
 from deniable.contract.envelope import Envelope
 from deniable.contract.mixing import Mixing, Relay, Threshold
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice
 from deniable.contract.question import Question
-from deniable.contract.sealed import Header, Outer, crowd_of, info_of, mixing_of, pad_envelope, route_of, seal_sizes
+from deniable.contract.sealed import ROUTE_BYTES, Header, Outer, crowd_of, info_of, mixing_of, pad_envelope, route_of, seal_sizes
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 
 START, DAY = 1_700_000_000, 86_400
+EMPTY = bytes(ROUTE_BYTES + 3)
+"""A route, no token and no crowd."""
 RFC_9180_A_1_1 = {
     "why": "RFC 9180, A.1.1, sequence number 0",
     "ephemeral": "52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736",
@@ -108,7 +110,7 @@ def tasks_of_cases() -> dict[str, tuple[Task, Envelope]]:
     issuer = b"\xc1" + secret("issuer") * 7 + secret("issuer")[:30] + b"\x01"
     plans: dict[str, tuple[dict[str, Any], bytes]] = {
         "one shuffler": ({}, b""),
-        "two shufflers, a shared secret": ({"relays": 2, "admission": SECRET, "token": 32}, secret("proof")),
+        "two shufflers": ({"relays": 2}, b""),
         "one shuffler, one-time tokens": ({"admission": TOKEN, "issuer": issuer, "token": 288}, secret("token") * 9),
         "three shufflers, tokens, a threshold": (
             {"relays": 3, "admission": TOKEN, "issuer": issuer, "token": 288, "threshold": Threshold(minimum=20, sigma="2.5")},
@@ -146,7 +148,7 @@ def sealed_case(why: str, task: Task, envelope: Envelope) -> dict[str, Any]:
         last = place == relays - 1
         token = envelope.token if last and task.admission == TOKEN else b""
         crowd = crowd_of(envelope) if last and mixing.threshold else b""
-        outer = Outer(route_of(ids[place + 1 :]), token, crowd, layers[0])
+        outer = Outer(route_of([public_of(private) for private in privates[place + 1 :]]), token, crowd, layers[0])
         opened.insert(0, {"route": outer.route.hex(), "token": token.hex(), "crowd": crowd.hex()})
         header = Header(ids[place], task.id, envelope.period)
         layers.insert(0, box(SHUFFLER, privates[place], header, outer.pack(), ephemerals[relays - place]))
@@ -190,22 +192,23 @@ def refused_seals(case: dict[str, Any]) -> list[dict[str, Any]]:
             bad.append((f"a bit of {name} flipped", station, flipped))
         for why, point in SMALL_ORDER.items():
             bad.append((f"encapsulated: {why}", station, seal[:45] + point + seal[77:]))
-        plain = b"\0" * 11 + inner if station == 0 else envelope.ljust(mixing_of(task).size, b"\0")
+        plain = EMPTY + inner if station == 0 else envelope.ljust(mixing_of(task).size, b"\0")
         spare = secret(f"spare {station}")
         for why, header in (("another task", at[station]._replace(task=bytes(32))), ("another period", at[station]._replace(period=1))):
             relabeled = at[station].pack() + box(roles[station], keys[station], header, plain, spare)[45:]
             bad.append((f"sealed for {why}", station, relabeled))
         bad.append(("sealed for another role", station, box(roles[1 - station], keys[station], at[station], plain, spare)))
+    route = bytes(ROUTE_BYTES)
     insides = {
-        "a shuffler's box of ten bytes": b"\0" * 10,
-        "a token longer than the box": b"\0" * 8 + b"\xff\xff" + b"\0" * 100,
-        "a token that leaves no room for a crowd": b"\0" * 8 + b"\x01\x00\x00",
-        "a crowd of 33 bytes": b"\0" * 10 + b"\x21" + b"\0" * 33 + inner,
-        "a crowd longer than the box": b"\0" * 10 + b"\x20" + b"\0" * 31,
-        "no next seal": b"\0" * 11,
-        "a next seal of another version": b"\0" * 11 + b"\x02" + inner[1:],
-        "a next seal for another task": b"\0" * 11 + inner[:9] + bytes(32) + inner[41:],
-        "a next seal for another period": b"\0" * 11 + inner[:41] + b"\1\0\0\0" + inner[45:],
+        "a shuffler's box of 34 bytes": route + b"\0" * 2,
+        "a token longer than the box": route + b"\xff\xff" + b"\0" * 100,
+        "a token that leaves no room for a crowd": route + b"\x01\x00\x00",
+        "a crowd of 33 bytes": route + b"\0\0\x21" + b"\0" * 33 + inner,
+        "a crowd longer than the box": route + b"\0\0\x20" + b"\0" * 31,
+        "no next seal": EMPTY,
+        "a next seal of another version": EMPTY + b"\x02" + inner[1:],
+        "a next seal for another task": EMPTY + inner[:9] + bytes(32) + inner[41:],
+        "a next seal for another period": EMPTY + inner[:41] + b"\1\0\0\0" + inner[45:],
     }
     bad += [(why, 0, box(SHUFFLER, keys[0], at[0], plain, secret(why))) for why, plain in insides.items()]
     size = len(inner) - 93

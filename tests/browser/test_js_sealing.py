@@ -92,7 +92,7 @@ def test_chromium_believes_the_same_keys_and_tasks(page):
     outcomes, tasks = page.evaluate(
         """async ({ notices, refused_tasks }) => {
       const { readKeys } = await import("/clients/js/src/notice.js");
-      const read = ({ body, key, now, role }) => readKeys(new TextEncoder().encode(body), deniable.fromHex(key), now, role)
+      const read = ({ body, key, now, role, since }) => readKeys(new TextEncoder().encode(body), deniable.fromHex(key), now, role, since)
         .then(({ public: found }) => deniable.toHex(found), ({ name }) => name);
       const refused = refused_tasks.map(({ task }) => deniable.Task.fromJson(task).then(() => "taken", ({ name }) => name));
       return [await Promise.all(notices.map(read)), await Promise.all(refused)];

@@ -142,7 +142,7 @@ def test_what_a_shuffler_refuses_is_refused_by_its_code():
     assert device.report("tea").state == "refused"
 
 
-def test_keys_are_fetched_once_and_again_when_one_ended():
+def test_keys_are_fetched_once_for_each_period():
     world = World()
     device = world.device()
     short = KeyPair(b"\x21" * 32, START - DAY, START + DAY)
@@ -155,9 +155,33 @@ def test_keys_are_fetched_once_and_again_when_one_ended():
         device.report("tea")
         fetched.append(world.asked.count(("GET", shuffler, "keys")))
         assert world.asked.count(("GET", "collector", "keys")) == fetched[-1]
-    assert fetched == [1, 2, 2]
+    assert fetched == [1, 2, 3]
     used = [open_seals(body)[0][1:9] for body in world.bodies]
     assert used == [short.id, long.id, long.id]
+
+
+def test_a_period_has_one_key_and_a_withdrawn_one_is_used_for_a_day_at_most():
+    """A period of a week: the key that ends in it stays in use, for those who come later, too; unless it is no longer listed."""
+    world = World(period=7 * DAY, end=START + 21 * DAY)
+    short = KeyPair(b"\x21" * 32, START - DAY, START + 2 * DAY)
+    long = KeyPair(b"\x22" * 32, START + DAY, START + 30 * DAY)
+    shuffler, board = "https://shuffler-0.example", world.board()
+
+    def used(now, board=board):
+        return board.keys(world.task, now).shufflers[0].id
+
+    world.announced[shuffler] = announce(world.seeds[0], [short.notice(SHUFFLER)])
+    assert [used(START + 1), used(START + 60)] == [short.id] * 2
+    assert world.asked.count(("GET", shuffler, "keys")) == 1
+    world.announced[shuffler] = announce(world.seeds[0], [long.notice(SHUFFLER), short.notice(SHUFFLER)])
+    for day in range(7):
+        assert used(START + day * DAY + 5) == used(START + day * DAY + 5, world.board()) == short.id
+    assert used(START + 7 * DAY) == long.id
+    withdrawn = world.board()
+    assert used(START + DAY, withdrawn) == short.id
+    world.announced[shuffler] = announce(world.seeds[0], [long.notice(SHUFFLER)])
+    assert used(START + 2 * DAY - 1, withdrawn) == short.id
+    assert used(START + 2 * DAY, withdrawn) == long.id
 
 
 def forged(world):

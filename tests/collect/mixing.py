@@ -55,7 +55,7 @@ def published(collector: Collector, **rules) -> Task:
 
 def analyst_key(collector: Collector, task: Task) -> KeyNotice:
     """The key that a device would seal for now."""
-    return read_keys(collector.keys.announcement(collector.now()), task.key, collector.clock(), ANALYST)
+    return read_keys(collector.keys.announcement(), task.key, collector.clock(), ANALYST)
 
 
 def reports(task: Task, count: int, *, period: int = 0) -> list[Envelope]:

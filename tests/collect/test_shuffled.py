@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from deniable.collect.analysis.analyst import TooFew, estimate, task_status
 from deniable.collect.collector import Collector
@@ -235,3 +236,17 @@ def test_the_store_keeps_nothing_of_the_order_of_a_batch(collector):
     seen.append([row[:16].tobytes() for row in block.rows])
     assert [ids == sorted(ids) and len(ids) == 4 * MINIMUM for ids in seen] == [True, True]
     assert collector.batches.begun() == []
+
+
+def test_nothing_tells_in_which_order_batches_came(collector):
+    """The file has no numbers that count up with arrival: rows lie by ids that a shuffler has drawn."""
+    task = published(collector)
+    ids = [bytes([place]) * 16 for place in (9, 1, 5)]
+    for place, batch in enumerate(ids):
+        assert hand_in(collector, task, reports(task, MINIMUM + place), batch=batch) == "taken"
+    if collector.store.shared:
+        return
+    with collector.store.reading() as connection:
+        assert connection.exec_driver_sql("SELECT id FROM batch NOT INDEXED").scalars().all() == sorted(ids)
+        with pytest.raises(OperationalError, match="rowid"):
+            connection.exec_driver_sql("SELECT rowid FROM batch")

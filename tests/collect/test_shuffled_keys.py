@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sql
@@ -10,6 +12,7 @@ import sqlalchemy as sql
 from deniable.collect.collector import Collector
 from deniable.collect.receiving import BatchRefused
 from deniable.collect.storage import database as db
+from deniable.collect.storage.store import Store
 from deniable.contract.notice import ANALYST, read_keys
 from deniable.errors import DeniableError
 from deniable.sealing.keys import GRACE, LIFETIME
@@ -29,7 +32,7 @@ def at(collector, clock, time):
 
 def test_without_a_task_of_shuffle_trust_there_is_no_key(collector):
     collector.tend()
-    assert (collector.keys.pairs(), json.loads(collector.keys.announcement(NOON))) == ({}, {"keys": []})
+    assert (collector.keys.pairs(), json.loads(collector.keys.announcement())) == ({}, {"keys": []})
     task = published(collector)
     assert len(collector.keys.pairs()) == 1
     assert analyst_key(collector, task).role == ANALYST
@@ -40,7 +43,7 @@ def test_keys_follow_each_other_and_are_forgotten(collector, clock):
     first = analyst_key(collector, task)
     assert at(collector, clock, NOON + LIFETIME / 2 - 60).keys.pairs().keys() == {first.id}
     later = at(collector, clock, NOON + LIFETIME / 2 + 60)
-    assert len(later.keys.pairs()) == len(json.loads(later.keys.announcement(clock.now))["keys"]) == 2
+    assert len(later.keys.pairs()) == len(json.loads(later.keys.announcement())["keys"]) == 2
     assert analyst_key(later, task) == first  # all devices go on with it until it ends, and then take the other
     second = analyst_key(at(collector, clock, NOON + LIFETIME), task)
     assert later.keys.pairs().keys() >= {first.id, second.id}
@@ -50,7 +53,51 @@ def test_keys_follow_each_other_and_are_forgotten(collector, clock):
     after = at(collector, clock, last + 60)
     assert first.id not in after.keys.pairs()
     with pytest.raises(DeniableError):
-        read_keys(collector.keys.announcement(NOON), task.key, last + 60 + LIFETIME, ANALYST)
+        read_keys(collector.keys.announcement(), task.key, last + 60 + LIFETIME, ANALYST)
+
+
+def test_a_deleted_key_is_on_no_disk(tmp_path, clock):
+    """Neither in the database nor in its log of changes; if a reader holds the log, at the next tending."""
+    with closing(Store.open(tmp_path)) as store:
+        task = published(Collector(store, clock=clock))
+        (pair,) = Collector(store, clock=clock).keys.pairs().values()
+
+        def found():
+            return [path.name for path in tmp_path.rglob("*") if path.is_file() and pair.private in path.read_bytes()]
+
+        assert found()
+        with store.reading() as connection:  # what it sees must stay for it
+            connection.execute(sql.select(db.secret)).all()
+            later = at(Collector(store, clock=clock), clock, task.end + LIFETIME + GRACE + task.period + task.late)
+            assert pair.id not in later.keys.pairs()
+            assert found()
+        later.tend_keys()
+        assert found() == []
+
+
+def test_all_reports_of_a_period_are_sealed_for_one_key(collector, clock):
+    """A week in which the first key ends: whoever comes when takes the one that the period began with."""
+    published(collector)
+    start = int(NOON + LIFETIME - 3 * DAY)
+    clock.now = start + 1.0
+    task = replace(shuffle_task(collector.registry.key), name="second", start=start, end=start + 7 * DAY, period=7 * DAY)
+    Collector(collector.store, clock=clock).publish(task)
+    used = set()
+    for hour in range(7 * 24):
+        later = at(collector, clock, start + hour * HOUR + 1.0)
+        used.add(read_keys(later.keys.announcement(), task.key, clock.now, ANALYST, since=start).id)
+    assert len(used) == 1
+    assert len(later.keys.pairs()) > 1
+
+
+def test_keys_of_long_periods_live_longer(collector, clock):
+    """All that a period may be sealed for fit into one list."""
+    task = published(collector, end=NOON + 3000 * DAY, period=1500 * DAY, answers=1, retention=4000)
+    for day in range(0, 3000, 10):
+        later = at(collector, clock, NOON + day * DAY)
+        began = NOON + day // 1500 * 1500 * DAY
+        found = read_keys(later.keys.announcement(), task.key, clock.now, ANALYST, since=began)
+        assert (found.valid_at(began), len(later.keys.pairs()) <= 32) == (True, True)
 
 
 def test_what_was_sealed_for_a_key_that_is_gone_cannot_be_opened(collector, clock):
@@ -71,12 +118,12 @@ def test_collectors_of_one_database_have_the_same_keys(collector):
     other = Collector(collector.store, clock=collector.clock)
     other.tend()
     assert other.keys.pairs() == collector.keys.pairs()
-    assert other.keys.announcement(NOON) == collector.keys.announcement(NOON)
+    assert other.keys.announcement() == collector.keys.announcement()
 
 
 def test_a_key_is_announced_under_the_identity_in_the_task(collector):
     task = published(collector)
-    body = collector.keys.announcement(NOON)
+    body = collector.keys.announcement()
     assert read_keys(body, task.key, NOON, ANALYST).valid_at(NOON + HOUR)
     with pytest.raises(DeniableError):
         read_keys(body, bytes(range(32)), NOON, ANALYST)

@@ -15,7 +15,7 @@ from deniable.collect.shuffling.store import Group, ShuffleStore
 from deniable.collect.storage.log import StorageError
 from deniable.shuffle.mixer import Held, Mixer, Rules, Taken, mix
 
-TASK, ROUTE = b"t" * 32, b"r" * 8
+TASK, ROUTE = b"t" * 32, b"r" * 32
 GROUP = Group(TASK, 0, ROUTE)
 RULES = Rules(minimum=3, batch=4)
 
@@ -67,7 +67,9 @@ class Beside(RuleBasedStateMachine):
         if found.gone:
             batches = [(b"%16d" % number, len(batch), b"".join(batch)) for number, batch in enumerate(found.batches, len(self.expected))]
             self.expected += [message for _, _, message in batches]
-            self.store.release(GROUP, found.gone, batches, close=over)
+            if over:
+                self.store.close_period(TASK, 0)
+            self.store.release(GROUP, found.gone, batches)
 
     @rule()
     def deliver(self) -> None:
@@ -121,7 +123,7 @@ def test_a_task_that_is_over_leaves_nothing(tmp_path):
     store = ShuffleStore(tmp_path)
     store.add_task(TASK, b"text")
     store.take({GROUP: [Taken(b"seal", Held(b"digest", b"", b"next"), b"token")]}, {})
-    store.release(GROUP, [b"digest"], [(b"batch", 1, b"message")], close=True)
+    store.release(GROUP, [b"digest"], [(b"batch", 1, b"message")])
     assert store.forget(TASK) == 1
     assert (store.groups(), store.batches(), store.known(TASK, [b"seal"])) == ({}, [], set())
     store.close()

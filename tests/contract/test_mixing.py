@@ -65,6 +65,8 @@ def test_whatever_is_not_the_canonical_form_of_a_mixing_is_refused():
         ({"answers_per_period": 2}, "answers_per_period"),
         ({"admission": "token", "issuer": WITH_TOKENS.issuer, "seeds": "assigned"}, "seeds"),
         ({"key": RELAY.key}, "shufflers"),
+        ({"admission": "secret"}, "admission"),  # each person could be given another
+        ({"late": 4}, "late"),  # what the shuffler lets go at the end of a period would never be counted
     ],
 )
 def test_what_would_split_the_crowd_or_join_the_parties_is_refused(change, named):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniable.contract.admission import SECRET, SIZES, TOKEN
+from deniable.contract.admission import SIZES, TOKEN
 from deniable.contract.envelope import Envelope
 from deniable.contract.mixing import Mixing, Relay
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice
@@ -38,7 +38,7 @@ class Parties:
         return [pair.notice(SHUFFLER) for pair in self.shufflers]
 
     def envelope(self, payload: bytes = b"\x01", *, period: int = 0, number: int = 0) -> Envelope:
-        token = {SECRET: b"\x09", TOKEN: b"\x08"}.get(self.task.admission, b"") * SIZES[self.task.admission]
+        token = b"\x08" * SIZES[self.task.admission]
         return Envelope(self.task.id, period, 0, 0, number.to_bytes(16, "big"), payload, token)
 
     def seal(self, envelope: Envelope) -> bytes:

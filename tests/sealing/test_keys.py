@@ -23,9 +23,9 @@ def ring(tmp_path):
     return KeyRing(tmp_path / "keys", SHUFFLER, source=ReplaySource.from_key("ring"))
 
 
-def chosen(ring, now):
-    """What a device takes from the ring's announcement."""
-    return read_keys(ring.announcement(now), ring.identity, now, ring.role)
+def chosen(ring, now, since=None):
+    """What a device takes from the ring's announcement, in a period that has just begun or began earlier."""
+    return read_keys(ring.announcement(now), ring.identity, now, ring.role, since)
 
 
 def test_a_ring_lives_through_years(ring):
@@ -65,8 +65,10 @@ def test_rotation_and_its_end(ring):
     assert chosen(ring, NOW - SKEW).public == pair.public
     later = ring.rotate(NOW + 50, lifetime=100)
     assert [notice.public for notice in ring.notices(NOW + 60)] == [later.public, pair.public]
-    assert [notice.public for notice in ring.notices(NOW + 100)] == [later.public]
-    assert ring.notices(NOW + 150) == []
+    assert chosen(ring, NOW + 100).public == later.public
+    assert chosen(ring, NOW + 100, since=NOW + 99).public == pair.public  # a period that had begun goes on with it
+    assert [notice.public for notice in ring.notices(NOW + 100 + GRACE)] == [later.public]
+    assert ring.notices(NOW + 150 + GRACE) == []
     assert ring.forget(NOW + 100 + GRACE - 1) == 0
     assert ring.private(pair.id) == pair  # what was sealed in time still opens
     assert ring.forget(NOW + 100 + GRACE) == 1
@@ -75,6 +77,54 @@ def test_rotation_and_its_end(ring):
     assert pair.private.hex() not in (ring.folder / "keys.json").read_text()
     with pytest.raises(ParameterError, match="live longer"):
         ring.rotate(NOW, lifetime=-SKEW)
+
+
+@pytest.mark.parametrize("period", [DAY // 24, 7 * DAY, 45 * DAY, 400 * DAY])
+def test_all_reports_of_a_period_are_sealed_for_one_key(tmp_path, period):
+    """Over two years of rotations: whoever comes when, a period has one key, and it opens until the period is over."""
+    ring = KeyRing(tmp_path / "keys", SHUFFLER, grace=period + DAY)
+    step, begin = max(DAY, period // 9), NOW + 3 * DAY
+    ring.tend(NOW)
+    used: dict[int, set[bytes]] = {}
+    for now in range(begin, begin + 730 * DAY, step):
+        ring.tend(now)
+        since = begin + (now - begin) // period * period
+        notice = chosen(ring, now, since)
+        used.setdefault(since, set()).add(notice.id)
+        assert notice.id in ring.pairs
+        assert len(ring.notices(now)) <= 32
+    assert {len(keys) for keys in used.values()} == {1}
+    assert len(set().union(*used.values())) >= min(len(used), 20)
+
+
+def test_keys_that_change_too_often_for_one_list_are_refused(tmp_path):
+    ring = KeyRing(tmp_path / "keys", SHUFFLER, grace=140 * DAY)
+    with pytest.raises(ParameterError, match="live longer"):
+        ring.tend(NOW, 10 * DAY - 1)
+    for day in range(0, 600):
+        ring.tend(NOW + day * DAY, 10 * DAY)
+        assert len(ring.notices(NOW + day * DAY)) <= 32
+
+
+def test_a_withdrawn_key_opens_and_is_sealed_for_no_more(ring):
+    """After a suspicion: not announced from now on, whatever period is open, tended or not, here or after a restart."""
+    ring.tend(NOW)
+    ring.tend(NOW + LIFETIME // 2 + 1)
+    stolen, now = set(ring.pairs), NOW + LIFETIME // 2 + 60
+    usual = KeyRing(ring.folder, SHUFFLER)
+    usual.rotate(now)
+    assert chosen(usual, now).id in stolen  # without withdrawing nothing changes until it ends
+    ring.reload()
+    stolen = set(ring.pairs)
+    fresh = ring.rotate(now, withdraw=True)
+    for each in (ring, KeyRing(ring.folder, SHUFFLER)):
+        for later in (now, now + DAY, now + LIFETIME // 2 - DAY):
+            each.tend(later)
+            assert chosen(each, later).id == chosen(each, later, since=NOW).id == fresh.id
+            assert each.withdrawn == stolen
+        assert all(each.private(key).id == key for key in stolen)
+    assert ring.tend(NOW + 2 * LIFETIME + GRACE)
+    assert ring.withdrawn == set()  # forgotten with the keys
 
 
 def test_a_ring_is_the_same_after_a_restart(ring):
@@ -99,8 +149,8 @@ def test_identities_sign_and_differ(tmp_path):
     with pytest.raises(WireError, match="signature"):
         read_keys(rings[0].announcement(NOW), rings[1].identity, NOW, SHUFFLER)
     seed = b"\3" * 32
-    body = announce(seed, [KeyPair.make(NOW).notice(ANALYST) for _ in range(20)])
-    assert len(json.loads(body)["keys"]) == 16  # as many as a device reads
+    body = announce(seed, [KeyPair.make(NOW).notice(ANALYST) for _ in range(40)])
+    assert len(json.loads(body)["keys"]) == 32  # as many as a device reads
     assert read_keys(body, identity_public(seed), NOW, ANALYST)
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable.contract.admission import ADMISSIONS
 from deniable.contract.mixing import Threshold
-from deniable.contract.notice import ANALYST, SHUFFLER
+from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice
 from deniable.contract.sealed import (
     HEADER,
     HPKE_BYTES,
+    ROUTE_BYTES,
     Header,
     Outer,
     crowd_of,
@@ -25,6 +25,7 @@ from deniable.contract.sealed import (
     read_header,
     read_outer,
     read_padded,
+    route_of,
     seal_id,
     seal_sizes,
 )
@@ -37,7 +38,7 @@ from tests.sealing.parties import Parties
 THRESHOLD = Threshold(minimum=20, sigma="2.5")
 
 
-@pytest.mark.parametrize("admission", ADMISSIONS)
+@pytest.mark.parametrize("admission", ["open", "token"])
 @pytest.mark.parametrize("threshold", [None, THRESHOLD], ids=["no threshold", "threshold"])
 @pytest.mark.parametrize("relays", [1, 3])
 def test_all_seals_of_a_task_have_one_length_at_each_station(relays, threshold, admission):
@@ -82,6 +83,21 @@ def test_a_key_given_to_one_person_gives_another_route_to_every_shuffler():
     first = open_outer(parties.shufflers[0], seal_report(parties.task, parties.envelope(), parties.analyst, relays))
     second = open_outer(parties.shufflers[1], first.next)
     assert (first.route != others[0][0], second.route != others[0][1]) == (True, True)
+
+
+def test_two_keys_with_one_id_are_two_routes(monkeypatch):
+    """A collector finds two keys with one id of 8 bytes in 2^32 tries; here all keys have one. The route is of the whole keys."""
+    monkeypatch.setattr(KeyNotice, "id", property(lambda _: b"the same"))
+    parties = Parties(2)
+    for pair in parties.shufflers:
+        pair.__dict__["id"] = b"the same"
+    usual = open_layers(parties, parties.seal(parties.envelope()))
+    marked = KeyPair(b"\x55" * 32, parties.collector.start, parties.collector.end).notice(ANALYST)
+    assert marked.id == parties.analyst.id
+    found = open_layers(parties, seal_report(parties.task, parties.envelope(), marked, parties.relays))
+    assert all(route != other and len(route) == ROUTE_BYTES == 32 for route, other in zip(found, usual, strict=True))
+    with pytest.raises(ParameterError, match="32 bytes"):
+        route_of([parties.analyst.id])
 
 
 def open_layers(parties, seal):
@@ -191,7 +207,7 @@ def test_garbage_raises_only_wire_errors(data, size):
             read(data)
 
 
-@given(st.binary(min_size=8, max_size=8), st.binary(max_size=300), st.binary(max_size=32))
+@given(st.binary(min_size=ROUTE_BYTES, max_size=ROUTE_BYTES), st.binary(max_size=300), st.binary(max_size=32))
 def test_what_is_packed_is_read(route, token, crowd):
     following = Header(b"12345678", bytes(32), 0).pack() + bytes(HPKE_BYTES)
     outer = Outer(route, token, crowd, following)

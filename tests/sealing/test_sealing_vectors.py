@@ -99,7 +99,7 @@ def test_nothing_is_sealed_for_a_key_that_hides_nothing(bad):
 
 @pytest.mark.parametrize("case", SEALING["notices"], ids=lambda case: case["why"])
 def test_key_notices_replay(case):
-    asked = case["body"].encode(), bytes.fromhex(case["key"]), case["now"], case["role"]
+    asked = case["body"].encode(), bytes.fromhex(case["key"]), case["now"], case["role"], case["since"]
     if case["outcome"] not in KINDS:
         assert read_keys(*asked).public.hex() == case["outcome"]
         return

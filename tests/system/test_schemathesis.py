@@ -79,6 +79,6 @@ def test_the_collector_does_what_its_description_says(described, role, whose, ex
     environment = os.environ | {"SCHEMATHESIS_HOOKS": "tests.system.schemathesis_hooks", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Tested: 18" in done.stdout
+    assert "Tested: 20" in done.stdout
     assert server.get("/readyz").status == 200
     assert not [line for line in server.log() if line["level"] == "error"]

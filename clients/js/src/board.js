@@ -6,7 +6,7 @@ import { readId } from "./budget.js";
 import { fromHex, isText, sameBytes, toHex, utf8 } from "./bytes.js";
 import { isObject } from "./canonical.js";
 import { ProtocolError, WireError } from "./errors.js";
-import { isValidAt, readKeys } from "./notice.js";
+import { readKeys } from "./notice.js";
 import { requireSecureContext, sha256 } from "./platform.js";
 import { spell } from "./probability.js";
 import { OpenedRound } from "./round.js";
@@ -18,14 +18,19 @@ import { persist, sleepFor, Transport } from "./transport.js";
 /** @typedef {import("./question.js").Round} Round */
 /** @typedef {import("./sealing.js").Keys} Keys */
 /** @typedef {import("./transport.js").Answer} Answer */
+/** @typedef {Readonly<{keys: Keys, since: number, fetched: number}>} KeptKeys */
 /** @typedef {Readonly<{period: number, round: Round, scale: number}>} Asked */
 /** @typedef {{fetch?: typeof globalThis.fetch, sleep?: import("./transport.js").Sleep, source?: import("./source.js").Source}} Network */
+
+/** Seconds that keys are kept. */
+const KEPT = 86_400;
 
 /**
  * A collector's tasks and rounds, shared by any number of reporters.
  *
  * A task never changes and is fetched once. The round at hand is asked for every time, unless `keepRounds`: then it is kept until `refresh`,
- * for simulations whose devices all live in one page. The keys of those who shuffle and count are kept until one ends.
+ * for simulations whose devices all live in one page. The keys of those who shuffle and count are kept for a
+ * period, at most a day: a key may be withdrawn.
  */
 export class Board {
   #transport;
@@ -38,7 +43,7 @@ export class Board {
   #surveys = new Map();
   /** @type {Map<string, Promise<OpenedRound | null>>} */
   #rounds = new Map();
-  /** @type {Map<string, Promise<Keys>>} */
+  /** @type {Map<string, Promise<KeptKeys>>} */
   #keys = new Map();
   /** @type {Map<string, Transport>} */
   #relays = new Map();
@@ -78,17 +83,21 @@ export class Board {
   }
 
   /**
-   * The keys that a report to a task of shuffle trust is sealed for at a time; fetched once, and again when one of them ended.
+   * The keys that a report to a task of shuffle trust is sealed for at a time: the same for all reports of a period. Fetched once for each
+   * period, and again after a day.
    *
    * @returns {Promise<Keys>}
    */
   async keys(/** @type {Task} */ task, /** @type {number} */ now) {
     const name = toHex(task.id);
-    const fetched = () => once(this.#keys, name, () => this.#fetchKeys(task, now));
-    const kept = await fetched();
-    if ([kept.analyst, ...kept.shufflers].every((notice) => isValidAt(notice, now))) return kept;
-    this.#keys.delete(name);
-    return fetched();
+    const since = task.start + (task.periodAt(now) ?? 0) * task.period;
+    const latest = () => once(this.#keys, name, async () => ({ keys: await this.#fetchKeys(task, now, since), since, fetched: now }));
+    const pending = latest();
+    const found = this.#keys.get(name);
+    const kept = await pending;
+    if (kept.since === since && kept.fetched <= now && now < kept.fetched + KEPT) return kept.keys;
+    if (this.#keys.get(name) === found) this.#keys.delete(name); // or else somebody has fetched them meanwhile
+    return (await latest()).keys;
   }
 
   /** Forget the rounds and keys that were kept. */
@@ -124,15 +133,15 @@ export class Board {
     return persist(() => transport.request("GET", path), this.#means);
   }
 
-  async #fetchKeys(/** @type {Task} */ task, /** @type {number} */ now) {
+  async #fetchKeys(/** @type {Task} */ task, /** @type {number} */ now, /** @type {number} */ since) {
     const listed = async (/** @type {Transport} */ transport) => {
       const answer = await this.#get("/v1/keys", transport);
       if (answer.status === 200) return answer.body;
       throw new ProtocolError("keys", `status ${answer.status}`, { allowed: "a list of keys to seal for", fix: "try again later" });
     };
     const relays = task.mixing?.shufflers ?? [];
-    const analyst = await readKeys(await listed(this.#transport), task.key, now, "analyst");
-    const shufflers = relays.map(async ({ url, key }) => readKeys(await listed(this.#relay(url)), key, now, "shuffler"));
+    const analyst = await readKeys(await listed(this.#transport), task.key, now, "analyst", since);
+    const shufflers = relays.map(async ({ url, key }) => readKeys(await listed(this.#relay(url)), key, now, "shuffler", since));
     return { analyst, shufflers: await Promise.all(shufflers) };
   }
 

@@ -20,6 +20,8 @@ import { readDecimal, readEpsilon } from "./probability.js";
 
 const MOST_SHUFFLERS = 8;
 const MOST_REPORTS = 2 ** 17;
+const LARGEST_MINIMUM = 2 ** 16 - 1;
+const LEAST_LATE = 5;
 const SMALLEST_SIZE = 64;
 const LARGEST_SIZE = 2 ** 16;
 const URL_ = /^https?:\/\/[A-Za-z0-9.:[\]_-]{1,200}(\/[A-Za-z0-9._~-]+)*$/;
@@ -41,7 +43,7 @@ export function readMixing(content) {
     return Object.freeze({
       epsilon: readEpsilon(data.epsilon),
       delta,
-      minimum: whole("minimum", data.minimum, 2, MOST_REPORTS),
+      minimum: whole("minimum", data.minimum, 2, LARGEST_MINIMUM),
       shufflers: readRelays(data.shufflers),
       size: whole("size", data.size, SMALLEST_SIZE, LARGEST_SIZE),
       honest: readShare(data.honest),
@@ -59,6 +61,14 @@ export function checkMixing(/** @type {import("./task.js").Task} */ task) {
   if (!mixing) return;
   const single = isObject(protocol) && Array.isArray(protocol.questions) && protocol.questions.length === 1;
   const plain = !task.rounds && single && !task.strata.length && task.answersPerPeriod === 1 && task.seeds === "own";
+  if (task.admission === "secret") {
+    const allowed = "no shared secret: a collector that gives each person another one knows whose a report is";
+    throw new ParameterError("admission", task.admission, { allowed, fix: 'use "token", or "open"' });
+  }
+  if (task.late < LEAST_LATE) {
+    const allowed = `${LEAST_LATE} seconds or more under shuffle trust: the last batch of a period comes after it`;
+    throw new ParameterError("late", task.late, { allowed, fix: "publish it again" });
+  }
   if (!plain || mixing.shufflers.some((relay) => sameBytes(relay.key, key))) {
     const allowed = "one question, one answer in a period, no strata, own seeds, shufflers that are not the collector";
     throw new ParameterError("mixing", task.name, { allowed, fix: "whatever is sent in the clear splits the crowd" });

@@ -2,8 +2,9 @@
  * Key notices: the short-lived keys that reports are sealed for, each signed by whoever will open the seals.
  *
  * A collector (the analyst) and each shuffler have a lasting Ed25519 identity, which stands in the task, and X25519 keys that come and go.
- * A notice says which key, for which role, from when to when, in seconds since 1970. Of the keys that are good at the time a device takes
- * the one that ends first: so all devices change keys at the same moment, and no crowd is split by who fetched them when.
+ * A notice says which key, for which role, from when to when, in seconds since 1970. A device takes the
+ * one that is good when the period of its report begins: so all reports of a period are sealed for one key, and no crowd is split by who
+ * fetched it when. It may have ended since.
  */
 
 import { parsed } from "./answer.js";
@@ -17,7 +18,7 @@ import { isSigned, KEY_CONTEXT } from "./signature.js";
 /** @typedef {Readonly<{role: Role, public: Uint8Array, start: number, end: number, id: Uint8Array}>} KeyNotice */
 
 const VERSION = 1;
-const MOST_NOTICES = 16;
+const MOST_NOTICES = 32;
 const LAST_SECOND = 2 ** 40;
 
 /**
@@ -43,22 +44,19 @@ async function readSigned(data, signature, key, role) {
   return Object.freeze({ role, public: found, start: Number(start), end: Number(end), id: (await sha256(found)).slice(0, 8) });
 }
 
-/** Whether a device may seal for this key at a time. */
-export function isValidAt(/** @type {KeyNotice} */ { start, end }, /** @type {number} */ now) {
-  return start <= now && now < end;
-}
-
 /**
- * The key to seal for, from what `GET /v1/keys` answered: the one that ends first of those that are good now.
+ * The key to seal for, from what `GET /v1/keys` answered, in a period that began at `since`; left out: now.
  *
- * WireError if anything in it is not signed by the identity for this role; ProtocolError if no key is good now.
+ * It is the one that ends first of those that were good then; if there was none, the one that started first of those that have since.
+ * WireError if anything in it is not signed by the identity for this role; ProtocolError if there is no such key.
  *
  * @param {Uint8Array} body
  * @param {Uint8Array} key
  * @param {number} now
  * @param {Role} role
+ * @param {number} [since]
  */
-export async function readKeys(body, key, now, role) {
+export async function readKeys(body, key, now, role, since = now) {
   const listed = parsed(body)?.keys;
   const pairs = Array.isArray(listed) ? listed.map((item) => [item?.notice, fromHex(item?.signature)]) : [[null, null]];
   if (!pairs.every(([notice, signature]) => isText(notice) && signature)) {
@@ -68,15 +66,17 @@ export async function readKeys(body, key, now, role) {
     throw new WireError("keys", pairs.length, { allowed: `at most ${MOST_NOTICES} notices`, fix: "do not trust this address" });
   }
   const notices = await Promise.all(pairs.map(([notice, signature]) => readSigned(utf8(notice), signature, key, role)));
-  const good = notices.filter((notice) => isValidAt(notice, now));
+  const good = notices.filter(({ start, end }) => start <= now && since < end);
   if (!good.length) {
     const allowed = `a key of the ${role} that is good now`;
     throw new ProtocolError("keys", `${pairs.length} that are not`, { allowed, fix: "try again later; check the clock" });
   }
-  return good.reduce((first, other) => (isBefore(other, first) ? other : first));
+  return good.reduce((first, other) => (isBefore(other, first, since) ? other : first));
 }
 
-function isBefore(/** @type {KeyNotice} */ a, /** @type {KeyNotice} */ b) {
+function isBefore(/** @type {KeyNotice} */ a, /** @type {KeyNotice} */ b, /** @type {number} */ since) {
+  const [one, other] = [Math.max(a.start, since), Math.max(b.start, since)];
+  if (one !== other) return one < other;
   if (a.end !== b.end) return a.end < b.end;
   if (a.start !== b.start) return a.start < b.start;
   return !sameBytes(a.public, b.public) && toHex(a.public) < toHex(b.public);

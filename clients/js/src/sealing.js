@@ -47,15 +47,15 @@ export async function sealReport(task, envelope, { analyst, shufflers }, ephemer
   const padded = new Uint8Array(size);
   padded.set(packed);
   let sealed = await seal(analyst, envelope, padded, await ephemeral());
-  const route = [analyst.id];
+  const route = [analyst.public]; // whole keys: two with one id can be found
   for (const [place, notice] of [...shufflers.entries()].reverse()) {
     const last = place === shufflers.length - 1; // whoever comes before an honest shuffler must not see what the collector sees, too
     const token = (last && task.admission === "token" && envelope.token) || NOTHING;
     const crowd = last && threshold ? await crowdOf(envelope) : NOTHING;
-    const through = (await sha256(concat(...route))).slice(0, 8);
+    const through = await sha256(concat(...route));
     const content = concat(through, littleEndian(token.length, 2), token, Uint8Array.of(crowd.length), crowd, sealed);
     sealed = await seal(notice, envelope, content, await ephemeral());
-    route.unshift(notice.id);
+    route.unshift(notice.public);
   }
   return sealed;
 }

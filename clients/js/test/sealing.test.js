@@ -60,9 +60,9 @@ test("what does not fit is never sealed", async () => {
   }
 });
 
-for (const { why, body, key, role, now, outcome } of SEALING.notices) {
+for (const { why, body, key, role, now, since, outcome } of SEALING.notices) {
   test(`keys: ${why}`, async () => {
-    const read = readKeys(utf8(body), fromHex(key), now, role);
+    const read = readKeys(utf8(body), fromHex(key), now, role, since);
     if (outcome in KINDS) await assert.rejects(read, KINDS[outcome]);
     else assert.equal(toHex((await read).public), outcome);
   });
@@ -94,8 +94,8 @@ async function world({ ends = 1e9, ...changes } = {}) {
   const mixing = { epsilon: "0.5", delta: "1e-06", minimum: 10, size: 400, honest: "1", shufflers: [{ url: RELAY, key: shuffler.key }] };
   const id = await collector.publish({ model: "shuffle", mixing, strata: [], default: undefined, answers_per_period: 1, ...changes });
   const { start } = JSON.parse(collector.tasks.get(id));
-  const announced = async (by, role, key, end) => {
-    const notice = `{"end":${end},"public":"${key}","role":"${role}","start":0,"version":1}`;
+  const announced = async (by, role, key, end, from = 0) => {
+    const notice = `{"end":${end},"public":"${key}","role":"${role}","start":${from},"version":1}`;
     return { notice, signature: await by.sign("deniable key 1\n", notice) };
   };
   const keys = {
@@ -132,7 +132,7 @@ test("an answer is sealed, kept and sent to the shuffler", async () => {
   const [entry] = await device.ledger.entries();
   const [body] = here.bodies;
   assert.deepEqual([new DataView(body.buffer).getUint32(0, true), toHex(body.slice(4))], [body.length - 4, toHex(entry.report)]);
-  assert.equal(entry.report.length, 400 + 93 + 93 + 11);
+  assert.equal(entry.report.length, 400 + 93 + 93 + 35);
   assert.deepEqual(here.asked, [`GET ${URL_} tasks`, `GET ${URL_} keys`, `GET ${RELAY} keys`, `POST ${RELAY} seals`]);
   const envelope = await device.opened(entry);
   assert.deepEqual([toHex(envelope.task), envelope.period, envelope.stratum], [here.id, 0, 0]);
@@ -167,7 +167,7 @@ test("what a shuffler refuses is refused by its code", async () => {
   assert.deepEqual([state, code], ["refused", "wrong_key"]);
 });
 
-test("keys are fetched once, and again when one ended", async () => {
+test("keys are fetched once for each period", async () => {
   const here = await world();
   here.keys[RELAY] = await Promise.all(
     [DAY, 5 * DAY].map((end, i) => here.announced(here.shuffler, "shuffler", PUBLICS[i], here.start + end)),
@@ -180,11 +180,31 @@ test("keys are fetched once, and again when one ended", async () => {
     await device.report("tea");
     fetched.push(here.asked.filter((asked) => asked === `GET ${RELAY} keys`).length);
   }
-  assert.deepEqual(fetched, [1, 2, 2]);
+  assert.deepEqual(fetched, [1, 2, 3]);
   assert.deepEqual(
     here.bodies.map((body) => toHex(body.slice(5, 13))),
     [ids[0], ids[1], ids[1]],
   );
+});
+
+test("a period has one key, and a withdrawn one is used for a day at most", async () => {
+  const here = await world({ period: 7 * DAY, end: 1_700_000_000 + 400 * DAY });
+  const [short, long] = await Promise.all(
+    [2 * DAY, 30 * DAY].map((end, i) => here.announced(here.shuffler, "shuffler", PUBLICS[i], here.start + end, i * (here.start + DAY))),
+  );
+  const board = () => new Board(URL_, { fetch: here.fetch, sleep: () => {} });
+  const task = await board().task(here.id);
+  const used = async (from, days) => PUBLICS.indexOf(toHex((await from.keys(task, here.start + days * DAY)).shufflers[0].public));
+  const [early, withdrawn] = [board(), board()];
+  here.keys[RELAY] = [short];
+  assert.deepEqual(await Promise.all([used(early, 0), used(early, 0.5)]), [0, 0]);
+  assert.equal(here.asked.filter((asked) => asked === `GET ${RELAY} keys`).length, 1);
+  here.keys[RELAY] = [long, short];
+  for (const day of [1, 2, 3, 6]) assert.deepEqual([await used(early, day), await used(board(), day)], [0, 0]);
+  assert.equal(await used(early, 7), 1);
+  assert.equal(await used(withdrawn, 1), 0);
+  here.keys[RELAY] = [long];
+  assert.deepEqual([await used(withdrawn, 1.9), await used(withdrawn, 2)], [0, 1]);
 });
 
 test("nothing is spent on keys that cannot be trusted", async () => {

@@ -18,6 +18,9 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.contract.task import OpenedRound, Task
 from deniable.errors import ProtocolError, WireError
 
+KEPT = 86_400
+"""Seconds that keys are kept."""
+
 
 class Asked(NamedTuple):
     """What a task asks now: the period, or number of the round, and the questions on the scale of their tickets."""
@@ -38,11 +41,18 @@ class Keys(NamedTuple):
     shufflers: tuple[KeyNotice, ...]
 
 
+class _KeptKeys(NamedTuple):
+    keys: Keys
+    since: int
+    fetched: float
+
+
 class Board:
     """A collector's tasks and rounds, shared by any number of reporters in a process, in any number of threads.
 
     A task never changes and is fetched once. The round at hand is asked for every time, unless ``keep_rounds``: then it is kept until
-    ``refresh()``, for simulations whose devices all live in one process. The keys of those who shuffle and count are kept until one ends.
+    ``refresh()``, for simulations whose devices all live in one process. The keys of those who shuffle and count are kept for
+    a period, at most a day: a key may be withdrawn.
     ``connect`` makes the way to a shuffler from its address.
     """
 
@@ -58,7 +68,7 @@ class Board:
         self.transport = transport
         self._connect = connect
         self._relays: dict[str, Transport] = {}
-        self._keys: dict[bytes, Keys] = {}
+        self._keys: dict[bytes, _KeptKeys] = {}
         self._keep_rounds = keep_rounds
         self._sleep, self._source = sleep, source
         self._tasks: dict[bytes, Task] = {}
@@ -89,15 +99,19 @@ class Board:
         return None if period is None else Asked(period, questions, questions.scale)
 
     def keys(self, task: Task, now: float) -> Keys:
-        """The keys that a report to a task of shuffle trust is sealed for at a time; fetched once, and again when one of them ended."""
+        """The keys that a report to a task of shuffle trust is sealed for at a time: the same for all reports of a period.
+
+        Fetched once for each period, and again after a day.
+        """
+        since = task.period_span(task.period_at(now) or 0)[0]
         with self._lock:
             kept = self._keys.get(task.id)
-            if kept is None or not all(notice.valid_at(now) for notice in (kept.analyst, *kept.shufflers)):
+            if kept is None or kept.since != since or not kept.fetched <= now < kept.fetched + KEPT:
                 relays = task.mixing.shufflers if task.mixing else ()
-                analyst = read_keys(self._fetch_keys(self.transport), task.key, now, ANALYST)
-                shufflers = (read_keys(self._fetch_keys(self._relay(relay.url)), relay.key, now, SHUFFLER) for relay in relays)
-                kept = self._keys[task.id] = Keys(analyst, tuple(shufflers))
-            return kept
+                analyst = read_keys(self._fetch_keys(self.transport), task.key, now, ANALYST, since)
+                shufflers = (read_keys(self._fetch_keys(self._relay(relay.url)), relay.key, now, SHUFFLER, since) for relay in relays)
+                kept = self._keys[task.id] = _KeptKeys(Keys(analyst, tuple(shufflers)), since, now)
+            return kept.keys
 
     def relay(self, url: str) -> Transport:
         """The way to a shuffler, opened once."""

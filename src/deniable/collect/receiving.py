@@ -49,8 +49,9 @@ class BatchRefused(DeniableError):  # noqa: N818  # named like the house's other
 
 
 class Received(NamedTuple):
-    """What became of a batch: taken or repeated, and how many seals of it counted for nothing, by why."""
+    """What became of a batch: its id, taken or repeated, and how many seals of it counted for nothing, by why."""
 
+    batch: bytes
     outcome: str
     left_out: Mapping[str, int]
 
@@ -75,13 +76,13 @@ class Receiver:
                 self._begin(live, manifest, block)
                 fault_point("batch begun")
             elif known.rows is None:
-                return Received(REPEATED, {})
+                return Received(manifest.batch, REPEATED, {})
             else:  # it was interrupted, and is finished now
                 left_out = {}
             if not self._finish(manifest.task, manifest.batch):
                 raise BatchRefused("sealed")
             fault_point("batch recorded")
-        return Received(TAKEN, left_out)
+        return Received(manifest.batch, TAKEN, left_out)
 
     def recover(self) -> str | None:
         """Finish what was begun before a crash or a failure: it was decided then, and its rows are kept; says what was done."""

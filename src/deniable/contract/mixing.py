@@ -2,7 +2,8 @@
 
 A device seals its report for the collector, and what that gives for each of the shufflers, the last one first. The shufflers pass on what
 they were sent in batches whose order says nothing. The claim (epsilon, delta) is about a batch of ``minimum`` reports or more. It needs one
-honest shuffler in the chain, a collector that is somebody else, and so many honest people. The task's own epsilon is local: it holds
+honest shuffler in the chain, a collector that is somebody else, and so many honest people in the batch: whoever can choose the crowd, by
+reports of their own or by keys and codes that few are given, can leave one person alone in it. The task's own epsilon is local: it holds
 whoever is dishonest, and it is what a device's ledger pays.
 """
 
@@ -14,7 +15,7 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from deniable.contract.admission import OWN
+from deniable.contract.admission import OWN, SECRET
 from deniable.contract.canonical import parse_canonical, read_object
 from deniable.contract.envelope import HEADER
 from deniable.contract.probability import check_epsilon
@@ -32,6 +33,8 @@ LARGEST_MINIMUM = (1 << 16) - 1
 """The rest of a crowd goes with its last batch, which may then hold almost twice the minimum."""
 LARGEST_SIZE = 1 << 16
 """The largest packed envelope that is sealed, in bytes."""
+LEAST_LATE = 5
+"""Seconds that reports must be taken after their period: the last batches go when it is over, and take their time through the chain."""
 _URL = re.compile(r"https?://[A-Za-z0-9.:\[\]_-]{1,200}(/[A-Za-z0-9._~-]+)*")
 _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,5})(\.[0-9]{0,5}[1-9])?")
 
@@ -167,6 +170,12 @@ def check_mixing(task: Task) -> None:
     if task.answers_per_period != 1:
         allowed = "1 under shuffle trust: a batch must come from distinct people"
         raise ParameterError("answers_per_period", task.answers_per_period, allowed=allowed, fix="make the period shorter")
+    if task.admission == SECRET:  # a proof opens under the secret that it was made with, after the mixing, too
+        allowed = "no shared secret under shuffle trust: a collector that gives each person another one knows whose a report is"
+        raise ParameterError("admission", task.admission, allowed=allowed, fix='use admission = "token", or "open"')
+    if task.late < LEAST_LATE:
+        allowed = f"{LEAST_LATE} seconds or more under shuffle trust: the last batch of a period comes after it"
+        raise ParameterError("late", task.late, allowed=allowed, fix='as in late = "1 hour"')
     if task.seeds != OWN:
         raise ParameterError("seeds", task.seeds, allowed=f'"{OWN}" under shuffle trust', fix="leave it out")
     if task.key in {relay.key for relay in task.mixing.shufflers}:

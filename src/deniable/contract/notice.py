@@ -5,9 +5,10 @@ and go. A notice says which key, for which role, from when to when; the identity
 
     {"keys": [{"notice": "{\"end\":...,\"public\":\"...\",\"role\":\"analyst\",\"start\":...,\"version\":1}", "signature": "..."}]}
 
-Of the keys that are good at the time a device takes the one that ends first. So all devices change keys at the same moment, and no crowd
-is split by who fetched them when. A key that must not be used any more is not listed any more. What was sealed for a key stays closed
-once its private half was deleted, whoever seizes the machine.
+A device takes the key that is good when the period of its report begins, the one that ends first if there are several; if there was none
+yet, the first that came after. So all reports of a period are sealed for one key, whoever fetched it when, and no crowd is split. A key is
+therefore listed, and used, for the length of a period after its end. A key that must not be used any more is not listed any more: devices
+look again after a day. What was sealed for a key stays closed once its private half was deleted, whoever seizes the machine.
 
 >>> notice = KeyNotice(role="shuffler", public=bytes(range(32)), start=100, end=200)
 >>> notice.id.hex(), KeyNotice.from_json(notice.canonical) == notice
@@ -34,7 +35,7 @@ ROLES = (ANALYST, SHUFFLER)
 """Who opens a seal. A role's place here is its byte in what a seal is bound to."""
 ID_BYTES = 8
 PUBLIC_BYTES = 32
-MOST_NOTICES = 16
+MOST_NOTICES = 32
 """As many as one list may hold: every device verifies all of them."""
 _LAST_SECOND = 1 << 40
 
@@ -101,11 +102,13 @@ def read_notice(data: bytes, signature: bytes, key: bytes, now: float, role: str
     return notice
 
 
-def read_keys(body: bytes, key: bytes, now: float, role: str) -> KeyNotice:
-    """The key to seal for, from what ``GET /v1/keys`` answered: the one that ends first of those that are good now.
+def read_keys(body: bytes, key: bytes, now: float, role: str, since: float | None = None) -> KeyNotice:
+    """The key to seal for, from what ``GET /v1/keys`` answered, in a period that began at ``since``; left out: now.
 
-    WireError if anything in it is not signed by the identity ``key`` for this role; ProtocolError if no key is good now.
+    It is the one that ends first of those that were good then; if there was none, the one that started first of those that have since.
+    WireError if anything in it is not signed by the identity ``key`` for this role; ProtocolError if there is no such key.
     """
+    began = now if since is None else since
     try:
         listed: Any = json.loads(body)["keys"]
         pairs = [(item["notice"].encode(), bytes.fromhex(item["signature"])) for item in listed]
@@ -113,11 +116,12 @@ def read_keys(body: bytes, key: bytes, now: float, role: str) -> KeyNotice:
         raise WireError("keys", body, allowed="a list of notices and signatures in JSON", fix="check the address") from error
     if len(pairs) > MOST_NOTICES:
         raise WireError("keys", len(pairs), allowed=f"at most {MOST_NOTICES} notices", fix="do not trust this address")
-    good = [notice for notice in (_signed(data, signature, key, role) for data, signature in pairs) if notice.valid_at(now)]
+    notices = [_signed(data, signature, key, role) for data, signature in pairs]
+    good = [notice for notice in notices if notice.start <= now and began < notice.end]
     if not good:
         allowed = f"a key of the {role} that is good now"
         raise ProtocolError("keys", f"{len(pairs)} that are not", allowed=allowed, fix="try again later; check the clock")
-    return min(good, key=lambda notice: (notice.end, notice.start, notice.public))
+    return min(good, key=lambda notice: (max(notice.start, began), notice.end, notice.start, notice.public))
 
 
 def write_keys(signed: list[tuple[KeyNotice, bytes]]) -> bytes:

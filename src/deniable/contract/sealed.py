@@ -18,15 +18,16 @@ Inside the box for the analyst: the packed envelope, then zeros up to ``mixing.s
 
 Inside the box for a shuffler::
 
-    0        8      route: the first 8 bytes of the SHA-256 of the key ids of all boxes further in
-    8        2      T, length of the token
-    10       T      token; only for the last shuffler, and only where the task takes one-time tokens: the one that the envelope carries
-    10 + T   1      C, length of the crowd
-    11 + T   C      crowd; only for the last shuffler, and only where the task has a threshold
-    11+T+C   ...    the next box
+    0        32     route: the SHA-256 of the public keys of all boxes further in, in the order in which they are opened
+    32       2      T, length of the token
+    34       T      token; only for the last shuffler, and only where the task takes one-time tokens: the one that the envelope carries
+    34 + T   1      C, length of the crowd
+    35 + T   C      crowd; only for the last shuffler, and only where the task has a threshold
+    35+T+C   ...    the next box
 
 **Route.** A collector could announce a key of its own to each device, and know every device by the key id that comes out of the mixing.
-All of a batch have one route, so a key that few people were given comes with a crowd of few, which an honest shuffler keeps.
+All of a batch have one route, so a key that few people were given comes with a crowd of few, which an honest shuffler keeps. A route is
+made from whole keys: two keys with one id of 8 bytes are found in about 2^32 tries, two with one route are not.
 **Last.** The collector sees token and payload. If a shuffler before an honest one saw them too, both could join what they saw.
 
 All seals of a task have one length at each station (``seal_sizes``): a length tells nothing about an answer.
@@ -36,14 +37,14 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from deniable.contract.admission import SIZES, TOKEN
 from deniable.contract.envelope import HEADER as ENVELOPE_HEADER
 from deniable.contract.envelope import Envelope, open_batch
 from deniable.contract.mixing import Mixing
-from deniable.contract.notice import ID_BYTES, ROLES
+from deniable.contract.notice import ID_BYTES, PUBLIC_BYTES, ROLES
 from deniable.contract.task import Task
 from deniable.errors import ParameterError, WireError
 
@@ -54,7 +55,7 @@ HEADER = struct.Struct("<B8s32sI")
 HPKE_BYTES = 48
 """What sealing adds: the encapsulated key and the tag."""
 CROWD_BYTES = 32
-ROUTE_BYTES = 8
+ROUTE_BYTES = 32
 LARGEST_SEAL = 1 << 17
 _INFO = b"deniable sealed 1\n"
 _CROWD = b"deniable crowd 1\n"
@@ -95,7 +96,9 @@ class Outer(NamedTuple):
     def pack(self) -> bytes:
         """What is locked into the box."""
         if len(self.route) != ROUTE_BYTES or len(self.token) >= 1 << 16 or len(self.crowd) > CROWD_BYTES:
-            raise WireError("outer", self, allowed="8 bytes of route, fewer than 65536 of token, at most 32 of crowd", fix="shorten it")
+            raise WireError(
+                "outer", self, allowed=f"{ROUTE_BYTES} bytes of route, fewer than 65536 of token, at most 32 of crowd", fix="shorten it"
+            )
         return b"".join((self.route, _SHORT.pack(len(self.token)), self.token, bytes((len(self.crowd),)), self.crowd, self.next))
 
 
@@ -114,9 +117,11 @@ def info_of(role: str, seal: bytes) -> bytes:
     return _INFO + bytes((ROLES.index(role),)) + seal[: HEADER.size]
 
 
-def route_of(keys: Iterable[bytes]) -> bytes:
-    """The route through boxes with these key ids, in the order in which they are opened."""
-    return hashlib.sha256(b"".join(keys)).digest()[:ROUTE_BYTES]
+def route_of(publics: Sequence[bytes]) -> bytes:
+    """The route through boxes that are sealed for these public keys, in the order in which they are opened."""
+    if any(len(public) != PUBLIC_BYTES for public in publics):
+        raise ParameterError("publics", [len(public) for public in publics], allowed=f"keys of {PUBLIC_BYTES} bytes", fix="no ids")
+    return hashlib.sha256(b"".join(publics)).digest()
 
 
 def crowd_of(envelope: Envelope) -> bytes:

@@ -2,7 +2,8 @@
 
 A **KeyPair** is one X25519 key with its time. A **KeyRing** is the folder of one role: its lasting Ed25519 identity and its pairs. A new
 pair is made before the old one ends; an ended one is kept for a ``grace``, for what was sealed in time and arrives late, and then deleted
-for good: what was sealed for it can never be opened again, by anybody.
+for good: what was sealed for it can never be opened again, by anybody. While it is kept it is announced, because a period that had begun
+before its end is sealed for it to the end of the period; unless it was withdrawn, as after a suspicion: then it only opens.
 
 Times are arguments. Files are readable by their owner only, and are replaced whole, so that a crash leaves the old content or the new.
 No secret is in any repr, message or error.
@@ -21,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from deniable.contract.blind_rsa import draw_bytes
-from deniable.contract.notice import KEY_CONTEXT, ROLES, KeyNotice, write_keys
+from deniable.contract.notice import KEY_CONTEXT, MOST_NOTICES, ROLES, KeyNotice, write_keys
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError
 
@@ -96,6 +97,18 @@ def announce(seed: bytes, notices: list[KeyNotice]) -> bytes:
     return write_keys([(notice, sign_notice(seed, notice)) for notice in notices])
 
 
+def least_lifetime(grace: int) -> int:
+    """Seconds that keys must be good for, so that all that are announced until ``grace`` after their end fit into one list."""
+    return -(-grace // (MOST_NOTICES // 2 - 2))  # a key is made in each half of a lifetime
+
+
+def check_listed(lifetime: int, grace: int) -> None:
+    """ParameterError if keys change so often that devices could not be told of all that a running period is sealed for."""
+    if lifetime < least_lifetime(grace):
+        allowed = f"{least_lifetime(grace)} seconds or more, with keys kept for {grace} s after their end"
+        raise ParameterError("lifetime", lifetime, allowed=allowed, fix="let keys live longer, or give them a shorter grace")
+
+
 class KeyRing:
     """The keys of one role in a folder. Safe to share between threads; one process writes, others may ``reload``."""
 
@@ -105,7 +118,7 @@ class KeyRing:
         self.folder, self.role, self.grace = Path(folder), role, grace
         self._source, self._lock = source, threading.RLock()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._seed, self._pairs = self._read() if self._path.exists() else self._create()
+        self._seed, self._pairs, self._withdrawn = self._read() if self._path.exists() else self._create()
 
     @property
     def identity(self) -> bytes:
@@ -116,6 +129,11 @@ class KeyRing:
     def pairs(self) -> Mapping[bytes, KeyPair]:
         """The pairs that are kept, by id: what the bulk functions of ``seal`` open with."""
         return dict(self._pairs)
+
+    @property
+    def withdrawn(self) -> frozenset[bytes]:
+        """The ids of pairs that are kept and no longer announced."""
+        return self._withdrawn
 
     def private(self, key: bytes) -> KeyPair:
         """The pair with an id; WireError if it was deleted or never was here."""
@@ -128,11 +146,14 @@ class KeyRing:
         """The identity's signature of a message of another kind, as of a batch."""
         return Ed25519PrivateKey.from_private_bytes(self._seed).sign(context + message)
 
-    def rotate(self, now: float, lifetime: int = LIFETIME) -> KeyPair:
-        """Make a new pair, on disk before anybody hears of it. The ones before stay good until their end."""
+    def rotate(self, now: float, lifetime: int = LIFETIME, *, withdraw: bool = False) -> KeyPair:
+        """Make a new pair, on disk before anybody hears of it. The ones before stay good until their end, or are withdrawn.
+
+        What is withdrawn is not announced any more, and still opens what was sealed for it, until the grace after its end.
+        """
         with self._lock:
             pair = KeyPair.make(now, lifetime, self._source)
-            self._write({**self._pairs, pair.id: pair})
+            self._write({**self._pairs, pair.id: pair}, frozenset(self._pairs) if withdraw else self._withdrawn)
             return pair
 
     def forget(self, now: float) -> int:
@@ -141,20 +162,25 @@ class KeyRing:
             left = {key: pair for key, pair in self._pairs.items() if now < pair.end + self.grace}
             gone = len(self._pairs) - len(left)
             if gone:
-                self._write(left)
+                self._write(left, self._withdrawn & left.keys())
             return gone
 
-    def tend(self, now: float, lifetime: int = LIFETIME) -> bool:
-        """Forget what is due, and rotate if the newest pair has less than half of a lifetime left; whether anything changed."""
+    def tend(self, now: float, lifetime: int = LIFETIME, *, settled: float | None = None) -> bool:
+        """Forget what is due, and rotate if the newest pair has less than half of a lifetime left; whether anything changed.
+
+        ``settled`` is the time to forget by where that is not now: a key that was forgotten by a wrong clock is lost for good.
+        """
+        check_listed(lifetime, self.grace)
         with self._lock:
-            due = not any(now + lifetime / 2 < pair.end for pair in self._pairs.values())
+            due = not any(now + lifetime / 2 < pair.end for pair in self._pairs.values() if pair.id not in self._withdrawn)
             if due:
                 self.rotate(now, lifetime)
-            return self.forget(now) > 0 or due
+            return self.forget(now if settled is None else settled) > 0 or due
 
     def notices(self, now: float) -> list[KeyNotice]:
-        """What is announced: the keys that did not end, the newest first."""
-        notices = (pair.notice(self.role) for pair in self._pairs.values() if now < pair.end)
+        """What is announced: the keys that are kept and were not withdrawn, the newest first."""
+        kept = (pair for pair in self._pairs.values() if now < pair.end + self.grace and pair.id not in self._withdrawn)
+        notices = (pair.notice(self.role) for pair in kept)
         return sorted(notices, key=lambda notice: (notice.start, notice.end), reverse=True)
 
     def announcement(self, now: float) -> bytes:
@@ -164,7 +190,7 @@ class KeyRing:
     def reload(self) -> None:
         """Read the folder again."""
         with self._lock:
-            self._seed, self._pairs = self._read()
+            self._seed, self._pairs, self._withdrawn = self._read()
 
     def __repr__(self) -> str:
         return f"KeyRing({self.role}, identity={self.identity.hex()}, {len(self._pairs)} keys)"
@@ -173,18 +199,19 @@ class KeyRing:
     def _path(self) -> Path:
         return self.folder / _FILE
 
-    def _create(self) -> tuple[bytes, dict[bytes, KeyPair]]:
+    def _create(self) -> tuple[bytes, dict[bytes, KeyPair], frozenset[bytes]]:
         self._seed = draw_bytes(self._source, KEY_BYTES)
-        self._write({})
-        return self._seed, {}
+        self._write({}, frozenset())
+        return self._seed, {}, frozenset()
 
-    def _read(self) -> tuple[bytes, dict[bytes, KeyPair]]:
+    def _read(self) -> tuple[bytes, dict[bytes, KeyPair], frozenset[bytes]]:
         if self._path.stat().st_mode & 0o077:
             raise ParameterError(str(self._path), "open to others", allowed="a file that its owner alone can read", fix="run: chmod 600")
         try:
             content = json.loads(self._path.read_bytes())
             seed, role = bytes.fromhex(content["identity"]), content["role"]
             pairs = [KeyPair(bytes.fromhex(item["private"]), item["start"], item["end"]) for item in content["keys"]]
+            withdrawn = frozenset(pair.id for pair, item in zip(pairs, content["keys"], strict=True) if item.get("withdrawn", False))
             whole = content["version"] == 1 and role == self.role and len(seed) == KEY_BYTES
         except (ValueError, TypeError, KeyError, ParameterError):
             whole = False
@@ -192,11 +219,14 @@ class KeyRing:
             raise WireError(
                 str(self._path), "something else", allowed="a whole key file of this role", fix="restore it; a new one is a new identity"
             ) from None
-        return seed, {pair.id: pair for pair in pairs}
+        return seed, {pair.id: pair for pair in pairs}, withdrawn
 
-    def _write(self, pairs: dict[bytes, KeyPair]) -> None:
+    def _write(self, pairs: dict[bytes, KeyPair], withdrawn: frozenset[bytes]) -> None:
         """Replace the file whole: the new content is on disk, under another name, before it takes the place of the old."""
-        listed = [{"private": pair.private.hex(), "start": pair.start, "end": pair.end} for pair in pairs.values()]
+        listed = [
+            {"private": pair.private.hex(), "start": pair.start, "end": pair.end, "withdrawn": key in withdrawn}
+            for key, pair in pairs.items()
+        ]
         data = json.dumps({"version": 1, "role": self.role, "identity": self._seed.hex(), "keys": listed}).encode()
         fresh = self._path.with_suffix(".new")
         fresh.unlink(missing_ok=True)  # left by a crash
@@ -210,4 +240,4 @@ class KeyRing:
             os.fsync(folder)
         finally:
             os.close(folder)
-        self._pairs = pairs
+        self._pairs, self._withdrawn = pairs, withdrawn

@@ -56,14 +56,14 @@ def seal_report(task: Task, envelope: Envelope, analyst: KeyNotice, shufflers: S
     if token_bytes and len(envelope.token) != token_bytes:
         raise ParameterError("token", f"{len(envelope.token)} bytes", allowed=f"{token_bytes} bytes", fix="enrol first")
     sealed = _seal(analyst, task.id, envelope.period, pad_envelope(envelope, task))
-    keys = [analyst.id]
+    publics = [analyst.public]
     for place in reversed(range(relays)):
         last = place == relays - 1
         token = envelope.token if last and token_bytes else b""
         crowd = crowd_of(envelope) if last and crowd_bytes else b""
-        outer = Outer(route_of(keys), token, crowd, sealed)
+        outer = Outer(route_of(publics), token, crowd, sealed)
         sealed = _seal(shufflers[place], task.id, envelope.period, outer.pack())
-        keys.insert(0, shufflers[place].id)
+        publics.insert(0, shufflers[place].public)
     return sealed
 
 

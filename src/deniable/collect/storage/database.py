@@ -125,6 +125,7 @@ batch = Table(
     Column("reports", BigInteger, nullable=False),
     Column("epsilon", Double, nullable=False),
     Column("rows", LargeBinary),  # begun: ids and payloads by id, until they are in the log of reports
+    sqlite_with_rowid=False,  # in the order of ids that were drawn, not in that of arrival
 )
 
 # --- only in PostgreSQL: what the embedded log keeps in files ---

@@ -132,14 +132,7 @@ class SumService:
         return 204, b"", b""
 
     async def _read(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive, method: str) -> bytes:
-        kind = b""
-        for name, value in headers:
-            if name == b"content-type":
-                kind = value.partition(b";")[0].strip().lower()
-            elif name == b"content-length":
-                self._bodies.check_length(value)
-            elif name == b"content-encoding":
-                raise Refusal(415, "encoded", "a message is sent as it is, without Content-Encoding", close=True)
+        kind = self._bodies.check_headers(headers)
         if method == "GET":
             return b""
         if kind != _KIND:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import floor
+from math import comb, floor, prod
 from typing import Any
 
 from deniable.client.numeric import NumericSpec
@@ -30,9 +30,11 @@ from deniable.contract.mixing import LOCAL, MODELS, SHUFFLE, Mixing, Relay, Thre
 from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import Spec
 from deniable.contract.survey import Survey
+from deniable.contract.wire import Column
 from deniable.core.declared import check_names
 from deniable.errors import ParameterError
 from deniable.shuffle import local_epsilon_for
+from deniable.shuffle.threshold import shift_of
 
 AUTO = "auto"
 DELTA = 1e-6
@@ -66,6 +68,7 @@ def read_shuffled(content: Mapping[str, Any], *, people: int) -> tuple[float, As
     spec = _spec(asking)
     width = sum(column.row_bytes for column in spec.layout)
     mixing = replace(mixing, size=HEADER.size + SIZES.get(content.get("admission", "open"), 0) + width)
+    _check_threshold(spec, mixing)
     check_claim_of(spec, mixing)
     return epsilon, asking, mixing
 
@@ -101,6 +104,26 @@ def _mixing(content: Mapping[str, Any]) -> Mixing:
         allowed = "far below 1 / minimum: or else a promise could fail somebody in every batch"
         raise ParameterError("delta", mixing.delta, allowed=allowed, fix=f"delta = {DELTA:g} is usual")
     return mixing
+
+
+def _check_threshold(spec: Spec, mixing: Mixing) -> None:
+    """Refuse a threshold that would drop everybody: it takes about 8 sigma from every crowd, and a crowd are those with equal reports."""
+    if mixing.threshold is None:
+        return
+    kinds, each = prod(_kinds(column) for column in spec.layout), shift_of(mixing.threshold)
+    if kinds * each < mixing.minimum:
+        return
+    shown = f"{kinds:,}" if kinds < 1 << 32 else "billions of"
+    received = f"{shown} different reports of {spec.mechanism}, about {each} of each dropped"
+    allowed = f"fewer than the {mixing.minimum:,} of the smallest batch in all"
+    raise ParameterError("threshold", received, allowed=allowed, fix="GRR has one report for each answer; or leave out the threshold")
+
+
+def _kinds(column: Column) -> int:
+    """How many different contents a column of a report has."""
+    if column.ones is not None:
+        return comb(column.count, column.ones)
+    return comb(column.limit, column.count) if column.increasing else column.limit**column.count
 
 
 def _relays(content: object) -> list[Relay]:

@@ -70,13 +70,17 @@ def _shuffled(task: Task) -> list[str]:
         f"{_factor(mixing.epsilon)} times as likely as another answer of yours would, except with probability {mixing.delta:g} (epsilon = "
         f"{_upward(mixing.epsilon)}, delta = {mixing.delta:g}, shuffle model).{again}",
         f"What that needs: {honest} must be honest, and must not be run by whoever runs the collector or sees its reports: together they "
-        f"know who sent what. {_crowd(mixing)} Without that, only the local epsilon = {_upward(task.epsilon)} holds.",
+        f"know who sent what. {_crowd(task, mixing)} Without that, only the local epsilon = {_upward(task.epsilon)} holds.",
     ]
 
 
-def _crowd(mixing: Mixing) -> str:
+def _crowd(task: Task, mixing: Mixing) -> str:
     people = f"{mixing.people(mixing.minimum):,} of the people in a batch" if mixing.honest != "1" else "All people in a batch"
-    return f"{people} must be honest and different people. The collector takes no batch whose size does not keep this."
+    anybody = "whoever gives out the codes can use any number of them" if task.admission == TOKEN else "anybody can send many reports"
+    return (
+        f"{people} must be honest and different people. The collector takes no batch whose size does not keep this, but nobody can check "
+        f"who is in it: {anybody}, and leave you alone among reports of their own. The collector can."
+    )
 
 
 def _lifetime(task: Task, *, again: bool) -> str:

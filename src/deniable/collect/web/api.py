@@ -91,7 +91,7 @@ class Api:
 
     def keys(self, _: Call) -> Response:
         """What reports of shuffle trust are sealed for."""
-        return Response(self.collector.keys.announcement(self.collector.now()), media_type=JSON, headers={"cache-control": "no-cache"})
+        return Response(self.collector.keys.announcement(), media_type=JSON, headers={"cache-control": "no-cache"})
 
     def tokens(self, call: Call) -> Response:
         """Blind signatures for a code."""

@@ -55,7 +55,9 @@ class BatchIngest:
         else:
             if found is not None:
                 self._metrics.batches[found.outcome].inc()
-                await self._answer(send, 201 if found.outcome == "taken" else 200, b"")
+                # By its name: whoever sent it deletes it then, and a page of somebody else's that says 200 must not do.
+                content = msgspec.json.encode({"batch": found.batch.hex()})
+                await self._answer(send, 201 if found.outcome == "taken" else 200, content)
 
     def stop(self) -> None:
         """Take nothing more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -95,6 +96,18 @@ class BodyReader:
             raise Refusal(400, "malformed", "Content-Length is not a number", close=True)
         if len(declared) > 18 or int(declared) > self._most:
             raise self.too_large()
+
+    def check_headers(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+        """The type of a body; Refusal if it is too long, or encoded."""
+        kind = b""
+        for name, value in headers:
+            if name == b"content-type":
+                kind = value.partition(b";")[0].strip().lower()
+            elif name == b"content-length":
+                self.check_length(value)
+            elif name == b"content-encoding":
+                raise Refusal(415, "encoded", "a body is sent as it is, without Content-Encoding", close=True)
+        return kind
 
     def too_large(self) -> Refusal:
         """The answer to a body over the limit."""

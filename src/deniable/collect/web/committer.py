@@ -75,7 +75,7 @@ class Committer(Generic[Address, Row, Told]):
     def commit(self, rows: dict[Address, list[Row]], size: int) -> asyncio.Future[frozenset[Told]]:
         """Await this: it ends when the rows are durable, with what ``append`` told about all of them; StorageError if none was stored.
 
-        The rows are taken over: do not change them later. ``size`` is the memory they keep, roughly; QueueFullError if too much waits.
+        ``size`` is the memory they keep, roughly; QueueFullError if too much waits.
         """
         if self.full:
             raise QueueFullError("waiting", self.waiting, allowed=f"below {self._most_waiting} bytes", fix="send it again later")
@@ -88,7 +88,7 @@ class Committer(Generic[Address, Row, Told]):
         for address, added in rows.items():
             before = gathered.get(address)
             if before is None:
-                gathered[address] = added
+                gathered[address] = list(added)  # a copy: the request keeps its own, and others are added to this one
             else:
                 before += added
         group.size += size

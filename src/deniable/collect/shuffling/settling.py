@@ -1,0 +1,42 @@
+"""The time that things are deleted by: deleting cannot be undone, so a clock that leaps between two starts is not believed at once.
+
+While a process runs, its ``Watch`` looks after the clock. This looks at what the watch cannot see: whether the process was started with a
+wrong clock. The store knows the last day that was believed. If the time is far beyond it, nothing is deleted by it until the process has
+run for hours and the clock still says so. A shuffler that was away for a week therefore deletes some hours later than it might.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deniable.collect.clock import Clock
+
+DAY = 86_400
+LEAP = DAY
+"""How many seconds beyond the last day that was believed a clock is believed at once."""
+AGREEMENT = 6 * 3600
+"""How many seconds a process must have run before a clock is believed that leaped."""
+
+
+class Settled:
+    """The time, as far as it is believed. ``day`` is the last one that was, ``keep`` is told of each new one."""
+
+    def __init__(self, clock: Callable[[], float], day: int | None, keep: Callable[[int], None]) -> None:
+        self._steady = clock.steady if isinstance(clock, Clock) else clock
+        self._day = day
+        self._keep = keep
+        self._believed = None if day is None else float((day + 1) * DAY)
+        self._last = self._start = self._steady()
+
+    def time(self, now: float) -> float:
+        """What may be deleted by: now, or while now is in doubt the last time that was not."""
+        steady = self._steady()
+        passed, self._last = steady - self._last, steady
+        believed = now if self._believed is None else self._believed + passed
+        if now <= believed + LEAP or steady - self._start >= AGREEMENT:
+            believed = now
+            if int(now // DAY) != self._day:
+                self._day = int(now // DAY)
+                self._keep(self._day)
+        self._believed = believed
+        return min(now, believed)
