@@ -37,7 +37,7 @@ NUMBERS = [HUGE, Fraction(1, HUGE), Decimal("NaN"), Decimal("sNaN"), 1e-200, 1e2
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=["Laplace", "Gaussian"])
-@pytest.mark.parametrize("bad", [LONG, np.array([LONG]), RAGGED, HUGE, [HUGE, 0.5], Fraction(1, 2), object()], ids=repr)
+@pytest.mark.parametrize("bad", [LONG, np.array([LONG]), RAGGED, HUGE, [HUGE, 0.5], Fraction(1, 2), object()])
 def test_answers_that_cannot_be_released_are_refused(release, bad):
     with pytest.raises(DomainError, match="values"):
         release.release(bad)
@@ -122,7 +122,7 @@ def test_a_counter_refuses_a_bad_batch_before_it_counts(name):
 
 
 @pytest.mark.parametrize("name", ["majority", "tree experts"])
-@pytest.mark.parametrize("bad", [np.array([[0, 0.5]], dtype=np.longdouble), [[0, 1], [1]], [[0, HUGE]], [[0, HUGE], [0.5, 0]], 5], ids=repr)
+@pytest.mark.parametrize("bad", [np.array([[0, 0.5]], dtype=np.longdouble), [[0, 1], [1]], [[0, HUGE]], [[0, HUGE], [0.5, 0]], 5])
 def test_losses_that_are_no_table_are_refused(name, bad):
     with pytest.raises(DomainError, match="losses"):
         MAKERS[name]().play(bad)
