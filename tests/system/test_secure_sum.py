@@ -196,7 +196,7 @@ def test_replayed_mixed_and_forged_messages_are_refused(tmp_path, nursery):
         parties[4] = late
         keys = {number: whole.send(number, b"", method="GET").body for number in parties}
         shares = {number: party.answer(keys[number]) for number, party in parties.items()}
-        assert whole.send(0, parties[0].first()).status == 204  # of a step that is over, as it was sent
+        assert whole.send(0, first).status == 204  # of a step that is over, as it was sent
         parties[0].sent = layout.SHARES
         assert whole.send(0, Message.open(shares[0])._replace(kind=layout.MASKED).pack()).status == 409
         vectors = follow(whole, parties, shares)
