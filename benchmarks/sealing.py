@@ -20,7 +20,8 @@ from deniable.contract.sealed import Header, info_of
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.core.stream import cores
-from deniable.sealing.keys import KeyPair, identity_public
+from deniable.sealing.identity import public_key
+from deniable.sealing.keys import KeyPair
 from deniable.sealing.seal import SUITE, open_inners, open_outers, seal_report
 from printing import compact, markdown
 
@@ -33,10 +34,10 @@ SPEC = dn.OLH(domain_size=1024, epsilon=1.0)
 def task_of():
     """A task with one shuffler."""
     size = HEADER.size + len(SPEC.encode(SPEC.randomize(0)))
-    relay = Relay("https://shuffler.example.org", identity_public(bytes(32)))
+    relay = Relay("https://shuffler.example.org", public_key(bytes(32)))
     mixing = Mixing(epsilon=0.5, delta=1e-6, minimum=1000, shufflers=(relay,), size=size)
     parts = {"name": "b", "question": "q", "owner": "o", "statement": "s", "protocol": Survey.of(q=SPEC).canonical, "epsilon": 1.0}
-    return Task(**parts, key=identity_public(bytes([1]) * 32), start=0, end=1 << 39, period=1 << 38, model="shuffle", mixing=mixing)
+    return Task(**parts, key=public_key(bytes([1]) * 32), start=0, end=1 << 39, period=1 << 38, model="shuffle", mixing=mixing)
 
 
 def bare_open(private, info, messages):

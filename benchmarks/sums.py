@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from deniable.multiparty.identity import new_identity, public_key
 from deniable.multiparty.masking.aggregator import MaskingAggregator
 from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import deal
 from deniable.multiparty.paillier.packing import Packing
 from deniable.multiparty.terms import Terms
+from deniable.sealing.identity import new_identity, public_key
 from environments import python_of
 from printing import compact, markdown
 from timing import json_line, say

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from deniable.cli.app import app
 from deniable.cli.task_template import template
-from deniable.collect.tasks.signing import public_key, sign
 from deniable.collect.tasks.task_file import read_task
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
+from deniable.sealing.identity import public_key, sign
 
 SEED = bytes(range(32))
 NOW = 1_795_000_000.0

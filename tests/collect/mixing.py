@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from deniable.client import GRR
 from deniable.collect.collector import Collector
-from deniable.collect.tasks.signing import public_key, sign
 from deniable.contract.admission import SIZES
 from deniable.contract.batch import Batch, Manifest, open_batch, pack_batch
 from deniable.contract.envelope import HEADER, Envelope
@@ -16,6 +15,7 @@ from deniable.contract.notice import ANALYST, KeyNotice, read_keys
 from deniable.contract.source import SYSTEM
 from deniable.contract.spec import Spec
 from deniable.contract.task import Task
+from deniable.sealing.identity import public_key, sign
 from deniable.sealing.keys import KeyPair
 from deniable.sealing.seal import dummy, open_outer, seal_report
 from tests.collect.crowd import envelope, survey_task

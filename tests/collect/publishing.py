@@ -12,9 +12,9 @@ from deniable.collect.collector import Collector
 from deniable.collect.publication.published import CONTEXT
 from deniable.collect.storage import database as db
 from deniable.collect.storage.store import Store
-from deniable.collect.tasks.signing import sign
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.envelope import Envelope
+from deniable.sealing.identity import sign
 from deniable.testing import ReplaySource
 from tests.collect.crowd import HOUR, NOON, send, survey_task
 

@@ -6,14 +6,14 @@ import hashlib
 
 import pytest
 
-from deniable.collect.tasks.signing import new_seed, public_key, sign
 from deniable.contract.canonical import canonical_json
 from deniable.contract.ed25519 import TASK_CONTEXT
 from deniable.contract.public_log import LOG_CONTEXT, Head, LogEntry, head_of, log_record, verify_chain
 from deniable.errors import ParameterError, WireError
+from deniable.sealing.identity import new_identity, public_key, sign
 from deniable.testing import ReplaySource
 
-SEED = new_seed(ReplaySource.from_key("public log"))
+SEED = new_identity(ReplaySource.from_key("public log"))
 KEY = public_key(SEED)
 TASKS = [b'{"name":"one"}', b'{"name":"two"}']
 IDS = [hashlib.sha256(task).digest() for task in TASKS]
@@ -111,7 +111,7 @@ def test_not_even_the_collector_can_change_an_entry_below_others():
 
 
 def test_nobody_else_can_write_an_entry():
-    forger = new_seed(ReplaySource.from_key("forger"))
+    forger = new_identity(ReplaySource.from_key("forger"))
     forged = chain([("closed", IDS[1], b"", None)], seed=forger, before=ENTRIES)
     with pytest.raises(WireError, match=r"^log entry 5: .* somebody else wrote it"):
         verify_chain(forged, KEY)
@@ -220,8 +220,8 @@ def test_records_of_another_form_are_refused_even_if_signed(change):
 
 
 def test_seeds_are_new_and_never_shown():
-    assert new_seed() != new_seed()
-    assert len(new_seed()) == 32
+    assert new_identity() != new_identity()
+    assert len(new_identity()) == 32
     for wrong in (b"secret", "secret", SEED + b"x"):
         with pytest.raises(ParameterError) as caught:
             sign(wrong, LOG_CONTEXT, b"")

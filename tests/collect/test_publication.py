@@ -14,10 +14,10 @@ import pytest
 from deniable.collect.analysis.analyst import Selection, estimate
 from deniable.collect.publication.publish import publish_reports
 from deniable.collect.publication.verification import read_publication, verify_publication
-from deniable.collect.tasks.signing import public_key
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.core.tally import Tally
 from deniable.errors import WireError
+from deniable.sealing.identity import public_key
 from deniable.testing import ReplaySource
 from tests.collect.crowd import envelope, send
 from tests.collect.publishing import SEED, SPECS, crowd, files_of, opened, resign, sealed

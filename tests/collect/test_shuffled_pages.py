@@ -15,10 +15,10 @@ from deniable.collect.dashboard.shuffle_view import both_errors
 from deniable.collect.publication.publish import publish_reports
 from deniable.collect.publication.verification import read_publication, verify_publication
 from deniable.collect.tasks.pricing import price
-from deniable.collect.tasks.signing import sign
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.domain import Categories
 from deniable.errors import WireError
+from deniable.sealing.identity import sign
 from tests.collect.crowd import HOUR, NOON, envelope
 from tests.collect.looking import Reader, dashboard, get, path_of, sign_in
 from tests.collect.mixing import MINIMUM, hand_in, published, reports, shuffle_task

@@ -26,14 +26,15 @@ from deniable.contract.notice import ANALYST, SHUFFLER
 from deniable.contract.sealed import MEDIA_TYPE, Outer, pack_seals, seal_sizes
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
-from deniable.sealing.keys import KeyPair, KeyRing, identity_public
+from deniable.sealing.identity import public_key
+from deniable.sealing.keys import KeyPair, KeyRing
 from deniable.sealing.seal import open_outer, seal_report
 from deniable.shuffle.mixer import Rules
 from tests.collect.mixing import MINIMUM, reports, shuffle_task
 
 DAY = 86_400
 ROUTE = b"r" * 32
-KEY = identity_public(bytes([3]) * 32)
+KEY = public_key(bytes([3]) * 32)
 
 
 class World:
@@ -251,7 +252,7 @@ def test_one_start_with_a_wrong_clock_deletes_nothing(world):
 def test_what_is_deleted_is_gone_from_the_disk_for_tasks_that_are_not_served_any_more(world):
     mark = b"the seal of a person" * 8
     world.hold(world.shuffler(), range(3), mark)
-    other = shuffle_task(identity_public(bytes([4]) * 32), shufflers=world.relays)
+    other = shuffle_task(public_key(bytes([4]) * 32), shufflers=world.relays)
     world.now = over(world.task) + 1
     later = world.shuffler(other)
     world.now += AGREEMENT + 60

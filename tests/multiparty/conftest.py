@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniable.multiparty.identity import new_identity, public_key
 from deniable.multiparty.masking.aggregator import MaskingAggregator
 from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.terms import Terms
+from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
 
 

@@ -12,10 +12,10 @@ import deniable as dn
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.multiparty.curators import Curators
 from deniable.multiparty.driving import run_sum
-from deniable.multiparty.identity import new_identity, public_key
 from deniable.multiparty.message import Message
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
 from deniable.multiparty.terms import Terms
+from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
-from deniable.multiparty.identity import new_identity, public_key
 from deniable.multiparty.message import Message
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import deal, deal_with
@@ -17,6 +16,7 @@ from deniable.multiparty.paillier.packing import Packing
 from deniable.multiparty.paillier.roles import TO_OPEN, Agreement, Decryptor, PaillierAggregator, PaillierParty
 from deniable.multiparty.paillier.safe_primes import safe_prime
 from deniable.multiparty.terms import Terms
+from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
 
 SOURCE = ReplaySource.from_key("primes")

@@ -9,7 +9,8 @@ from deniable.contract.envelope import Envelope
 from deniable.contract.mixing import Mixing, Relay
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice
 from deniable.contract.task import Task
-from deniable.sealing.keys import KeyPair, identity_public
+from deniable.sealing.identity import public_key
+from deniable.sealing.keys import KeyPair
 from deniable.sealing.seal import seal_report
 from tests.client.fake import DAY, KEY, START, drink_task
 
@@ -21,7 +22,7 @@ class Parties:
 
     def __init__(self, relays: int = 1, *, threshold: Any = None, size: int = 400, admission: str = "open", **changes: Any) -> None:
         self.seeds = [bytes([100 + place]) * 32 for place in range(relays)]
-        shufflers = tuple(Relay(f"https://shuffler-{place}.example", identity_public(seed)) for place, seed in enumerate(self.seeds))
+        shufflers = tuple(Relay(f"https://shuffler-{place}.example", public_key(seed)) for place, seed in enumerate(self.seeds))
         mixing = Mixing(epsilon=0.5, delta=1e-6, minimum=10, shufflers=shufflers, size=size, threshold=threshold)
         more = {"issuer": ISSUER} if admission == TOKEN else {}
         self.task: Task = drink_task(model="shuffle", mixing=mixing, admission=admission, **more, **changes)

@@ -11,7 +11,8 @@ import pytest
 from deniable.contract.ed25519 import verify
 from deniable.contract.notice import ANALYST, SHUFFLER, read_keys
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.sealing.keys import GRACE, LIFETIME, SKEW, KeyPair, KeyRing, announce, identity_public
+from deniable.sealing.identity import public_key
+from deniable.sealing.keys import GRACE, LIFETIME, SKEW, KeyPair, KeyRing, announce
 from deniable.testing import ReplaySource
 from tests.client.fake import DAY, START
 
@@ -151,7 +152,7 @@ def test_identities_sign_and_differ(tmp_path):
     seed = b"\3" * 32
     body = announce(seed, [KeyPair.make(NOW).notice(ANALYST) for _ in range(40)])
     assert len(json.loads(body)["keys"]) == 32  # as many as a device reads
-    assert read_keys(body, identity_public(seed), NOW, ANALYST)
+    assert read_keys(body, public_key(seed), NOW, ANALYST)
 
 
 def test_files_are_their_owners_alone_and_replaced_whole(ring, monkeypatch):

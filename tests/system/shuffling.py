@@ -25,7 +25,8 @@ from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice, read_keys
 from deniable.contract.sealed import MEDIA_TYPE, pack_seals, seal_id
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
-from deniable.sealing.keys import KeyPair, KeyRing, announce, identity_public
+from deniable.sealing.identity import public_key
+from deniable.sealing.keys import KeyPair, KeyRing, announce
 from deniable.sealing.seal import open_inners, seal_report
 from deniable.testing.faults import STATUS
 from tests.conftest import ROOT
@@ -62,7 +63,7 @@ def rank_task(
         statement="A test.",
         protocol=Survey.of(rank=SPEC).canonical,
         epsilon=8.0,
-        key=identity_public(SEED),
+        key=public_key(SEED),
         start=begun,
         end=begun + 2 * HOUR,
         period=HOUR,

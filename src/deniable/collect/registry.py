@@ -12,12 +12,12 @@ from deniable.collect.storage import database as db
 from deniable.collect.storage.records import StoredRound
 from deniable.collect.storage.store import Store
 from deniable.collect.tasks.compatibility import changes_of_meaning
-from deniable.collect.tasks.signing import public_key, sign
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.public_log import LOG_CONTEXT, LogEntry, log_record
 from deniable.contract.task import OpenedRound, Task
 from deniable.errors import ParameterError, ProtocolError
+from deniable.sealing.identity import public_key, sign
 
 
 class Registry:

@@ -34,9 +34,9 @@ from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.driving import run_sum
 from deniable.multiparty.estimate import JointMean, SumEstimate
-from deniable.multiparty.identity import new_identity, public_key
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
 from deniable.multiparty.terms import Terms
+from deniable.sealing.identity import new_identity, public_key
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ import struct
 from typing import NamedTuple
 
 from deniable.errors import ProtocolError, WireError
+from deniable.sealing.identity import sign, verified
 
 VERSION = 1
 HEADER = struct.Struct("<BBHII32s")
@@ -61,6 +62,14 @@ class Message(NamedTuple):
             raise WireError("message", f"a length of {length} in {len(data)} bytes", allowed="lengths that add up", fix="send it whole")
         end = HEADER.size + length
         return cls(kind, party, sum_, data[HEADER.size : end], data[end:])
+
+    def signed(self, identity: bytes) -> Message:
+        """The message with the signature of a party, by the seed of its identity."""
+        return self._replace(signature=sign(identity, CONTEXT, self.signed_part()))
+
+    def signed_by(self, key: bytes) -> bool:
+        """Whether the holder of a public key signed it."""
+        return verified(key, CONTEXT, self.signed_part(), self.signature)
 
     def unsigned(self) -> Message:
         """The message itself, where none is signed; WireError for one that is."""

@@ -18,10 +18,9 @@ from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ProtocolError, WireError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.identity import sign, verified
 from deniable.multiparty.masking import secrets
 from deniable.multiparty.masking.layout import open_table, pack_table
-from deniable.multiparty.message import CONTEXT, SIGNATURE_BYTES, Message
+from deniable.multiparty.message import SIGNATURE_BYTES, Message
 from deniable.multiparty.terms import Terms, as_words, check_place
 
 KEY, KEYS, MASKED = 1, 2, 3
@@ -71,7 +70,7 @@ class PairwiseParty:
         return self._signed(Message(MASKED, self.number, self.terms.id, masked.tobytes()))
 
     def _signed(self, message: Message) -> bytes:
-        return message._replace(signature=sign(self.identity, CONTEXT + message.signed_part())).pack()
+        return message.signed(self.identity).pack()
 
 
 @dataclass
@@ -111,5 +110,5 @@ class PairwiseAggregator:
 
 
 def _check(message: Message, terms: Terms) -> None:
-    if not verified(terms.parties[message.party], CONTEXT + message.signed_part(), message.signature):
+    if not message.signed_by(terms.parties[message.party]):
         raise ProtocolError("signature", f"of party {message.party}", allowed="its own", fix="abort: somebody made it up")

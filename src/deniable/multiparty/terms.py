@@ -19,7 +19,7 @@ from deniable.contract.canonical import canonical_json
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.graph import Degree, degree
-from deniable.multiparty.identity import public_key
+from deniable.sealing.identity import public_key
 
 WORDS = (32, 64)
 LONGEST = 1 << 24

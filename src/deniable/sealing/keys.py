@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.notice import KEY_CONTEXT, MOST_NOTICES, ROLES, KeyNotice, write_keys
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError
+from deniable.sealing.identity import new_identity, public_key, sign
 
 KEY_BYTES = 32
 LIFETIME = 30 * 86_400
@@ -82,19 +82,9 @@ class KeyPair:
         return KeyPair, (self.private, self.start, self.end)  # the library's handle cannot leave the process
 
 
-def identity_public(seed: bytes) -> bytes:
-    """The public half of an Ed25519 identity."""
-    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
-
-
-def sign_notice(seed: bytes, notice: KeyNotice) -> bytes:
-    """The identity's signature of a notice."""
-    return Ed25519PrivateKey.from_private_bytes(seed).sign(KEY_CONTEXT + notice.canonical)
-
-
 def announce(seed: bytes, notices: list[KeyNotice]) -> bytes:
     """What ``GET /v1/keys`` answers."""
-    return write_keys([(notice, sign_notice(seed, notice)) for notice in notices])
+    return write_keys([(notice, sign(seed, KEY_CONTEXT, notice.canonical)) for notice in notices])
 
 
 def least_lifetime(grace: int) -> int:
@@ -123,7 +113,7 @@ class KeyRing:
     @property
     def identity(self) -> bytes:
         """The public identity: what stands in tasks."""
-        return identity_public(self._seed)
+        return public_key(self._seed)
 
     @property
     def pairs(self) -> Mapping[bytes, KeyPair]:
@@ -144,7 +134,7 @@ class KeyRing:
 
     def sign(self, context: bytes, message: bytes) -> bytes:
         """The identity's signature of a message of another kind, as of a batch."""
-        return Ed25519PrivateKey.from_private_bytes(self._seed).sign(context + message)
+        return sign(self._seed, context, message)
 
     def rotate(self, now: float, lifetime: int = LIFETIME, *, withdraw: bool = False) -> KeyPair:
         """Make a new pair, on disk before anybody hears of it. The ones before stay good until their end, or are withdrawn.
@@ -200,7 +190,7 @@ class KeyRing:
         return self.folder / _FILE
 
     def _create(self) -> tuple[bytes, dict[bytes, KeyPair], frozenset[bytes]]:
-        self._seed = draw_bytes(self._source, KEY_BYTES)
+        self._seed = new_identity(self._source)
         self._write({}, frozenset())
         return self._seed, {}, frozenset()
 

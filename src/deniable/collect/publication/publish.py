@@ -19,7 +19,6 @@ from deniable.collect.publication.published import CONTEXT, ESTIMATES, LOG, MANI
 from deniable.collect.publication.verification import Publication
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, tally_blocks
 from deniable.collect.storage.log import StorageError
-from deniable.collect.tasks.signing import sign
 from deniable.contract.canonical import canonical_json
 from deniable.contract.public_log import LogEntry
 from deniable.contract.question import Question
@@ -27,6 +26,7 @@ from deniable.contract.task import Task
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
+from deniable.sealing.identity import sign
 
 PAGE = 1000
 """Entries of the public log that are read at a time."""

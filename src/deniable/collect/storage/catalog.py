@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine
 from deniable.collect.storage import database as db
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.records import StoredBucket, StoredRound, StoredTask
-from deniable.collect.tasks.signing import new_seed
+from deniable.sealing.identity import new_identity
 
 AT_ONCE = 100
 """Tasks that one statement asks about."""
@@ -51,7 +51,7 @@ class Catalog:
         with self.writing() as connection:
             found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == "signing")).scalar()
             if found is None:
-                found = new_seed()
+                found = new_identity()
                 connection.execute(db.secret.insert().values(name="signing", value=found))
             return bytes(found)
 

@@ -24,7 +24,7 @@ from deniable.collect.storage.files import DISK, hold
 from deniable.collect.summing.agreement import Agreement
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError
-from deniable.multiparty.identity import SEED_BYTES, new_identity, public_key
+from deniable.sealing.identity import SEED_BYTES, new_identity, public_key
 from deniable.testing.faults import fault_point
 
 RUNNING = "running"

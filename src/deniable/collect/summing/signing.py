@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from deniable.collect.summing.agreement import Agreement
-from deniable.multiparty.identity import sign, verified
+from deniable.sealing.identity import sign, verified
 
 HEADER = "deniable-signature"
 MEDIA_TYPE = "application/vnd.deniable.sum"
@@ -31,7 +31,7 @@ def path_of(agreement: Agreement, party: int) -> str:
 
 def sign_request(identity: bytes, method: str, path: str, body: bytes) -> str:
     """What stands in the header."""
-    return sign(identity, _signed(method, path, body)).hex()
+    return sign(identity, _CONTEXT, _signed(method, path, body)).hex()
 
 
 def request_verified(key: bytes, signature: bytes, method: str, path: str, body: bytes) -> bool:
@@ -40,8 +40,8 @@ def request_verified(key: bytes, signature: bytes, method: str, path: str, body:
         found = bytes.fromhex(signature.decode("ascii"))
     except ValueError:
         return False
-    return verified(key, _signed(method, path, body), found)
+    return verified(key, _CONTEXT, _signed(method, path, body), found)
 
 
 def _signed(method: str, path: str, body: bytes) -> bytes:
-    return _CONTEXT + f"{method} {path}\n".encode() + body
+    return f"{method} {path}\n".encode() + body

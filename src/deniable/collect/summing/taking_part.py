@@ -21,9 +21,9 @@ from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of, sign_r
 from deniable.collect.summing.store import ABORTED, OPENED
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.multiparty.identity import public_key
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.party import MaskingParty
+from deniable.sealing.identity import public_key
 from deniable.testing.faults import fault_point
 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 30.0

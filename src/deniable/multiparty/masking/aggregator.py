@@ -15,10 +15,9 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DeniableError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.graph import neighbors_of
-from deniable.multiparty.identity import verified
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.unmasking import Unmasking
-from deniable.multiparty.message import CONTEXT, Message
+from deniable.multiparty.message import Message
 from deniable.multiparty.terms import Terms
 
 
@@ -52,7 +51,7 @@ class MaskingAggregator:
         if message.party not in self._expected():
             allowed = "a party that sent all before"
             raise ProtocolError("party", message.party, allowed=allowed, fix="who is lost stays lost, until the next sum")
-        if self.terms.active and not verified(self.terms.parties[message.party], CONTEXT + message.signed_part(), message.signature):
+        if self.terms.active and not message.signed_by(self.terms.parties[message.party]):
             raise ProtocolError("signature", f"of party {message.party}", allowed="its own", fix="somebody made it up")
         kept = self._messages.setdefault(self.step, {})
         if kept.setdefault(message.party, message) != message:

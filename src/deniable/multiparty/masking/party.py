@@ -17,9 +17,8 @@ from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DeniableError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.identity import sign, verified
 from deniable.multiparty.masking import layout, secrets
-from deniable.multiparty.message import CONTEXT, Message
+from deniable.multiparty.message import Message
 from deniable.multiparty.shamir import SECRET_BYTES, share_secret
 from deniable.multiparty.terms import Terms, as_words, check_place
 
@@ -163,12 +162,12 @@ class MaskingParty:
     def _send(self, kind: int, body: bytes) -> bytes:
         message = Message(kind, self.number, self.terms.id, body)
         if self.terms.active:
-            message = message._replace(signature=sign(self.identity, CONTEXT + message.signed_part()))
+            message = message.signed(self.identity)
         self.sent = kind
         return message.pack()
 
     def _check(self, message: Message) -> None:
-        if not verified(self.terms.parties[message.party], CONTEXT + message.signed_part(), message.signature):
+        if not message.signed_by(self.terms.parties[message.party]):
             allowed = "what that party signed"
             raise ProtocolError("signature", f"of party {message.party}", allowed=allowed, fix="abort: somebody made it up")
 

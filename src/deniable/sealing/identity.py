@@ -1,8 +1,12 @@
-"""Signing with the collector's Ed25519 key, which is kept as its seed of 32 bytes."""
+"""Who a role is: an Ed25519 key that lasts, kept as its seed of 32 bytes. Collectors, shufflers and parties of sums sign with it.
+
+Devices verify with ``contract.ed25519``, which needs the standard library alone; ``verified`` here is twenty times as fast.
+"""
 
 from __future__ import annotations
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError
@@ -10,8 +14,8 @@ from deniable.errors import ParameterError
 SEED_BYTES = 32
 
 
-def new_seed(source: Source = SYSTEM) -> bytes:
-    """A new secret key."""
+def new_identity(source: Source = SYSTEM) -> bytes:
+    """A new secret seed."""
     return b"".join(word.to_bytes(8, "little") for word in source.words(SEED_BYTES // 8))
 
 
@@ -29,8 +33,17 @@ def sign(seed: bytes, context: bytes, message: bytes) -> bytes:
     return _private(seed).sign(context + message)
 
 
+def verified(key: bytes, context: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether this is the key's signature of the message."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, context + message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
 def _private(seed: bytes) -> Ed25519PrivateKey:
     if not isinstance(seed, bytes) or len(seed) != SEED_BYTES:
         received = f"{len(seed)} bytes" if isinstance(seed, bytes) else type(seed).__name__  # never the secret itself
-        raise ParameterError("seed", received, allowed=f"{SEED_BYTES} bytes", fix="the store keeps it; restore the store from a backup")
+        raise ParameterError("seed", received, allowed=f"{SEED_BYTES} bytes", fix="restore it from a backup, or make a new identity")
     return Ed25519PrivateKey.from_private_bytes(seed)
