@@ -8,6 +8,7 @@ from itertools import cycle, islice
 
 import pytest
 
+from deniable.collect import receiving
 from deniable.collect.collector import Collector
 from deniable.collect.receiving import BatchRefused
 from deniable.collect.storage.store import Store
@@ -76,3 +77,20 @@ def test_batches_beside_a_seal(collectors):
     assert len(listed) == 1 + outcomes["taken"]
     assert count(collectors[0], task) == sum(batch.reports for batch in listed)
     assert collectors[0].batches.begun() == []
+
+
+def test_a_seal_while_a_batch_is_opened(collectors, monkeypatch):
+    """The reason is the seal, not that nothing of the batch could be counted."""
+    task = published(collectors[0])
+    key = analyst_key(collectors[0], task)
+    assert collectors[0].receive(opened(message(task, seals(task, reports(task, MINIMUM), key)))).outcome == "taken"
+    open_seals = receiving.open_seals
+
+    def seal_first(*arguments):
+        collectors[0].seal(task.id, 0)
+        return open_seals(*arguments)
+
+    monkeypatch.setattr(receiving, "open_seals", seal_first)
+    late = opened(message(task, seals(task, reports(task, MINIMUM), key)))
+    with pytest.raises(BatchRefused, match="the period is counted"):
+        collectors[0].receive(late)

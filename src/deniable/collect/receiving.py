@@ -114,6 +114,7 @@ class Receiver:
             left_out[code] = left_out.get(code, 0) + 1
         parts = rows.get((task.id, manifest.period, 0, 0), [])
         if len(parts) < mixing.minimum:  # not worth more work
+            _check(live, manifest, now)  # a period that was sealed meanwhile is the better reason
             raise BatchRefused("too_few")
         block = Block.of(0, 0, len(parts[0]) - ID_BYTES, b"".join(parts))
         (once,) = sort_once([block])
