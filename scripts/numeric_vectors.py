@@ -1,6 +1,6 @@
 """The vectors of the mechanisms for numbers: words in, report out, for values on grid points, between them and at the ends.
 
-Part of ``make_vectors``, which passes the functions that make a single case.
+Part of ``make_vectors``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from typing import Any
 from deniable.client import DiscreteLaplace, Duchi, Hybrid, OneBitMean, Piecewise, SignRR, SquareWave
 from deniable.client.numeric import NumericSpec
 from deniable.contract.numbers import Numbers
-
-Case = Callable[[Any, Any, str], dict[str, Any]]
-Refused = Callable[[Any], list[dict[str, str]]]
 
 YEAR = Numbers(datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
 ODD = Numbers(Fraction(-1, 3), Fraction(22, 7), steps=1000)
@@ -101,19 +98,3 @@ def bad_ranges() -> list[dict[str, Any]]:
         day | {"low": day["high"]}, day | {"low": "2026-01-01T24:00:00+00:00"}, day | {"low": "20260101T000000+0000"},
     ]  # fmt: skip
     return [{"kind": "numbers", "low": "0", "high": "2", "steps": 7, **change} for change in changes]
-
-
-def numeric(case: Case, refused_reports: Refused, refused_specs: Refused) -> dict[str, dict[str, Any]]:
-    """One file for each mechanism."""
-    files = {}
-    for name, examples in EXAMPLES.items():
-        cases = [
-            case(spec, value, f"{name}/{i}/{value!r}/{j}")
-            for i, (spec, values) in enumerate(examples)
-            for value in values
-            for j in range(4)
-        ]
-        reports = [bad for spec, _ in examples for bad in refused_reports(spec)]
-        wrong = [bad for spec, _ in examples for bad in refused_specs(spec)]
-        files[name] = {"mechanism": name, "cases": cases, "refused_reports": reports, "refused_specs": wrong}
-    return files

@@ -1,10 +1,11 @@
-"""A small table with everything that may be missing in it, a session of it, and a source that is watched."""
+"""A small table with everything that may be missing in it, a session of it, what an answer cost, and a source that is watched."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from deniable.central import Session
+from deniable.central.release import Release
 from deniable.contract.source import Source
 from deniable.testing import ReplaySource
 
@@ -17,6 +18,7 @@ PEOPLE = pl.DataFrame(
         "tags": [["a", "b"], ["b"], [], ["b", "b"], None],
     }
 )
+SPENT = Release("r", "something", "Laplace", 1.0, "add-remove")
 
 
 class Watched(Source):

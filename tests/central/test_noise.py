@@ -185,7 +185,7 @@ def test_the_discrete_gaussians_spread_is_that_of_the_law(sigma):
 def test_sigma_alone_has_a_curve_and_with_delta_a_point():
     mechanism = Gaussian(sigma=4.0, sensitivity=1, neighbors=ADD_REMOVE)
     with pytest.raises(ParameterError, match="state delta="):
-        mechanism.guarantee  # noqa: B018
+        mechanism.guarantee  # noqa: B018  # asking is what is refused
     stated = Gaussian(sigma=4.0, delta=1e-6, sensitivity=1, neighbors=ADD_REMOVE)
     assert stated.guarantee.epsilon == account(mechanism.event, delta=1e-6).epsilon
     draws = [discrete_gaussian(Fraction(4), source=source) for source in [ReplaySource.from_key("a")] for _ in range(50)]

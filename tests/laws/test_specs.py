@@ -66,9 +66,10 @@ def test_scalar_equals_bulk_on_a_long_stream(spec):
     people = 6000 if spec.outputs > 2**64 else 20_000
     values = some_values(spec, people)
     source = ReplaySource.from_key("long")
-    one_by_one = b"".join(spec.encode(spec.randomize(value, source)) for value in values)
+    one_by_one = [spec.encode(spec.randomize(value, source)) for value in values]
     bulk = ReplaySource.from_key("long")
-    assert spec.privatize(values, source=bulk).rows().tobytes() == one_by_one
+    at_once = [row.tobytes() for row in spec.privatize(values, source=bulk).rows()]
+    assert [place for place in range(people) if at_once[place] != one_by_one[place]][:1] == []  # the first: all are minutes to print
     assert bulk.consumed == source.consumed
     assert bulk.words(3) == source.words(3)  # and both go on with the same words
 

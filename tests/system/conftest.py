@@ -85,9 +85,12 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it says where it serves."""
         where = "--database" if self.store.startswith("postgresql") else "--store"  # two names of one option
-        arguments = [COMMAND, "serve", where, self.store, "--port", "0", *self.options]
+        self.launch("serve", where, self.store, "--port", "0", *self.options)
+
+    def launch(self, *arguments: str) -> None:
+        """Run a command that serves, and wait until it says where."""
         with self.errors.open("a") as errors:
-            self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
+            self.process = subprocess.Popen([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
         line = self.process.stdout.readline()
         if not line.startswith("serving on "):
             self.kill()

@@ -30,7 +30,7 @@ from deniable.sealing.keys import KeyPair, KeyRing, announce
 from deniable.sealing.seal import open_inners, seal_report
 from deniable.testing.faults import STATUS
 from tests.conftest import ROOT
-from tests.system.conftest import COMMAND, Answer, Server
+from tests.system.conftest import Answer, Server
 from tests.system.load import wait_for
 
 HOUR = 3600
@@ -188,15 +188,9 @@ class ShufflerProcess(Server):
         self.start()
 
     def start(self) -> None:
-        arguments = [COMMAND, "shuffle", "--folder", str(self.folder / "own"), "--task", self.task.id.hex(), "--collector", self.collector]
+        arguments = ["shuffle", "--folder", str(self.folder / "own"), "--task", self.task.id.hex(), "--collector", self.collector]
         arguments += ["--port", "0", "--metrics-port", str(self.metrics_port), "--tend-seconds", "0.05", *self.options]
-        with self.errors.open("a") as errors:
-            self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
-        line = self.process.stdout.readline()
-        if not line.startswith("serving on "):
-            self.kill()
-            raise AssertionError(f"it did not start: {line}{self.errors.read_text()}")
-        self.url = line.removeprefix("serving on ").strip()
+        self.launch(*arguments)
 
     def notice(self, ahead: float = 0.0) -> KeyNotice:
         """Its newest key, as a device reads it."""

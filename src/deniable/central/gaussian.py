@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, floor, isqrt, sqrt
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -18,8 +18,9 @@ from deniable.accounting.event import Event, check_neighbors, float_above, posit
 from deniable.accounting.leaves import ZCDP, DiscreteGaussian
 from deniable.accounting.moments import zcdp_epsilon
 from deniable.accounting.pld import curve
+from deniable.central.additive import AdditiveNoise
 from deniable.central.exact_noise import LARGEST_WIDTH, ExactNoise
-from deniable.central.grid import check_entries, float_below, from_steps, rational, to_steps
+from deniable.central.grid import check_entries, float_below, rational
 from deniable.central.laplace import NEIGHBORS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
@@ -36,7 +37,7 @@ WIDEST = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian:
+class Gaussian(AdditiveNoise):
     """Add noise with P(z) proportional to e^(-z^2 / (2 sigma^2)), z a whole number of grid steps, to each entry of an answer.
 
     ``sensitivity`` is the largest Euclidean change of the exact answer between two neighbors; ``neighbors`` says which: "add-remove" or
@@ -73,6 +74,8 @@ class Gaussian:
     """How many numbers a release has: 1 for a single one, which is charged exactly. Needed for numbers that are not on the grid; what
     their rounding costs is then paid."""
 
+    _single: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         check_neighbors(self.neighbors)
         check_entries(self.entries)
@@ -97,11 +100,6 @@ class Gaussian:
             raise ParameterError(
                 "sigma", self.sigma, allowed=f"large enough for epsilon = {self.epsilon!r}, delta = {self.delta!r}", fix=fix
             )
-
-    @cached_property
-    def step(self) -> Fraction:
-        """The grid as the exact number that it is."""
-        return rational("grid", self.grid)
 
     @cached_property
     def change(self) -> Change:
@@ -151,28 +149,10 @@ class Gaussian:
             certificate=f"exact law, {'zCDP' if isinstance(self.event, ZCDP) else 'PLD'} accounting",
         )
 
-    def release(self, values: Any, *, source: Source | None = None) -> Any:
-        """The answer with noise, on the grid: an integer stays one if the grid is of integers. Each call is one more ``event``."""
-        steps = to_steps(values, self.step, self.entries, single=False)
-        if steps.ndim:
-            noise = self.noise.draws(steps.size, source).reshape(steps.shape)
-        else:
-            noise = np.array(self.noise.draw(source or SYSTEM), dtype=np.int64)
-        return from_steps(steps + noise, self.step, whole=np.asarray(values).dtype.kind != "f")
-
-    def probability(self, k: int, bits: int = 128) -> tuple[Fraction, Fraction]:
-        """Two fractions with the probability that the noise is k steps between them."""
-        return self.noise.probability(k, bits)
-
     @property
     def variance(self) -> float:
         """Of each entry, in squared units of the answer."""
         return gaussian_variance(float(self.sigma_steps)) * float(self.step) ** 2
-
-    @property
-    def stderr(self) -> float:
-        """The standard error of each entry."""
-        return float(self.variance**0.5)
 
     def interval(self, level: float = 0.95) -> float:
         """How far a release is from the answer on the grid, at most, with at least this probability."""

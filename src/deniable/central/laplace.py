@@ -6,24 +6,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, expm1, inf, log, log1p, nextafter
-from typing import Any
-
-import numpy as np
+from typing import ClassVar
 
 from deniable.accounting.event import check_neighbors
 from deniable.accounting.leaves import DiscreteLaplace
+from deniable.central.additive import AdditiveNoise
 from deniable.central.exact_noise import ExactNoise
-from deniable.central.grid import check_entries, from_steps, rational, to_steps
+from deniable.central.grid import check_entries, rational
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon, exact_epsilon
-from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import check_level
 
 NEIGHBORS = {"replace": "any two inputs of one person", "add-remove": "with one person, or without"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace:
+class Laplace(AdditiveNoise):
     """Add noise with P(z) proportional to e^(-|z| / scale), z a whole number of grid steps, to each entry of an answer.
 
     ``sensitivity`` is the largest change of the exact answer between two neighbors, in absolute values added up over its entries;
@@ -56,6 +54,8 @@ class Laplace:
     entries: int | None = None
     """How many numbers a release has. Needed only for vectors that are not on the grid; what their rounding costs is then paid."""
 
+    _single: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         check_neighbors(self.neighbors)
@@ -63,11 +63,6 @@ class Laplace:
         rational("sensitivity", self.sensitivity)
         rational("grid", self.grid)
         self.noise  # noqa: B018  # refuses a scale that is too large
-
-    @cached_property
-    def step(self) -> Fraction:
-        """The grid as the exact number that it is."""
-        return rational("grid", self.grid)
 
     @cached_property
     def steps(self) -> int:
@@ -100,29 +95,11 @@ class Laplace:
             epsilon=self.epsilon, model="central", unit="one release", neighbors=NEIGHBORS[self.neighbors], honest="the curator"
         )
 
-    def release(self, values: Any, *, source: Source | None = None) -> Any:
-        """The answer with noise, on the grid: an integer stays one if the grid is of integers. Each call spends epsilon once more."""
-        steps = to_steps(values, self.step, self.entries)
-        if steps.ndim:
-            noise = self.noise.draws(steps.size, source).reshape(steps.shape)
-        else:
-            noise = np.array(self.noise.draw(source or SYSTEM), dtype=np.int64)
-        return from_steps(steps + noise, self.step, whole=np.asarray(values).dtype.kind != "f")
-
-    def probability(self, k: int, bits: int = 128) -> tuple[Fraction, Fraction]:
-        """Two fractions with the probability that the noise is k steps between them."""
-        return self.noise.probability(k, bits)
-
     @property
     def variance(self) -> float:
         """Of each entry, in squared units of the answer."""
         ratio = exp(-1 / self.scale)
         return 2 * ratio / expm1(-1 / self.scale) ** 2 * float(self.step) ** 2
-
-    @property
-    def stderr(self) -> float:
-        """The standard error of each entry."""
-        return float(self.variance**0.5)
 
     def interval(self, level: float = 0.95) -> float:
         """How far a release is from the answer on the grid, at most, with at least this probability."""

@@ -50,10 +50,10 @@ def read_table(data: Any, complete: Sequence[str]) -> pl.DataFrame:
     return table.with_columns(pl.col(coded).cast(pl.String)) if coded else table
 
 
-def _opaque(kind: pl.DataType) -> bool:
+def _opaque(kind: pl.DataType | pl.datatypes.DataTypeClass) -> bool:
     """Whether a type holds Python's own objects, which may fail on anything, or none: that nobody has a value would be told by the type."""
     if isinstance(kind, pl.List | pl.Array):
-        return _opaque(kind.inner)  # type: ignore[arg-type]
+        return _opaque(kind.inner)
     if isinstance(kind, pl.Struct):
-        return any(_opaque(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
+        return any(_opaque(field.dtype) for field in kind.fields)
     return kind in (pl.Object, pl.Null)

@@ -8,7 +8,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -75,12 +76,7 @@ class Service:
             else:
                 await self._api(scope, receive, guarded(send))
         elif scope["type"] == "lifespan":
-            await receive()
-            self._tender.start()
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-            await self.stop()
-            await send({"type": "lifespan.shutdown.complete"})
+            await live(receive, send, [self._tender], self.stop)
 
     async def stop(self) -> None:
         """Write what was taken, finish tending, let go of the store."""
@@ -149,13 +145,35 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
-    """Run a collector until the process is told to stop."""
+async def live(receive: Receive, send: Send, threads: Sequence[threading.Thread], stop: Callable[[], Awaitable[None]]) -> None:
+    """Follow a server from its start, and so that of the threads, to its end."""
+    await receive()
+    for thread in threads:
+        thread.start()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await stop()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+@contextmanager
+def port(settings: Settings) -> Iterator[socket.socket]:
+    """The port of a process that logs and can be told to stop, held before anything else is opened."""
+
+    def leave(_: int, __: FrameType | None) -> None:
+        raise SystemExit(0)
+
     begin(settings.log_level)
-    signal.signal(signal.SIGTERM, _leave)  # also what uvicorn falls back to in the end: being stopped is no failure
-    signal.signal(signal.SIGINT, _leave)
+    signal.signal(signal.SIGTERM, leave)  # also what uvicorn falls back to in the end: being stopped is no failure
+    signal.signal(signal.SIGINT, leave)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG) as listening:
+        yield listening
+
+
+def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
+    """Run a collector until the process is told to stop."""
+    with port(settings) as listening:
         service = Service(settings, clock=clock)
         note("starting", store=settings.store_in_words, tasks=len(service.collector.admission.tasks))
         try:
@@ -182,7 +200,3 @@ def server_config(service: ASGIApp, settings: Settings) -> uvicorn.Config:
         backlog=BACKLOG,
         **tls,
     )
-
-
-def _leave(_: int, __: FrameType | None) -> None:
-    raise SystemExit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,14 @@ def prefixes(encoder: Prefix, values: Any) -> Any:
             return [found[i] for i in indices]
         return np.array(found, dtype=np.uint64)[indices] if found else np.zeros(0, dtype=np.uint64)
     codes = keys_of(domain, values).astype(np.uint64) >> np.uint64(code_bits(domain) - encoder.length)
-    if encoder.candidates is None:
+    return places_among(encoder.candidates, codes)
+
+
+def places_among(candidates: Sequence[int] | None, codes: Array) -> Array:
+    """Where each code stands among the candidates, which are sorted, or behind them; the codes themselves if there are none."""
+    if candidates is None:
         return codes
-    listed: Array = np.array(encoder.candidates, dtype=np.uint64)
+    listed: Array = np.array(candidates, dtype=np.uint64)
     places = np.searchsorted(listed, codes)
     inside = places < listed.size
     inside[inside] = listed[places[inside]] == codes[inside]

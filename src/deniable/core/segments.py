@@ -9,6 +9,7 @@ import numpy as np
 from deniable.contract.codes import code_bits
 from deniable.contract.domain import Bytes
 from deniable.contract.segments import Segments
+from deniable.core.codes import places_among
 from deniable.core.values import distinct_strings, keys_of
 from deniable.kernels.compiled import Array
 
@@ -32,10 +33,4 @@ def segments(encoder: Segments, values: Any) -> Array:
     for start, length in encoder.parts:
         cut = codes >> np.uint64(code_bits(domain) - start - length) & np.uint64((1 << length) - 1)
         joined = joined << np.uint64(length) | cut if length < 64 else cut  # a shift by a whole word is not defined
-    if encoder.candidates is None:
-        return joined
-    listed: Array = np.array(encoder.candidates, dtype=np.uint64)
-    places = np.searchsorted(listed, joined)
-    inside = places < listed.size
-    inside[inside] = listed[places[inside]] == joined[inside]
-    return np.where(inside, places, listed.size)
+    return places_among(encoder.candidates, joined)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.source import Source
-from deniable.core.stream import serve_everyone
+from deniable.core.stream import random_words
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.populations.base import POPULATIONS, Population, is_integer, require
@@ -192,12 +192,4 @@ def recorded(name: str) -> Array:
 
 def _uniform(count: int, source: Source | None) -> Array:
     """Numbers from 0 to below 1, one word each."""
-    words = np.empty(count, dtype=np.uint64)
-
-    def serve(part: slice, given: Array) -> tuple[int, int]:
-        taken = min(part.stop - part.start, given.size)
-        words[part.start : part.start + taken] = given[:taken]
-        return taken, taken
-
-    serve_everyone(count, serve, source)
-    return (words >> np.uint64(11)).astype(float) * 2.0**-53
+    return (random_words(count, source) >> np.uint64(11)).astype(float) * 2.0**-53

@@ -44,12 +44,12 @@ class Yes:
     @cached_property
     def mechanism(self) -> Any:
         """What answers."""
-        promise = {"epsilon": self.epsilon, "delta": self.delta, "n": self.n}
+        promise: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "n": self.n}
         if self.way == "central":
             return Laplace(epsilon=self.epsilon, sensitivity=1, neighbors="replace")
         if self.way == "shuffle":
-            return ShuffledBinarySum(**promise)  # type: ignore[arg-type]  # n is an integer
-        return SplitAndMixSum(low=0, high=1, steps=1, **promise) if self.way == "split and mix" else RR(epsilon=self.epsilon)  # type: ignore[arg-type]
+            return ShuffledBinarySum(**promise)
+        return SplitAndMixSum(low=0, high=1, steps=1, **promise) if self.way == "split and mix" else RR(epsilon=self.epsilon)
 
     def answer(self, values: Any, source: Source) -> float:
         """The estimated number of people who say yes."""

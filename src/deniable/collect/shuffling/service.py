@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import socket
 import threading
 from collections.abc import Callable, Mapping
-from types import FrameType
 
 import msgspec
 from prometheus_client import start_http_server
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.server import BACKLOG, LAST_SECONDS, Server, server_config
+from deniable.collect.server import LAST_SECONDS, Server, live, port, server_config
 from deniable.collect.settings import Settings
 from deniable.collect.shuffling.figures import Figures
 from deniable.collect.shuffling.forwarding import Forwarder, Link
 from deniable.collect.shuffling.opening import Openers
-from deniable.collect.shuffling.reception import JSON, ORIGIN, Reception
+from deniable.collect.shuffling.reception import Reception
 from deniable.collect.shuffling.shuffler import Shuffler
 from deniable.collect.web.body import Refusal
 from deniable.collect.web.committer import Committer
-from deniable.collect.web.journal import begin, note, note_error
+from deniable.collect.web.entrance import JSON, ORIGIN
+from deniable.collect.web.journal import note, note_error
 from deniable.collect.web.policy import DATA
 
 SEALS, KEYS, HEALTH = "/v1/seals", "/v1/keys", "/v1/health"
@@ -57,13 +55,7 @@ class ShuffleService:
             else:
                 await self._answer(scope, send)
         elif scope["type"] == "lifespan":
-            await receive()
-            for thread in self._threads:
-                thread.start()
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-            await self.stop()
-            await send({"type": "lifespan.shutdown.complete"})
+            await live(receive, send, self._threads, self.stop)
 
     async def stop(self) -> None:
         """Make what was taken durable, finish what is being done, let go of the store."""
@@ -136,11 +128,7 @@ def serve_shuffler(
 
     Figures are served on a port of their own, to this machine alone: how many wait, second by second, tells who came when.
     """
-    begin(settings.log_level)
-    signal.signal(signal.SIGTERM, _leave)
-    signal.signal(signal.SIGINT, _leave)
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG) as listening:
+    with port(settings) as listening:
         shuffler, links = make()
         note("starting", tasks=len(shuffler.tasks), held=sum(shuffler.store.groups().values()))
         try:
@@ -150,7 +138,3 @@ def serve_shuffler(
             Server(server_config(service, settings)).run([listening])
         finally:
             note("stopped")
-
-
-def _leave(_: int, __: FrameType | None) -> None:
-    raise SystemExit(0)

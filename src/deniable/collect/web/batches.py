@@ -17,7 +17,7 @@ from deniable.collect.collector import Collector
 from deniable.collect.receiving import BatchRefused, Received
 from deniable.collect.web.body import Refusal
 from deniable.collect.web.dispatch import refusal_of
-from deniable.collect.web.ingest import stopping
+from deniable.collect.web.entrance import stopping
 from deniable.collect.web.journal import note
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import News

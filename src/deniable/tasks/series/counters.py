@@ -15,47 +15,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
 
 from deniable.client.one_bit_mean_pm import OneBitMeanPM
-from deniable.core.interval import NORMAL_FROM, Limits, check_level
+from deniable.core.interval import NORMAL_FROM, check_level
 from deniable.core.mean import MeanEstimate
-from deniable.core.table import Table
 from deniable.kernels.compiled import Array
+from deniable.tasks.series.periods import Periods
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RepeatedMean(Table):
+class RepeatedMean(Periods):
     """One mean for each period; ``means`` and ``stderr`` have an entry for each."""
 
     spec: OneBitMeanPM
     periods: tuple[MeanEstimate, ...]
     stay: float | None = field(default=None, kw_only=True)
 
-    @property
-    def n(self) -> Array:
-        """How many people reported in each period."""
-        return np.array([period.n for period in self.periods])
+    _held: ClassVar[str] = "counter"
 
     @cached_property
     def means(self) -> Array:
         """The estimated mean of each period."""
         return np.array([period.center for period in self.periods])
 
-    @property
-    def stderr(self) -> Array:
-        """The standard error of each mean by itself."""
-        return np.array([period.stderr for period in self.periods])
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for the mean of each period; for all together if simultaneous."""
-        check_level("level", level)
-        each = 1 - (1 - level) / (len(self.periods) if simultaneous else 1)  # Bonferroni needs no independence
-        low, high = zip(*(period.interval(each) for period in self.periods), strict=True)
-        return np.array(low), np.array(high)
+    def _limits(self, place: int, level: float, simultaneous: bool) -> tuple[float, float]:
+        return self.periods[place].interval(level)
 
     # --- several periods together ---
 
@@ -72,11 +59,8 @@ class RepeatedMean(Table):
     def change_interval(self, first: int, last: int, level: float = 0.95) -> tuple[float, float]:
         """Limits (low, high) for a change."""
         check_level("level", level)
-        if self._plenty:
-            reach = float(stats.norm.isf((1 - level) / 2)) * self.change_stderr(first, last)
-            return self.change(first, last) - reach, self.change(first, last) + reach
-        (low_1, high_1), (low_2, high_2) = (self.periods[place].interval(1 - (1 - level) / 2) for place in (first, last))
-        return low_2 - high_1, high_2 - low_1
+        low, high = self._change_limits(first, last, 1 - level, plenty=self._plenty)
+        return float(low), float(high)
 
     @property
     def average(self) -> float:
@@ -93,11 +77,8 @@ class RepeatedMean(Table):
     def average_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Limits (low, high) for the average."""
         check_level("level", level)
-        if self._plenty:
-            reach = float(stats.norm.isf((1 - level) / 2)) * self.average_stderr
-            return self.average - reach, self.average + reach
-        low, high = zip(*(period.interval(1 - (1 - level) / len(self.periods)) for period in self.periods), strict=True)
-        return float(np.mean(low)), float(np.mean(high))
+        low, high = self._average_limits(1 - level, plenty=self._plenty)
+        return float(low), float(high)
 
     @property
     def _plenty(self) -> bool:
@@ -120,12 +101,6 @@ class RepeatedMean(Table):
     def rows(self) -> dict[str, Any]:
         low, high = self.interval()
         return {"value": np.arange(len(self.periods)), "mean": self.means, "stderr": self.stderr, "low": low, "high": high}
-
-    def headline(self) -> str:
-        known = "an unknown share" if self.stay is None else f"{100 * self.stay:.4g} %"
-        return (
-            f"{len(self.periods)} periods, {self.spec.mechanism}; low and high: 95 %, noise only; {known} of the people keep their counter"
-        )
 
     def order(self) -> Array:
         return np.arange(len(self.periods))

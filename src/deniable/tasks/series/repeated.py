@@ -19,21 +19,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
-from scipy import stats
 
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.one_bit_mean_pm import OneBitMeanPM
 from deniable.client.rappor import RAPPOR
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits, check_level
-from deniable.core.table import Table
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.series.counters import RepeatedMean
+from deniable.tasks.series.periods import Periods
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -80,39 +79,27 @@ def repeated(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RepeatedEstimate(Table):
+class RepeatedEstimate(Periods):
     """One estimate for each period; ``counts`` and ``stderr`` are periods x values."""
 
     spec: LongitudinalSpec
     periods: tuple[FrequencyEstimate, ...]
     stay: float | None = field(default=None, kw_only=True)
 
+    _held: ClassVar[str] = "value"
+
     @property
     def values(self) -> Sequence[Any]:
         """The values that are counted."""
         return self.periods[0].values
-
-    @property
-    def n(self) -> Array:
-        """How many people reported in each period."""
-        return np.array([period.n for period in self.periods])
 
     @cached_property
     def counts(self) -> Array:
         """Estimated counts of each period."""
         return np.array([period.counts for period in self.periods])
 
-    @property
-    def stderr(self) -> Array:
-        """The standard error of each count by itself."""
-        return np.array([period.stderr for period in self.periods])
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each count of each period; for all values of all periods together if simultaneous."""
-        check_level("level", level)
-        each = 1 - (1 - level) / (len(self.periods) if simultaneous else 1)  # Bonferroni needs no independence
-        low, high = zip(*(period.interval(each, simultaneous=simultaneous) for period in self.periods), strict=True)
-        return np.array(low), np.array(high)
+    def _limits(self, place: int, level: float, simultaneous: bool) -> Limits:
+        return self.periods[place].interval(level, simultaneous=simultaneous)
 
     # --- several periods together ---
 
@@ -127,12 +114,7 @@ class RepeatedEstimate(Table):
 
     def change_interval(self, first: int, last: int, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each change; for all values together if simultaneous."""
-        alpha = self._alpha(level, simultaneous)
-        if self._plenty(simultaneous):
-            reach = stats.norm.isf(alpha / 2) * self.change_stderr(first, last)
-            return self.change(first, last) - reach, self.change(first, last) + reach
-        (low_1, high_1), (low_2, high_2) = (self.periods[place].interval(1 - alpha / 2) for place in (first, last))
-        return low_2 - high_1, high_2 - low_1
+        return self._change_limits(first, last, self._alpha(level, simultaneous), plenty=self._plenty(simultaneous))
 
     @property
     def average(self) -> Array:
@@ -152,12 +134,7 @@ class RepeatedEstimate(Table):
 
     def average_interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each average; for all values together if simultaneous."""
-        alpha = self._alpha(level, simultaneous)
-        if self._plenty(simultaneous):
-            reach = stats.norm.isf(alpha / 2) * self.average_stderr
-            return self.average - reach, self.average + reach
-        low, high = zip(*(period.interval(1 - alpha / len(self.periods)) for period in self.periods), strict=True)
-        return np.mean(low, axis=0), np.mean(high, axis=0)
+        return self._average_limits(self._alpha(level, simultaneous), plenty=self._plenty(simultaneous))
 
     def _alpha(self, level: float, simultaneous: bool) -> float:
         check_level("level", level)
@@ -194,10 +171,6 @@ class RepeatedEstimate(Table):
             "low": low.ravel(),
             "high": high.ravel(),
         }
-
-    def headline(self) -> str:
-        known = "an unknown share" if self.stay is None else f"{100 * self.stay:.4g} %"
-        return f"{len(self.periods)} periods, {self.spec.mechanism}; low and high: 95 %, noise only; {known} of the people keep their value"
 
     def order(self) -> Array:
         return np.arange(self.counts.size)
