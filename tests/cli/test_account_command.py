@@ -7,7 +7,7 @@ import json
 import pytest
 
 from deniable.accounting import BudgetFilter, Pure, Repeated, account
-from tests.cli.test_commands import run
+from tests.cli.running import run
 
 EVENTS = """
 delta = 1e-6

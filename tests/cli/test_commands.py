@@ -11,21 +11,12 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
 
-COMMAND = [str(Path(sys.executable).parent / "deniable")]
-
-
-def run(*arguments, cwd, status=0, **environment):
-    environment = os.environ | {name: str(value) for name, value in environment.items()}
-    done = subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, env=environment)
-    assert status is None or done.returncode == status, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+from tests.cli.running import COMMAND, run
 
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["audit"], ["simulate"], ["plan"]])

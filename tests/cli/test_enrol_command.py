@@ -11,7 +11,7 @@ from deniable.client import GRR
 from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
 from deniable.contract.admission import NO_ISSUER, SECRET_MARK
-from tests.cli.test_operation import run
+from tests.cli.running import run
 from tests.collect.crowd import NOON, survey_task
 
 

@@ -14,7 +14,7 @@ import uvicorn
 from typer.testing import CliRunner
 
 import deniable as dn
-from deniable.cli.app import app
+from deniable.cli.app import command_line
 from deniable.collect.analysis.analyst import Selection, compare, estimate
 from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
@@ -56,7 +56,7 @@ class Site:
         self.store.close()
 
     def run(self, *arguments, status=0):
-        result = CliRunner().invoke(app, ["estimate", *map(str, arguments)])
+        result = CliRunner().invoke(command_line("estimate"), ["estimate", *map(str, arguments)])
         assert result.exit_code == status, result.output + result.stderr + repr(result.exception)
         return result
 

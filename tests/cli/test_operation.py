@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
 
 import pytest
 
@@ -13,16 +11,8 @@ from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
 from deniable.testing.identity import Identity
-from tests.cli.test_commands import COMMAND
+from tests.cli.running import run
 from tests.collect.crowd import NOON, envelope, send, survey_task
-
-
-def run(*arguments, status=0, **environment):
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}
-    done = subprocess.run([*COMMAND, *map(str, arguments)], env=quiet | environment, capture_output=True, text=True, check=False)
-    assert done.returncode == status, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def rebuilt(store, *options, status=0):

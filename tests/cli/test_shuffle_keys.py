@@ -9,7 +9,7 @@ import pytest
 
 from deniable.contract.notice import SHUFFLER, read_keys
 from deniable.sealing.keys import KeyRing
-from tests.cli.test_operation import run
+from tests.cli.running import run
 
 
 @pytest.mark.parametrize("withdraw", [False, True])
@@ -18,7 +18,7 @@ def test_after_a_suspicion_devices_take_the_new_key(tmp_path, withdraw):
     folder = tmp_path / "shuffler"
     run("shuffle", "keys", "create", "--folder", folder)
     (old,) = KeyRing(folder, SHUFFLER).pairs
-    told = run("shuffle", "keys", "rotate", "--folder", folder, *(["--withdraw"] if withdraw else []))
+    told = run("shuffle", "keys", "rotate", "--folder", folder, "--key-days", "31", *(["--withdraw"] if withdraw else []))  # ends later
     assert (f"withdrawn: {old.hex()}" in told.stdout) == withdraw
     ring, now = KeyRing(folder, SHUFFLER), time.time() + 3600
     taken = read_keys(ring.announcement(now), ring.identity, now, SHUFFLER).id

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from typer.testing import CliRunner
 
-from deniable.cli.app import app
+from deniable.cli.app import command_line
 from deniable.cli.task_template import template
 from deniable.collect.tasks.task_file import read_task
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
@@ -30,7 +30,7 @@ def invoke(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
 
     def call(*arguments, status=0, **options):
-        result = CliRunner().invoke(app, ["task", *map(str, arguments)], **options)
+        result = CliRunner().invoke(command_line("task"), ["task", *map(str, arguments)], **options)
         assert result.exit_code == status, result.output + result.stderr + str(result.exception)
         return result
 

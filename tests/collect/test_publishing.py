@@ -19,7 +19,7 @@ from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.testing.identity import Identity
-from tests.cli.test_operation import run
+from tests.cli.running import run
 from tests.collect.crowd import NOON, envelope, send, survey_task
 from tests.collect.publishing import crowd, files_of, opened, resign, sealed, searched
 

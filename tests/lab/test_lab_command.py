@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from deniable.cli import lab
-from deniable.cli.app import app
+from deniable.cli.app import command_line
 
 COMMAND = str(Path(sys.executable).parent / "deniable")
 MINE = """
@@ -35,7 +35,7 @@ def invoke(tmp_path, monkeypatch):
     (tmp_path / "wrong.toml").write_text(MINE.replace("epsilons", "epsilon"))
 
     def call(*arguments, status=0):
-        result = CliRunner().invoke(app, ["lab", *map(str, arguments)], env={"COLUMNS": "120"})
+        result = CliRunner().invoke(command_line("lab"), ["lab", *map(str, arguments)], env={"COLUMNS": "120"})
         assert result.exit_code == status, result.output
         return result
 

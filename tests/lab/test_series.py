@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate, stats
 from typer.testing import CliRunner
 
-from deniable.cli.app import app
+from deniable.cli.app import command_line
 from deniable.errors import MissingExtra, ParameterError
 from deniable.lab import series_crowds
 from deniable.lab.experiments.fpa_choose_k import EXPERIMENT as CHOOSE
@@ -220,7 +220,7 @@ def test_parts_add_up_and_nothing_is_lost_without_loss():
 
 def test_the_command_runs_the_comparison_and_draws_it(tmp_path):
     arguments = ["lab", "run", "fpa-vs-lpa", "--out", str(tmp_path), "--quick", "--repetitions", "1", "--workers", "1", "--json"]
-    result = CliRunner().invoke(app, arguments)
+    result = CliRunner().invoke(command_line("lab"), arguments)
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)
     assert content["files"] == [str(tmp_path / f"fpa-vs-lpa{end}") for end in (".parquet", ".svg", "-example.svg")]

@@ -27,6 +27,7 @@ from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
 from deniable.testing.identity import Identity
+from tests.cli.running import run
 
 COMMAND = str(Path(sys.executable).parent / "deniable")
 TIMEOUT = 30.0
@@ -124,9 +125,7 @@ class Server:
 
     def run(self, *arguments: str, status: int = 0) -> str:
         """Another command, under the same environment; what it printed."""
-        done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=self.environment, check=False)
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout
+        return run(*arguments, status=status, **self.environment).stdout
 
     def token(self, role: str) -> str:
         """A new token, made beside the server as the command makes it."""

@@ -1,8 +1,8 @@
 """Processes by the dozen: one that has imported everything forks one for every command, which then is a process like any other.
 
 Run as ``python -m tests.system.nursery``. Each line of its input is a JSON object: ``{"run": [arguments], "environment": {}, "out": file,
-"err": file}`` starts ``deniable`` with these arguments and is answered with its process id; ``{"ended": id}`` is answered with its exit
-status, or null while it runs. Whatever still runs when the input ends is killed.
+"err": file, "folder": path or null}`` starts ``deniable`` with these arguments and is answered with its process id; ``{"ended": id}`` is
+answered with its exit status, or null while it runs. Whatever still runs when the input ends is killed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import ROOT
-from tests.system.load import wait_for
+
+PATIENCE, PAUSE = 300.0, 0.02
+"""How long a process may take, and how often it is looked after, in seconds."""
 
 
 class Nursery:
@@ -33,10 +36,10 @@ class Nursery:
         self._parent.wait(60)
         self._parent.stdout.close()
 
-    def start(self, *arguments: str, out: Path, environment: dict[str, str] | None = None) -> int:
-        """Start a command; its process id. Output goes to the file, errors beside it."""
+    def start(self, *arguments: str, out: Path, environment: dict[str, str] | None = None, folder: Path | None = None) -> int:
+        """Start a command, in a folder; its process id. Output goes to the file, errors beside it."""
         quiet = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}
-        names = {"out": str(out), "err": str(out.with_suffix(".err"))}
+        names = {"out": str(out), "err": str(out.with_suffix(".err")), "folder": None if folder is None else str(folder)}
         return self._ask({"run": arguments, "environment": quiet | (environment or {}), **names})
 
     def ended(self, process: int) -> int | None:
@@ -44,15 +47,11 @@ class Nursery:
 
     def status(self, process: int) -> int:
         """Wait until a process ends; its exit status."""
-        found: list[int] = []
-
-        def over() -> bool:
-            status = self.ended(process)
-            found.extend([] if status is None else [status])
-            return bool(found)
-
-        wait_for(over)
-        return found[0]
+        deadline = time.monotonic() + PATIENCE
+        while (status := self.ended(process)) is None:
+            assert time.monotonic() < deadline
+            time.sleep(PAUSE)
+        return status
 
     def _ask(self, request: dict[str, Any]) -> Any:
         self._parent.stdin.write(json.dumps(request) + "\n")
@@ -62,7 +61,7 @@ class Nursery:
 
 def child(request: dict[str, Any]) -> None:
     """Become the command."""
-    from deniable.cli.app import app
+    from deniable.cli import main
 
     status = 1
     try:
@@ -71,8 +70,11 @@ def child(request: dict[str, Any]) -> None:
             os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), handle)
         os.environ.clear()
         os.environ.update(request["environment"])
+        if request["folder"] is not None:
+            os.chdir(request["folder"])
         sys.argv = ["deniable", *request["run"]]
-        app()
+        sys.modules["__main__"].__package__ = None  # like the script that is installed: help names it
+        main()
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
     except BaseException:
@@ -83,11 +85,12 @@ def child(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    import deniable.cli.app
     import deniable.collect.summing.numbers
     import deniable.collect.summing.service
     import deniable.collect.summing.taking_part  # noqa: F401  # once for all
+    from deniable.cli.app import command_line
 
+    command_line()
     gc.freeze()  # what was imported is not looked at, and so not copied, in every child
     running: dict[int, int | None] = {}
     for line in sys.stdin:

@@ -11,6 +11,7 @@ import socket
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -30,10 +31,14 @@ FIVE = {"corrupt": "1/5", "lost": "1/5", "honest": "3/5"}
 
 
 def agreement_text(keys: list[bytes], *, name: str = "test", signed: bool = True, values: str = 'values = ["flu", "rsv"]', **shares) -> str:
-    parties = "\n".join(f'"party {number}" = "{key.hex()}"' for number, key in enumerate(keys))
+    parties = named("party", keys)
     chosen = "\n".join(f'{share} = "{text}"' for share, text in (shares or FIVE).items())
     head = f'name = "{name}"\n{values}\nunit = "person"\nepsilon = 1.0\nsigned = {str(signed).lower()}\n{chosen}'
     return f"{head}\n[numbers]\nlargest = 1_000_000_000_000\n[parties]\n{parties}\n"
+
+
+def named(kind: str, keys: list[bytes]) -> str:
+    return "\n".join(f'"{kind} {number}" = "{key.hex()}"' for number, key in enumerate(keys))
 
 
 def free_port() -> int:
@@ -42,17 +47,17 @@ def free_port() -> int:
 
 
 class Sum:
-    """One sum; its processes are gone with the nursery, or at the end of a ``with`` statement."""
+    """One sum; its processes are gone with the nursery, or at the end of a ``with`` statement. Decryptors come after the parties."""
 
-    def __init__(self, folder: Path, nursery: Nursery, parties: int = 5, **parts) -> None:
+    def __init__(self, folder: Path, nursery: Nursery, parties: int = 5, decryptors: int = 0, **parts) -> None:
         self.folder, self.nursery = folder, nursery
-        self.folders = [PartyFolder(folder / f"party-{number}") for number in range(parties)]
-        keys = [own.make_identity() for own in self.folders]
-        self.agreement = read_agreement_file(agreement_text(keys, **parts).encode())
+        self.folders = [PartyFolder(folder / f"party-{number}") for number in range(parties + decryptors)]
+        self.agreement = read_agreement_file(self.text([own.make_identity() for own in self.folders], parts).encode())
         self.id = self.agreement.id
         self.store = folder / "aggregator"
         SumStore(self.store, self.agreement.canonical).close()
-        self.numbers = np.random.default_rng(parties).integers(10**11, 10**12, (parties, 2))  # of twelve digits: none turns up by chance
+        most = int(self.agreement.largest)
+        self.numbers = np.random.default_rng(parties).integers(most // 10, most, (parties, 2))  # of twelve digits: none turns up by chance
         for number, (flu, rsv) in enumerate(self.numbers.tolist()):
             (folder / f"{number}.csv").write_text(f"value,number\nrsv,{rsv}\nflu,{flu}\n")
         self.port = free_port()
@@ -63,6 +68,14 @@ class Sum:
         self.aggregator = 0
         self.parties: dict[int, int] = {}
         self._runs = 0
+
+    def text(self, keys: list[bytes], parts: dict[str, Any]) -> str:
+        """The file of the agreement."""
+        return agreement_text(keys, **parts)
+
+    def secret(self, number: int | None) -> list[str]:
+        """What a member's command gets of a dealer's files; None is the aggregator."""
+        return []
 
     def __enter__(self) -> Sum:
         return self
@@ -80,7 +93,7 @@ class Sum:
         self._runs += 1
         self.out = self.folder / f"aggregator-{self._runs}.out"
         arguments = ["aggregate", "run", "--folder", str(self.store), "--port", str(self.port), "--tend-seconds", "0.05", "--json"]
-        arguments += ["--step-seconds", str(HOUR), "--join-seconds", str(HOUR), "--linger", str(linger)]
+        arguments += ["--step-seconds", str(HOUR), "--join-seconds", str(HOUR), "--linger", str(linger), *self.secret(None)]
         self.aggregator = self.nursery.start(*arguments, out=self.out, environment=self._testing(fault))
         wait_for(lambda: self.out.read_text().startswith("serving on ") if self.out.exists() else False)
 
@@ -89,7 +102,7 @@ class Sum:
         for number in numbers:
             self._runs += 1
             arguments = ["party", "run", "--folder", str(self.folders[number].folder), "--url", self.url, "--sum", self.id.hex()]
-            arguments += ["--numbers", str(self.folder / f"{number}.csv")]
+            arguments += ["--numbers", str(self.folder / f"{number}.csv"), *self.secret(number)]
             out = self.folder / f"party-{number}-{self._runs}.out"
             self.parties[number] = self.nursery.start(*arguments, out=out, environment=self._testing(fault))
 

@@ -82,7 +82,7 @@ def set_period(server: Server, crowd: Crowd, period: int) -> None:
 
 
 def test_deaths_in_the_middle_of_a_seal(tmp_path):
-    die_in_seals(tmp_path, IN_A_SEAL, 2)
+    die_in_seals(tmp_path, IN_A_SEAL, 1)
 
 
 def die_in_seals(folder: Path, points: Sequence[str], times: int) -> None:

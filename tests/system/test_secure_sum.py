@@ -10,7 +10,6 @@ import subprocess
 import numpy as np
 import pytest
 
-from deniable.collect.summing.aggregation import largest_message
 from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.party import MaskingParty
@@ -219,7 +218,7 @@ def test_requests_that_are_no_messages(tmp_path, nursery):
     with Sum(tmp_path, nursery) as whole:
         whole.serve()
         first = begin(whole, [0])[0].first()
-        most = largest_message(whole.agreement)
+        most = whole.agreement.roles.largest
         path = path_of(whole.agreement, 0)
         cases = {
             (400, "malformed"): [b"x", first[:-1], first + b"x", b"\x02" + first[1:], bytes(most)],

@@ -14,7 +14,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose_mean import PREFERENCE, worst_error
 from deniable.tasks.plan_mean import CENTRAL, central_error, epsilon_needed, people_needed, plan_mean
-from tests.cli.test_commands import run
+from tests.cli.running import run
 from tests.exact.test_check_values import CHECKS, close
 
 SLIDES = CHECKS["laplace_example_N1e6_eps1_two_sigma"]

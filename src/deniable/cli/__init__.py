@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import sys
 
-OPERATION = ("serve", "shuffle", "token", "rebuild")
-"""Commands around a collector's or a shuffler's process, which should be up at once: what only the others need is not even read."""
-
 
 def main() -> None:
     """Run the command line, or name the extra that it needs."""
     try:
-        if sys.argv[1:2] and sys.argv[1] in OPERATION:
-            from deniable.cli.operation import operation as app
-        else:
-            from deniable.cli.app import app
+        from deniable.cli.app import COMMANDS, command_line
+
+        app = command_line(*(name for name in sys.argv[1:2] if name in COMMANDS))
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("deniable"):
             raise

@@ -10,6 +10,7 @@ import typer
 
 from deniable.cli.console import err, out, plain_errors, print_json
 from deniable.cli.extra import summing_extra
+from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
 
 if TYPE_CHECKING:
     from deniable.collect.summing.aggregation import Aggregation
@@ -44,6 +45,7 @@ def create(
 
         agreement = read_agreement_file(file.read_bytes(), file.name)
         SumStore(folder, agreement.canonical).close()
+        err.print("Never put an older copy of this folder in its place: two sums of one agreement could show a party.", soft_wrap=True)
         if json_output:
             print_json(described(agreement))
             return
@@ -54,17 +56,18 @@ def create(
 @aggregate.command()
 def run(
     folder: Folder,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes one that is free.")] = 8002,
-    certificate: Annotated[str, typer.Option(help="A file with the TLS certificate and its chain.")] = "",
-    key_file: Annotated[str, typer.Option(help="A file with the certificate's private key.")] = "",
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="Something in front of this speaks TLS.")] = False,
+    secret: Annotated[Path | None, typer.Option(help="The aggregator's file of a dealer, for a stream.")] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8002,
+    certificate: Certificate = "",
+    key_file: KeyFile = "",
+    behind_proxy: BehindProxy = False,
     join_seconds: Annotated[float, typer.Option(help="How long to wait for everybody to begin.")] = 86_400.0,
     step_seconds: Annotated[float, typer.Option(help="How long each later step may take; who is late is lost.")] = 3_600.0,
     linger: Annotated[float, typer.Option(help="Seconds to stay after the end, until every party knows.")] = 60.0,
     tend_seconds: Annotated[float, typer.Option(help="How often to look whether a step is over.")] = 1.0,
     json_output: Json = False,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_level: LogLevel = "info",
 ) -> None:
     """Run the aggregator until the sum is there, and print it; the first line says where it serves.
 
@@ -73,22 +76,14 @@ def run(
     with plain_errors():
         with summing_extra("deniable aggregate"):
             from deniable.collect.clock import clock_of
-            from deniable.collect.settings import Settings
             from deniable.collect.summing.aggregation import Aggregation, Patience
+            from deniable.collect.summing.keeping import read_private
             from deniable.collect.summing.service import serve_sum
             from deniable.collect.summing.store import ABORTED, SumStore
 
-        settings = Settings(
-            store=str(folder),
-            host=host,
-            port=port,
-            certificate=certificate,
-            key_file=key_file,
-            behind_proxy=behind_proxy,
-            tend_seconds=tend_seconds,
-            log_level=log_level,
-        )
+        settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
         patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
+        dealt = read_private(secret) if secret else b""
         ended: list[str] = []
 
         def over(found: Aggregation) -> None:
@@ -98,7 +93,10 @@ def run(
             else:
                 _show(found.estimate(), json_output)
 
-        serve_sum(settings, lambda: Aggregation(SumStore(folder), steady=clock.steady, patience=patience), clock, linger=linger, over=over)
+        def make() -> Aggregation:
+            return Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
+
+        serve_sum(settings, make, clock, linger=linger, over=over)
         if ended == [ABORTED]:
             raise typer.Exit(2)
 

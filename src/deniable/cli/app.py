@@ -1,53 +1,54 @@
-"""The command line: one file per command."""
+"""The command line: one file per command, read when it is asked for."""
 
 from __future__ import annotations
+
+from importlib import import_module
 
 import typer
 
 from deniable import __version__
-from deniable.cli.account import account
-from deniable.cli.aggregate import aggregate
-from deniable.cli.audit import audit
-from deniable.cli.demo import demo
-from deniable.cli.enrol import enrol
-from deniable.cli.estimate import estimate
-from deniable.cli.export import export, verify
-from deniable.cli.lab import lab
-from deniable.cli.party import party
-from deniable.cli.plan_mean import plan
-from deniable.cli.rebuild import rebuild
-from deniable.cli.serve import serve
-from deniable.cli.shuffle import shuffle
-from deniable.cli.simulate import simulate
-from deniable.cli.tally import tally
-from deniable.cli.task import task
-from deniable.cli.token import token
 
-app = typer.Typer(
-    name="deniable",
-    help="Learn what a crowd knows without learning about anyone in it.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command()(demo)
-app.command()(audit)
-app.command()(account)
-app.command()(simulate)
-app.command()(estimate)
-app.add_typer(plan, name="plan")
-app.add_typer(lab, name="lab")
-app.add_typer(task, name="task")
-app.command()(serve)
-app.add_typer(shuffle, name="shuffle")
-app.add_typer(aggregate, name="aggregate")
-app.add_typer(party, name="party")
-app.add_typer(token, name="token")
-app.command()(enrol)
-app.command()(rebuild)
-app.command()(export)
-app.command()(verify)
-app.command()(tally)
+COMMANDS = {
+    "demo": "demo",
+    "audit": "audit",
+    "account": "account",
+    "simulate": "simulate",
+    "estimate": "estimate",
+    "plan": "plan_mean",
+    "lab": "lab",
+    "task": "task",
+    "serve": "serve",
+    "shuffle": "shuffle",
+    "aggregate": "aggregate",
+    "party": "party",
+    "deal": "deal",
+    "token": "token",
+    "enrol": "enrol",
+    "rebuild": "rebuild",
+    "export": "export",
+    "verify": "export",
+    "tally": "tally",
+}
+"""Every command, in the order of the help, and its file."""
+
+
+def command_line(*names: str) -> typer.Typer:
+    """The command line with some commands, or with all: a process that is to be up at once does not read what only others need."""
+    app = typer.Typer(
+        name="deniable",
+        help="Learn what a crowd knows without learning about anyone in it.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    for name in names or COMMANDS:
+        command = getattr(import_module(f"deniable.cli.{COMMANDS[name]}"), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command()(command)
+    app.callback()(options)
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -56,7 +57,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version and exit."),
 ) -> None:

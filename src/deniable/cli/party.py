@@ -44,7 +44,11 @@ def keys(folder: Folder) -> None:
         with summing_extra("deniable party"):
             from deniable.collect.summing.keeping import PartyFolder
         typer.echo(PartyFolder(folder).make_identity().hex())
-        err.print("Give these digits to whoever writes the terms. Never restore an older copy of this folder while a sum runs.")
+        err.print("Give these digits to whoever writes the terms.")
+        err.print(
+            "Back up identity.json alone, never the folder. After any restore confirm no sum that was created before it,", soft_wrap=True
+        )
+        err.print("and have the keys of a stream dealt anew: a party that forgot what it said could say something else.", soft_wrap=True)
 
 
 @party.command()
@@ -59,8 +63,12 @@ def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> No
         transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
         agreement = fetch_agreement(transport, Insistence(0))
         if json_output:
-            members = [{"name": member.name, "key": member.key.hex()} for member in agreement.parties]
-            print_json({**described(agreement), "parties": members, "promise": agreement.guarantee.statement()})
+            parties, decryptors = (
+                [{"name": member.name, "key": member.key.hex()} for member in members]
+                for members in (agreement.parties, agreement.decryptors)
+            )
+            listed = {"parties": parties, "decryptors": decryptors}
+            print_json({**described(agreement), **listed, "promise": agreement.guarantee.statement()})
             return
         _show_terms(agreement, out)
 
@@ -73,10 +81,11 @@ def run(
         str, typer.Option("--sum", help="The id of the terms, which confirms them; without it they are shown, and that is all.")
     ] = "",
     numbers: Annotated[Path | None, typer.Option(help="The party's numbers, .csv or .json; not read again once it has begun.")] = None,
+    secret: Annotated[Path | None, typer.Option(help="Its file of a dealer: a decryptor's, or that of a party of a stream.")] = None,
     patience: Annotated[float, typer.Option(help="Seconds to try without an answer before giving up for now.")] = 3_600.0,
     insecure: Insecure = False,
 ) -> None:
-    """Take part: adds the party's share of the noise, masks the numbers, and stays until the sum is over.
+    """Take part: adds the party's share of the noise, hides the numbers, and stays until the sum is over; or opens it, as a decryptor.
 
     It can be killed at any time: the same command goes on where it stopped. Exit status 2: it is not in the sum, or there is none.
     """
@@ -85,7 +94,7 @@ def run(
             from deniable.client.transport import HTTPTransport
             from deniable.collect.clock import clock_of
             from deniable.collect.summing.aggregation import LATE, LOST
-            from deniable.collect.summing.keeping import PartyFolder
+            from deniable.collect.summing.keeping import PartyFolder, read_private
             from deniable.collect.summing.numbers import read_numbers
             from deniable.collect.summing.store import OPENED
             from deniable.collect.summing.taking_part import Insistence, Way, confirmed, fetch_agreement, take_part
@@ -97,7 +106,7 @@ def run(
         agreement = fetch_agreement(transport, insistence)
         _show_terms(agreement, err)
         confirmed(agreement, sum_)
-        way = Way(transport, agreement, identity, insistence)
+        way = Way(transport, agreement, identity, insistence, read_private(secret) if secret else b"")
 
         def read() -> list[float]:
             if numbers is None:
@@ -106,8 +115,11 @@ def run(
 
         end = take_part(kept, way, read, say=lambda text: err.print(text, soft_wrap=True))
         if end != OPENED:
+            standing = kept.standing(agreement.id)
+            spent = standing is not None and standing.spent
             fix = {LOST: "its numbers are not in the sum", LATE: "its numbers are in the sum, which goes on without it"}
-            raise ProtocolError("sum", end, allowed="a sum that was opened", fix=fix.get(end, "nothing was opened; begin a new sum"))
+            again = "it may have been opened all the same, so its epsilon is spent: begin a new sum" if spent else "begin a new sum"
+            raise ProtocolError("sum", end, allowed="a sum that was opened", fix=fix.get(end, again))
         out.print(f"{agreement.name}: opened")
 
 
@@ -116,7 +128,7 @@ def _show_terms(agreement: Agreement, console: Console) -> None:
 
     for name, text in described(agreement).items():
         console.print(f"{name:<10}{text}", soft_wrap=True)
-    for member in agreement.parties:
+    for member in agreement.members:
         console.print(f"{'':<10}{member.key.hex()}  {member.name}", soft_wrap=True)
     console.print(agreement.guarantee.statement(), soft_wrap=True)
 

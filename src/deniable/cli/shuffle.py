@@ -15,6 +15,7 @@ from rich.table import Table
 
 from deniable.cli.console import err, out, plain_errors, print_json
 from deniable.cli.extra import server_extra
+from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
 from deniable.contract.notice import SHUFFLER
 from deniable.errors import ParameterError
 
@@ -45,11 +46,11 @@ def run(
     task: Annotated[list[str] | None, typer.Option(help="A task that it serves, by its id; can be given more than once.")] = None,
     collector: Annotated[str, typer.Option(help="The collector of these tasks.")] = "",
     following: Annotated[str, typer.Option("--next", help="The next shuffler, if not at the address that the task has.")] = "",
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes one that is free.")] = 8001,
-    certificate: Annotated[str, typer.Option(help="A file with the TLS certificate and its chain.")] = "",
-    key_file: Annotated[str, typer.Option(help="A file with the certificate's private key.")] = "",
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="Something in front of this speaks TLS.")] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8001,
+    certificate: Certificate = "",
+    key_file: KeyFile = "",
+    behind_proxy: BehindProxy = False,
     batch: Annotated[
         int, typer.Option(help="Seals that go at once while a period is open; 0: 16,384, or the minimum if that is more.")
     ] = 0,
@@ -62,7 +63,7 @@ def run(
     tend_seconds: Annotated[float, typer.Option(help="How often to look whether a batch may go.")] = 1.0,
     insecure: Annotated[bool, typer.Option("--insecure", help="Pass on over plain http, on a network that you trust.")] = False,
     metrics_port: Annotated[int, typer.Option(help="Figures for Prometheus on this port, for this machine alone; 0: none.")] = 0,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_level: LogLevel = "info",
 ) -> None:
     """Run a shuffler until it is told to stop (SIGTERM, or Ctrl-C); prints its address once it is ready.
 
@@ -74,7 +75,6 @@ def run(
     with plain_errors():
         with server_extra("deniable shuffle"):
             from deniable.collect.clock import clock_of
-            from deniable.collect.settings import Settings
             from deniable.collect.shuffling.arranging import Plan, arrange
             from deniable.collect.shuffling.service import serve_shuffler
             from deniable.collect.web.ingest import Limits
@@ -97,17 +97,8 @@ def run(
             grace=_seconds("--grace-days", grace_days, least=0),
             insecure=insecure,
         )
-        settings = Settings(
-            store=str(folder),
-            host=host,
-            port=port,
-            certificate=certificate,
-            key_file=key_file,
-            behind_proxy=behind_proxy,
-            tend_seconds=tend_seconds,
-            log_level=log_level,
-            limits=Limits(max_body=4 << 20),
-        )
+        limits = Limits(max_body=4 << 20)
+        settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level, limits=limits)
         clock = clock_of(os.environ)
         serve_shuffler(settings, lambda: arrange(plan, clock=clock), workers=workers or cores(), metrics_port=metrics_port)
 
