@@ -1,13 +1,15 @@
 """Secure sums, side by side with Flower's SecAgg+ and with phe.
 
 Timed: the CPU time of one party that adds 2,000 integers, among 1,000 parties of whom a tenth may be corrupt and a tenth be lost (46
-neighbors, 26 recover a secret); the aggregator's, for each party, with a twentieth of them lost; and of an integer under encryption of
-3,072 bits. A bare loop of the X25519 agreements that masking cannot do without stands beside it."""
+neighbors, 26 recover a secret), and what it sends and receives; the aggregator's time, for each party, with a twentieth of them lost; and
+that of an integer under encryption of 3,072 bits. A bare loop of the X25519 agreements that masking cannot do without stands beside it, for
+hybrid sums with the encapsulations and decapsulations of ML-KEM-768."""
 
 import time
 from pathlib import Path
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from deniable.multiparty.masking.aggregator import MaskingAggregator
@@ -26,16 +28,17 @@ PARTIES, LENGTH, LOST = 1000, 2000, 50
 
 def measure(peers=True):
     """Milliseconds for a party and for an integer."""
-    return [_masking(peers), _paillier(peers)]
+    return [_masking(peers), _masking(False, hybrid=True), _paillier(peers)]
 
 
-def _masking(peers):
-    say(f"a masked sum of {PARTIES:,} parties, {LENGTH:,} integers each ...")
+def _masking(peers, *, hybrid=False):
+    say(f"a masked sum of {PARTIES:,} parties, {LENGTH:,} integers each{', hybrid' if hybrid else ''} ...")
     identities = [new_identity() for _ in range(PARTIES)]
-    terms = Terms(label="benchmark", parties=tuple(map(public_key, identities)), length=LENGTH)
+    terms = Terms(label="benchmark", parties=tuple(map(public_key, identities)), length=LENGTH, hybrid=hybrid)
     numbers = np.random.default_rng(1).integers(-1000, 1000, (PARTIES, LENGTH))
     parties = {number: MaskingParty(terms, number, identities[number], numbers[number]) for number in range(PARTIES)}
     aggregator, spent = MaskingAggregator(terms), {"parties": 0.0, "aggregator": 0.0}
+    sent = received = 0
 
     def timed(role, job, *parts):
         start = time.process_time()
@@ -44,17 +47,22 @@ def _masking(peers):
         return result
 
     for number in range(PARTIES):
-        timed("aggregator", aggregator.receive, timed("parties", parties[number].first))
+        first = timed("parties", parties[number].first)
+        timed("aggregator", aggregator.receive, first)
+        sent += len(first)
     messages, step = timed("aggregator", aggregator.close), 1
     while messages:
         for number, message in messages.items():
             if number >= LOST or step < 2:
-                timed("aggregator", aggregator.receive, timed("parties", parties[number].answer, message))
+                reply = timed("parties", parties[number].answer, message)
+                timed("aggregator", aggregator.receive, reply)
+                sent, received = sent + len(reply), received + len(message)
         messages, step = timed("aggregator", aggregator.close), step + 1
     if not np.array_equal(aggregator.total, numbers[LOST:].sum(axis=0)):
         raise RuntimeError("the sum is wrong")
-    result = {"name": "masking, a party", "ours": spent["parties"] / PARTIES, "aggregator": spent["aggregator"] / PARTIES}
-    result["bare"] = _agreements(3 * terms.degree.neighbors)
+    result = {"name": f"{'hybrid ' if hybrid else ''}masking, a party", "ours": spent["parties"] / PARTIES}
+    result |= {"aggregator": spent["aggregator"] / PARTIES, "sent": sent / PARTIES, "received": received / PARTIES}
+    result["bare"] = _agreements(3 * terms.degree.neighbors) + (_encapsulations(3 * terms.degree.neighbors // 2) if hybrid else 0)
     return result | _peer("flwr", "party", peers)
 
 
@@ -63,6 +71,16 @@ def _agreements(count):
     start = time.process_time()
     for other in others:
         own.exchange(other)
+    return time.process_time() - start
+
+
+def _encapsulations(count):
+    """So many of each: a neighbor takes one for its shares, and every second one for its mask."""
+    own = MLKEM768PrivateKey.generate()
+    public = own.public_key().public_bytes_raw()
+    start = time.process_time()
+    for _ in range(count):
+        own.decapsulate(MLKEM768PublicKey.from_public_bytes(public).encapsulate()[1])
     return time.process_time() - start
 
 
@@ -99,11 +117,13 @@ def table(results):
             [
                 result["name"],
                 *(f"{compact(1e6 * result[part])} us" if part in result else "" for part in ("ours", "aggregator", "bare")),
+                *(f"{compact(result[part])}B" if part in result else "" for part in ("sent", "received")),
                 f"{compact(1e6 * peer)} us ({result['peer_name']})" if known else peer,
                 f"{peer / result['ours']:.0f}x" if known else "",
             ]
         )
-    return markdown(["CPU time", "ours", "aggregator, per party", "agreements alone", "peer", "peer / ours"], rows)
+    header = ["CPU time", "ours", "aggregator, per party", "agreements alone", "sent", "received", "peer", "peer / ours"]
+    return markdown(header, rows)
 
 
 if __name__ == "__main__":

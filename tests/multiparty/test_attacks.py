@@ -13,6 +13,7 @@ from deniable.multiparty.driving import run_sum
 from deniable.multiparty.graph import degree
 from deniable.multiparty.masking import layout, secrets
 from deniable.multiparty.masking.party import MaskingParty
+from deniable.multiparty.masking.side import Keys, Side
 from deniable.multiparty.message import Message
 from deniable.multiparty.shamir import recover_secret
 from tests.multiparty.conftest import MaskedSum
@@ -72,9 +73,9 @@ def test_signatures_that_nobody_asked_for_are_not_passed_on():
         whole.aggregator.receive(whole.parties[0].first() + bytes(64))
 
 
-def aggregators_view(lost: set[int]) -> tuple[MaskedSum, dict[int, np.ndarray], dict[int, bytes], dict[int, bytes]]:
+def aggregators_view(lost: set[int], *, hybrid: bool) -> tuple[MaskedSum, dict[int, np.ndarray], dict[int, bytes], dict[int, bytes]]:
     """A sum as its aggregator sees it: masked vectors, and the secrets that the revealed shares give."""
-    whole = MaskedSum(5, 40, **SOME)
+    whole = MaskedSum(5, 40, **SOME, hybrid=hybrid)
     messages = whole.advance(whole.advance(whole.begin()), without=lost)
     masked = {n: np.frombuffer(m.body, dtype="<u4") for n, m in whole.aggregator._messages[layout.MASKED].items()}
     shown: dict[int, dict[int, bytes]] = {}
@@ -87,17 +88,19 @@ def aggregators_view(lost: set[int]) -> tuple[MaskedSum, dict[int, np.ndarray], 
     return whole, masked, own, {party: seed for party, seed in found.items() if party not in masked}
 
 
-@pytest.mark.parametrize("lost", [set(), {4}])
-def test_what_the_aggregator_may_recover_leaves_every_vector_masked(lost):
+@pytest.mark.parametrize("lost", [set(), {0}, {4}], ids=str)
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_what_the_aggregator_may_recover_leaves_every_vector_masked(lost, hybrid):
     """With all own masks and the keys of the lost, two survivors still share a mask that nobody else can make."""
-    whole, masked, own, pairs = aggregators_view(lost)
-    keys = {number: message.body[32:] for number, message in whole.aggregator._messages[layout.ADVERTISE].items()}
+    whole, masked, own, pairs = aggregators_view(lost, hybrid=hybrid)
+    keys = {number: Keys.read(message.body) for number, message in whole.aggregator._messages[layout.ADVERTISE].items()}
+    sent = {n: layout.open_shares_message(m.body, whole.terms, n)[1] for n, m in whole.aggregator._messages[layout.SHARES].items()}
     for number, vector in masked.items():
         left = vector.copy()
         secrets.add_mask(left, secrets.self_seed(own[number], whole.terms.id), sign=-1)
         for gone, seed in pairs.items():
-            shared = secrets.agree(secrets.private_key(seed, b"mask"), keys[number])
-            secrets.add_mask(left, secrets.pair_seed(shared, whole.terms.id, number, gone), sign=-1 if number < gone else 1)
+            agreed = Side(whole.terms, gone, {"mask": seed}).agreed(number, keys[number], sent[min(gone, number)][max(gone, number)])
+            secrets.add_mask(left, secrets.pair_seed(agreed, whole.terms.id, number, gone), sign=-1 if number < gone else 1)
         true = whole.vectors[number].astype("<u4")
         assert (left == true).mean() < 0.1
         assert abs(float((left - true).mean()) / 2**32 - 0.5) < 0.3  # and no constant lies between them

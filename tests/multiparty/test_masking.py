@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -19,7 +21,7 @@ NOBODY = {"corrupt": "0", "lost": "0", "honest": "1"}
 SOME = {"corrupt": "1/5", "lost": "1/5", "honest": "3/5"}
 
 
-@pytest.mark.parametrize("parts", [{}, {"word_bits": 64}, {"active": True}], ids=str)
+@pytest.mark.parametrize("parts", [{}, {"word_bits": 64}, {"active": True}, {"hybrid": True}, {"hybrid": True, "active": True}], ids=str)
 @pytest.mark.parametrize(("parties", "lost"), [(2, {}), (5, {}), (5, {3: 0}), (5, {3: 1}), (5, {3: 2}), (5, {3: 3}), (20, {0: 2, 19: 2})])
 def test_sums_are_exact_whoever_is_lost(parties, lost, parts):
     """By how many messages a party still sends: who has sent its masked vector, the third, is counted."""
@@ -71,16 +73,21 @@ def test_a_party_does_not_open_for_fewer_survivors_than_were_agreed_on(small):
     assert small.parties[0].answer(messages[0])
 
 
-def test_never_both_secrets_of_one_party(small):
+@pytest.mark.parametrize("parts", [{}, {"hybrid": True}], ids=str)
+@pytest.mark.parametrize("resumed", [False, True])
+def test_never_both_secrets_of_one_party(parts, resumed):
     """Asked about the same neighbors twice, first as survivors and then as lost ones, a party says nothing the second time."""
+    small = MaskedSum(5, **SOME, **parts)
     messages = small.advance(small.advance(small.begin()))
-    message = Message.open(messages[0])
-    first = layout.open_revealed(Message.open(small.parties[0].answer(messages[0])).body)
+    message, party = Message.open(messages[0]), small.parties[0]
+    first = layout.open_revealed(Message.open(party.answer(messages[0])).body)
     assert {kind for kind, _ in first.values()} == {layout.OWN}
+    if resumed:
+        party = MaskingParty.resume(party.save(), terms=small.terms, identity=small.identities[0])
     with pytest.raises(ProtocolError, match="in its turn"):
-        small.parties[0].answer(message._replace(body=layout.pack_survivors(4, [1, 2, 3])).pack())
+        party.answer(message._replace(body=layout.pack_survivors(4, [1, 2, 3])).pack())
     with pytest.raises(ProtocolError, match="begun once"):
-        small.parties[0].first()
+        party.first()
 
 
 def test_an_active_aggregator_cannot_tell_parties_different_survivors():
@@ -105,7 +112,7 @@ def test_an_active_aggregator_cannot_make_up_keys():
     whole = MaskedSum(5, **SOME, active=True)
     messages = whole.begin()
     message = Message.open(messages[0])
-    keys = layout.open_keys(message.body, signed=True)
+    keys = layout.open_keys(message.body, whole.terms)
     own = secrets.public_bytes(b"m" * 31, b"mask")
     forged = layout.pack_table({n: (key.seal + own if n == 1 else key.seal + key.mask) + key.signature for n, key in keys.items()})
     with pytest.raises(ProtocolError, match="made it up"):
@@ -115,11 +122,11 @@ def test_an_active_aggregator_cannot_make_up_keys():
 # --- what the aggregator sees ---
 
 
-def bytes_seen(vector: np.ndarray, repetitions: int, twin: bool = False) -> np.ndarray:
+def bytes_seen(vector: np.ndarray, repetitions: int, *, twin: bool = False, hybrid: bool = False) -> np.ndarray:
     """How often each byte stands in masked vectors of one party, in sums of their own."""
     counts = np.zeros(256)
     for repetition in range(repetitions):
-        whole = MaskedSum(2, len(vector), key=f"uniform {repetition}", **NOBODY)
+        whole = MaskedSum(2, len(vector), key=f"uniform {repetition}", **NOBODY, hybrid=hybrid)
         whole.parties[0].vector = vector.astype("<u4")
         messages = whole.advance(whole.begin())
         masked = np.frombuffer(Message.open(whole.parties[0].answer(messages[0])).body, dtype="<u4")
@@ -129,11 +136,12 @@ def bytes_seen(vector: np.ndarray, repetitions: int, twin: bool = False) -> np.n
     return counts
 
 
-def test_masked_vectors_are_uniform_words():
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_masked_vectors_are_uniform_words(hybrid):
     """Chi-square over the bytes of 200,000 words at 1e-6; masks of half the bits are found out."""
     vector = np.full(10_000, 7)
-    assert stats.chisquare(bytes_seen(vector, 20)).pvalue > 1e-6
-    assert stats.chisquare(bytes_seen(vector, 2, twin=True)).pvalue < 1e-6
+    assert stats.chisquare(bytes_seen(vector, 20, hybrid=hybrid)).pvalue > 1e-6
+    assert stats.chisquare(bytes_seen(vector, 2, twin=True, hybrid=hybrid)).pvalue < 1e-6
 
 
 def test_two_sums_share_no_mask():
@@ -241,13 +249,41 @@ def test_keys_of_small_order_and_repeated_keys_are_refused(small):
             small.parties[0].answer(message._replace(body=layout.pack_table(changed)).pack())
 
 
+SMALL = [bytes(32), (1).to_bytes(32, "little"), (2**255 - 20).to_bytes(32, "little")]  # of orders 2, 4 and 4 on the curve or its twist
+
+
+@pytest.mark.parametrize("parts", [{}, {"hybrid": True}], ids=str)
+@pytest.mark.parametrize("resumed", [False, True])
+def test_the_aggregator_names_who_sends_such_keys(parts, resumed):
+    """Otherwise one party could stop all others, and nobody would know who: they are given no chance to, and the sum goes on."""
+    whole = MaskedSum(5, **SOME, **parts)
+    whole.aggregator.receive(whole.parties[1].first())
+    if resumed:
+        whole.aggregator = MaskingAggregator.resume(whole.aggregator.save(), terms=whole.terms)
+    other, message = Message.open(whole.parties[1].first()).body, Message.open(whole.parties[0].first())
+    body, ends = message.body, [0, 32, 64] + ([1248, 2432] if parts else [])
+    places = [slice(*pair) for pair in pairwise(ends)]
+    changed = [body[: at.start] + other[at] + body[at.stop :] for at in places] + [other, body[:32] + body[:32] + body[64:]]
+    changed += [body[: at.start] + key + body[at.stop :] for key in SMALL for at in places[:2]]
+    for wrong in changed:
+        with pytest.raises(ProtocolError, match="of party 0"):
+            whole.aggregator.receive(message._replace(body=wrong).pack())
+    assert whole.aggregator.waiting == {0, 2, 3, 4}
+    assert run_sum(whole.parties, whole.aggregator).tolist() == whole.vectors.sum(axis=0).tolist()
+
+
 # --- going on after a crash ---
 
 
-def test_every_role_goes_on_from_what_it_saved(small):
-    """Party and aggregator are thrown away and made anew after every step; what is sent again is the same."""
+@pytest.mark.parametrize("lost", [None, 0, 4])
+@pytest.mark.parametrize("parts", [{}, {"hybrid": True}], ids=str)
+def test_every_role_goes_on_from_what_it_saved(parts, lost):
+    """Party and aggregator are thrown away and made anew after every step; one party may be lost before it sends its vector."""
+    small = MaskedSum(5, **SOME, **parts)
     out = {number: party.first() for number, party in small.parties.items()}
     while out:
+        if small.aggregator.step == layout.MASKED and lost is not None:
+            del out[lost]
         for number, message in out.items():
             small.aggregator.receive(message)
             assert b"identity" not in small.aggregator.save()
@@ -256,7 +292,7 @@ def test_every_role_goes_on_from_what_it_saved(small):
             small.parties[number] = MaskingParty.resume(saved, terms=small.terms, identity=small.identities[number])
         sent = small.aggregator.close()
         out = {number: small.parties[number].answer(message) for number, message in sent.items()}
-    assert small.aggregator.total.tolist() == small.vectors.sum(axis=0).tolist()
+    assert small.aggregator.total.tolist() == small.vectors[[number for number in range(5) if number != lost]].sum(axis=0).tolist()
     with pytest.raises(WireError, match="saved state"):
         MaskingParty.resume(small.parties[0].save(), terms=MaskedSum(5, key="other", **SOME).terms, identity=small.identities[0])
     with pytest.raises(WireError, match="saved state"):
@@ -289,6 +325,8 @@ def test_nothing_secret_is_shown(small):
         {"lost": "2/4"},
         {"honest": "9/10", "lost": "1/5"},
         {"honest": 1},
+        {"active": 1},
+        {"hybrid": "yes"},
     ],
     ids=str,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from fractions import Fraction
 from math import exp, sqrt
 
@@ -160,15 +161,60 @@ def test_a_private_sum_through_masks_with_two_lost():
     assert found.values == ("a", "b", "c")
 
 
-def test_numbers_beyond_what_was_agreed_on_are_not_sent():
-    codec = FixedPoint(length=2, largest=2.0, norm_1=3.0, norm_2=2.5, bits=3)
-    for numbers in ([2.5, 0], [2.0, 2.0], [1.0], [float("nan"), 0.0]):
-        with pytest.raises(DomainError):
-            codec.encode(numbers)
-    whole = FixedPoint(length=2, largest=2.0, norm_1=3.0, norm_2=2.5, bits=0, whole=True)
-    with pytest.raises(DomainError, match="between two steps"):
-        whole.encode([0.5, 1.0])
-    assert whole.steps_1 == 3 < FixedPoint(length=2, largest=2.0, norm_1=3.0, norm_2=2.5, bits=0).steps_1
+PARTS = {"length": 2, "largest": 9000.0, "norm_1": 11000.0, "norm_2": 8300.0}
+CODECS = {
+    "fractions": FixedPoint(**PARTS, bits=3),
+    "whole": FixedPoint(**PARTS, bits=0, whole=True),
+    "people": FixedPoint(length=2, largest=9000.0, norm_1=1.0, norm_2=1.0, bits=0, whole=True, of_people=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("codecs", "numbers", "named"),
+    [
+        ("fractions whole people", [1.0, 7351.0, 2.0], r"^numbers: got 'float64 \(3,\)'; allowed: 2 real numbers"),
+        ("fractions whole people", [[7351], [1, 2]], "^numbers: .*2 real numbers"),
+        ("fractions whole people", ["7351x", 1], "^numbers: .*2 real numbers"),
+        ("fractions whole people", [7351 * 10**400, 1], "^numbers: .*2 real numbers"),
+        ("fractions whole people", [None, 7351], "^numbers: .*2 real numbers|^numbers.0.: .*finite"),
+        ("fractions whole people", np.array([7351, 1 + 7351j]), "^numbers: .*2 real numbers"),
+        ("fractions whole people", [7351.0, float("inf")], "^numbers.1.: got 'not finite'"),
+        ("fractions whole people", [float("nan"), 7351.0], "^numbers.0.: got 'not finite'"),
+        ("fractions whole people", [1.0, -17351.0], "^numbers.1.: got 'too large'; allowed: at most 9000"),
+        ("whole people", [7351.5, 1.0], "^numbers.0.: got 'between two steps'; allowed: whole numbers"),
+        ("fractions whole", [8351.0, -1.0], "^numbers: got 'too much together'; allowed: 11000 .* 8300 in the Euclidean"),
+        ("fractions whole", [7351.0, 3690.0], "^numbers: got 'too much together'"),
+    ],
+    ids=["length", "ragged", "text", "huge", "none", "complex", "infinite", "nan", "large", "between", "euclid", "added"],
+)
+def test_numbers_beyond_what_was_agreed_on_are_not_sent_and_not_shown(codecs, numbers, named):
+    """Errors end up in logs: neither they nor what is printed with them has a digit of a party's numbers."""
+    for codec in codecs.split():
+        with pytest.raises(DomainError, match=named) as caught:
+            CODECS[codec].encode(numbers)
+        assert "351" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_norms_of_people_bound_what_one_changes_and_not_what_a_party_has():
+    people = CODECS["people"]
+    assert people.encode([9000, -9000]).tolist() == [9000, -9000]
+    assert (people.steps_1, people.largest_step, people.steps_2) == (1, 9000, pytest.approx(1.0))
+    assert CODECS["whole"].steps_1 == 11000 < FixedPoint(**PARTS, bits=0).steps_1 == 11001  # rounding two numbers costs a step
+    assert FixedPoint(**PARTS | {"largest": 3.7}, bits=0, whole=True).largest_step == 3
+    hides = {name: PrivateSum(parties=5, honest="1", codec=codec, epsilon=1.0) for name, codec in CODECS.items()}
+    assert "person" in hides["people"].guarantee.unit
+    assert "party's whole" in hides["whole"].guarantee.unit
+    assert float(hides["whole"].stderr()[0]) > 1000 * float(hides["people"].stderr()[0])
+
+
+def people(norm_1: float, norm_2: float) -> FixedPoint:
+    return FixedPoint(length=4, largest=1000.0, norm_1=norm_1, norm_2=norm_2, bits=0, whole=True, of_people=True)
+
+
+def test_norms_that_people_can_have():
+    """Each of these is attained: by one number, by 1 in each of two, by 2 in each of four. (Any below it is refused, further down.)"""
+    found = [people(*norms).steps_2 for norms in ((1.0, 1.0), (2.0, 2**0.5), (8.0, 4.0))]
+    assert found == pytest.approx([1, 2**0.5, 4])
 
 
 @pytest.mark.parametrize(
@@ -177,6 +223,10 @@ def test_numbers_beyond_what_was_agreed_on_are_not_sent():
         lambda: FixedPoint(length=0, largest=1.0, norm_1=1.0, norm_2=1.0),
         lambda: FixedPoint(length=1, largest=0.0, norm_1=1.0, norm_2=1.0),
         lambda: FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0, bits=33),
+        lambda: FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0, bits=0, of_people=True),
+        lambda: FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0, bits=1, whole=True, of_people=True),
+        lambda: FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0, bits=0, whole=True, of_people=1),
+        *(lambda norms=norms: people(*norms) for norms in ((0.5, 1.0), (1.0, 0.999), (2.0, 1.414), (9.0, 4.49))),
         lambda: FixedPoint(length=1, largest=2.0**39, norm_1=2.0**39, norm_2=2.0**39, bits=12).word_bits(1 << 14, 0.0),
         lambda: LaplaceShares(epsilon=1.0, sensitivity=0, honest=3),
         lambda: LaplaceShares(epsilon=1.0, sensitivity=1, honest=0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from itertools import combinations
 
 import gmpy2
@@ -10,18 +12,17 @@ import pytest
 
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.multiparty.message import Message
+from deniable.multiparty.paillier.aggregator import PaillierAggregator
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import deal, deal_with
 from deniable.multiparty.paillier.packing import Packing
-from deniable.multiparty.paillier.roles import TO_OPEN, Agreement, Decryptor, PaillierAggregator, PaillierParty
+from deniable.multiparty.paillier.roles import TO_OPEN, Agreement, Decryptor, PaillierParty
 from deniable.multiparty.paillier.safe_primes import safe_prime
 from deniable.multiparty.terms import Terms
 from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
+from tests.multiparty.small_keys import FIRST, PUBLIC, SECOND, SHARES, SOURCE
 
-SOURCE = ReplaySource.from_key("primes")
-FIRST, SECOND = safe_prime(256, SOURCE), safe_prime(256, SOURCE)
-PUBLIC, SHARES = deal_with(FIRST, SECOND, decryptors=5, threshold=3, source=SOURCE)
 ENCRYPTOR = Encryptor(PUBLIC)
 
 
@@ -50,7 +51,8 @@ def test_fewer_decryptors_are_refused_and_could_not():
     ciphertext = ENCRYPTOR.encrypt(7)
     with pytest.raises(ParameterError, match="wait for more"):
         opened(ciphertext, (1, 2))
-    two_of_five, _ = deal_with(FIRST, SECOND, decryptors=5, threshold=2, source=SOURCE)
+    two_of_five = copy(PUBLIC)
+    object.__setattr__(two_of_five, "threshold", 2)  # which no key has
     with pytest.raises(WireError, match="wrong one"):
         two_of_five.open({place: SHARES[place - 1].decrypt(ciphertext) for place in (1, 2)})
 
@@ -63,9 +65,9 @@ def test_products_are_sums_and_ciphertexts_are_fresh():
 
 
 def test_encryption_by_table_is_the_power_that_it_stands_for():
-    """Against one exponentiation with the same random bytes."""
-    source = ReplaySource.from_key("table")
-    ciphertext = ENCRYPTOR.encrypt(9, source)
+    """Against one exponentiation with the same random bytes, and without a table."""
+    ciphertext = ENCRYPTOR.encrypt(9, ReplaySource.from_key("table"))
+    assert Encryptor(PUBLIC, few=True).encrypt(9, ReplaySource.from_key("table")) == ciphertext
     again = ReplaySource.from_key("table")
     size = -(-PUBLIC.bits // 16)
     random = b"".join(word.to_bytes(8, "little") for word in again.words(-(-size // 8)))[:size]
@@ -128,12 +130,24 @@ class Encrypted:
         self.packing = Packing(bits=PUBLIC.bits, length=30, parties=4, largest=1 << 20)
         self.agreement = Agreement(self.terms, PUBLIC, self.packing)
         self.vectors = np.random.default_rng(4).integers(-(2**20), 2**20, (4, 30))
-        self.parties = [
-            PaillierParty(self.agreement, number, identity, ENCRYPTOR, vector)
-            for number, (identity, vector) in enumerate(zip(self.identities, self.vectors, strict=True))
-        ]
+        self.parties = [self.party(number) for number in range(4)]
         self.aggregator = PaillierAggregator(self.agreement)
         self.committee = [Decryptor(self.agreement, share) for share in SHARES]
+
+    def party(self, number: int) -> PaillierParty:
+        return PaillierParty(self.agreement, number, self.identities[number], ENCRYPTOR, self.vectors[number])
+
+    def opened_by(self, *places: int) -> None:
+        """Have decryptors answer."""
+        for place in places:
+            decryptor = self.committee[place - 1]
+            self.aggregator.receive(decryptor.answer(self.to_open[decryptor.number]))
+
+    def upload(self, *numbers: int) -> None:
+        """Have parties send theirs, and end that."""
+        for number in numbers:
+            self.aggregator.receive(self.parties[number].first())
+        self.to_open = self.aggregator.close()
 
 
 @pytest.fixture
@@ -144,43 +158,50 @@ def encrypted():
 @pytest.mark.parametrize("lost", [None, 0, 3])
 @pytest.mark.parametrize("openers", [(1, 2, 3), (2, 4, 5), (1, 2, 3, 4, 5)])
 def test_sums_are_exact_whoever_is_lost(encrypted, lost, openers):
-    for party in encrypted.parties:
-        if party.number != lost:
-            encrypted.aggregator.receive(party.first())
-    messages = encrypted.aggregator.close()
-    for place in openers:
-        encrypted.aggregator.receive(encrypted.committee[place - 1].answer(messages[place]))
-    assert encrypted.aggregator.close() == {}
     kept = [number for number in range(4) if number != lost]
+    encrypted.upload(*kept)
+    assert encrypted.aggregator.present == {*kept, 4, 5, 6, 7, 8}
+    encrypted.opened_by(*openers)
+    assert not encrypted.aggregator.waiting  # more are not needed
+    assert encrypted.aggregator.close() == {}
     assert encrypted.aggregator.total.tolist() == encrypted.vectors[kept].sum(axis=0).tolist()
 
 
 def test_too_few_parties_are_not_opened(encrypted):
-    for party in encrypted.parties[:2]:
-        encrypted.aggregator.receive(party.first())
+    with pytest.raises(ProtocolError, match="nothing was opened"):
+        encrypted.upload(0, 1)
+
+
+def test_too_few_decryptors_do_not_open(encrypted):
+    encrypted.upload(0, 1, 2, 3)
+    encrypted.opened_by(2, 5)
+    assert encrypted.aggregator.waiting == {4, 6, 7}
     with pytest.raises(ProtocolError, match="nothing was opened"):
         encrypted.aggregator.close()
+    assert encrypted.aggregator.total is None
 
 
 def test_a_decryptor_opens_one_sum_once_and_none_of_few(encrypted):
-    """Two sums that differ in one party would show that party; so would a sum of one."""
-    for party in encrypted.parties:
-        encrypted.aggregator.receive(party.first())
-    messages = encrypted.aggregator.close()
-    fewer = PaillierAggregator(encrypted.agreement)
+    """Two sums that differ in one party would show that party; so would a sum of one. A decryptor that is started again knows it still."""
+    encrypted.upload(0, 1, 2, 3)
+    messages, fewer = encrypted.to_open, PaillierAggregator(encrypted.agreement)
     for party in encrypted.parties[:3]:
         fewer.receive(party.first())
     other = fewer.close()
-    decryptor = encrypted.committee[0]
-    decryptor.answer(messages[1])
-    with pytest.raises(ProtocolError, match="two sums would show a party"):
-        decryptor.answer(other[1])
+    decryptor = Decryptor.resume(encrypted.committee[0].save(), agreement=encrypted.agreement, share=SHARES[0])
+    reply = decryptor.answer(messages[4])
+    for again in (decryptor, Decryptor.resume(decryptor.save(), agreement=encrypted.agreement, share=SHARES[0])):
+        with pytest.raises(ProtocolError, match="two sums would show a party"):
+            again.answer(other[4])
+        assert again.answer(messages[4]) == reply
+    assert Decryptor(encrypted.agreement, SHARES[0]).answer(other[4]) != reply  # the evil twin, which forgot: now both are open
     with pytest.raises(ProtocolError, match="somebody else's"):
-        encrypted.committee[1].answer(messages[1])
-    body = Message.open(messages[2]).body
+        encrypted.committee[1].answer(messages[4])
+    body = Message.open(messages[5]).body
     alone = (1).to_bytes(4, "little") + (0).to_bytes(4, "little") + body[-PUBLIC.cipher_bytes * encrypted.packing.plaintexts :]
     with pytest.raises((ProtocolError, WireError)):
-        encrypted.committee[1].answer(Message(TO_OPEN, 2, encrypted.agreement.id, alone).pack())
+        encrypted.committee[1].answer(Message(TO_OPEN, 5, encrypted.agreement.id, alone).pack())
+    assert not encrypted.committee[1].opened
 
 
 def test_what_was_not_agreed_on_is_refused(encrypted):
@@ -195,6 +216,8 @@ def test_what_was_not_agreed_on_is_refused(encrypted):
         lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=1024, length=30, parties=4, largest=1 << 20)),
         lambda: PaillierParty(encrypted.agreement, 0, identity, Encryptor(other), encrypted.vectors[0]),
         lambda: PaillierParty(encrypted.agreement, 0, identity, ENCRYPTOR, np.array([1.9] * 30)),
+        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=30, parties=4, largest=1 << 62, width=66)),
+        lambda: Decryptor(Agreement(encrypted.terms, other, encrypted.packing), SHARES[0]),
     ):
         with pytest.raises(ParameterError):
             wrong()
@@ -207,23 +230,22 @@ def test_messages_of_another_sum_and_other_messages_of_one_party(encrypted):
         encrypted.aggregator.receive(other.parties[0].first())
     encrypted.aggregator.receive(encrypted.parties[0].first())
     with pytest.raises(ProtocolError, match="another one"):
-        encrypted.aggregator.receive(encrypted.parties[0].first())  # encrypted anew, so it is not the same message
+        encrypted.aggregator.receive(encrypted.party(0).first())  # encrypted anew, so it is not the same message
+    encrypted.aggregator.receive(encrypted.parties[0].first())
     for damaged in (b"", encrypted.parties[1].first()[:-1], encrypted.parties[1].first() + b"x"):
         with pytest.raises(WireError):
             encrypted.aggregator.receive(damaged)
 
 
 def test_a_wrong_share_is_found_out(encrypted):
-    for party in encrypted.parties:
-        encrypted.aggregator.receive(party.first())
-    messages = encrypted.aggregator.close()
-    for place in (1, 2):
-        encrypted.aggregator.receive(encrypted.committee[place - 1].answer(messages[place]))
-    reply = Message.open(encrypted.committee[2].answer(messages[3]))
+    encrypted.upload(0, 1, 2, 3)
+    encrypted.opened_by(1, 2)
+    reply = Message.open(encrypted.committee[2].answer(encrypted.to_open[6]))
     wrong = PUBLIC.write(ENCRYPTOR.encrypt(5)) + reply.body[PUBLIC.cipher_bytes :]
     encrypted.aggregator.receive(reply._replace(body=wrong).pack())
-    with pytest.raises(WireError, match="wrong one"):
+    with pytest.raises(ProtocolError, match="wrong one"):
         encrypted.aggregator.close()
+    assert encrypted.aggregator.total is None
 
 
 @pytest.mark.parametrize(
@@ -233,6 +255,11 @@ def test_a_wrong_share_is_found_out(encrypted):
         lambda: deal_with(FIRST, FIRST, decryptors=3, threshold=2),
         lambda: deal_with(FIRST, SECOND, decryptors=21, threshold=2),
         lambda: deal_with(FIRST, SECOND, decryptors=3, threshold=4),
+        lambda: deal_with(FIRST, SECOND, decryptors=4, threshold=2),  # two and two would open two sums, whose difference is a party
+        lambda: replace(PUBLIC, threshold=2),
+        lambda: replace(PUBLIC, base=1),
+        lambda: replace(PUBLIC, base=PUBLIC.square - 1),
+        lambda: replace(PUBLIC, base=1 + 5 * PUBLIC.modulus),  # whose powers, 1 + x N too, are no masks
         lambda: ENCRYPTOR.encrypt(PUBLIC.modulus),
         lambda: ENCRYPTOR.encrypt(-1),
         lambda: safe_prime(15),

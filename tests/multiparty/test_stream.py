@@ -23,7 +23,7 @@ class Stream:
     def __init__(self, key: bytes = b"s" * 32, parties: int = 6) -> None:
         self.terms = StreamTerms(key, parties, 2, 100)
         own, *secrets = deal_secrets(parties, ReplaySource.from_key(key.hex()))
-        self.parties = [StreamParty(self.terms, number, secret) for number, secret in enumerate(secrets, start=1)]
+        self.parties = [StreamParty(self.terms, number, secret) for number, secret in enumerate(secrets)]
         self.aggregator = StreamAggregator(self.terms, own)
 
     def send(self, period: int, numbers: np.ndarray) -> list[bytes]:
@@ -68,7 +68,7 @@ def test_without_all_parties_there_is_no_sum():
     with pytest.raises(ProtocolError, match="each party once"):
         stream.aggregator.open(0, [*messages[1:], messages[1]])
     stream.aggregator.terms = StreamTerms(stream.terms.id, 5, 2, 100)  # an aggregator that counts one party less
-    moved = [Message.open(message)._replace(party=place + 1).pack() for place, message in enumerate(messages[1:])]
+    moved = [Message.open(message)._replace(party=place).pack() for place, message in enumerate(messages[1:])]
     with pytest.raises(DomainError, match="bound"):
         stream.aggregator.open(0, moved)
 
@@ -89,7 +89,7 @@ def test_other_periods_streams_and_points_are_refused():
         with pytest.raises(WireError):
             stream.aggregator.open(0, [damaged, *messages[1:]])
     with pytest.raises(ProtocolError, match="party"):
-        stream.aggregator.open(0, [message._replace(party=7).pack(), *messages[1:]])
+        stream.aggregator.open(0, [message._replace(party=6).pack(), *messages[1:]])
 
 
 @pytest.mark.parametrize("numbers", [[1], [1, 2, 3], [1, 101], [-101, 0]])

@@ -10,10 +10,10 @@ from deniable.kernels.compiled import Array
 
 
 class Party(Protocol):
-    """One who has numbers to add."""
+    """One who has numbers to add, or who helps to open their sum."""
 
-    def first(self) -> bytes:
-        """The message with which a party begins."""
+    def first(self) -> bytes | None:
+        """The message with which a party begins; None if it waits for one."""
 
     def answer(self, data: bytes) -> bytes | None:
         """The answer to a message; None if there is none."""
@@ -40,8 +40,8 @@ def run_sum(parties: Mapping[int, Party], aggregator: Aggregator, *, lost: Mappi
         return left[party] >= 0
 
     for number, party in parties.items():
-        if sends(number):
-            aggregator.receive(party.first())
+        if (begun := party.first()) is not None and sends(number):
+            aggregator.receive(begun)
     while out := aggregator.close():
         for number, message in out.items():
             if sends(number) and (reply := parties[number].answer(message)) is not None:

@@ -11,13 +11,19 @@ that does wrap around is wrong and still private: reducing it is a function of t
 
 **Sensitivity.** Rounding its own numbers moves a party's vector by half a step in each of m entries, so adding or removing one changes the
 sum by 2^bits Delta_1 + m / 2 steps at most, or 2^bits Delta_2 + sqrt(m) / 2 in the Euclidean norm. ``encode`` holds a party to it.
+
+A hospital's counts are far larger than what one patient changes in them. With ``of_people`` the noise hides one person and not a whole
+party: the norms bound what one *person* changes, and ``largest`` alone bounds the numbers. That nobody changes more than that is the
+party's own business: nothing in a count shows it. So norms that contradict each other are refused there: whole numbers that change by
+norm_1 in all change by sqrt(norm_1) or more in the Euclidean norm, and by norm_1 / sqrt(m). (A party's own vector is held to both norms by
+``encode``, whatever they are.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil, floor, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -34,13 +40,20 @@ MOST_BITS = 32
 class FixedPoint:
     """How a party's numbers become integers: ``length`` of them, none beyond ``largest``, in steps of 2^-``bits``.
 
-    ``norm_1`` and ``norm_2`` bound a party's whole vector, as the sensitivities that the noise is scaled for.
+    ``norm_1`` and ``norm_2`` are the sensitivities that the noise is scaled for: they bound a party's whole vector, or with ``of_people``
+    what one person changes in it.
 
     >>> codec = FixedPoint(length=3, largest=1.0, norm_1=2.0, norm_2=1.5, bits=4)
     >>> codec.encode([0.5, -1.0, 0.28]).tolist(), codec.steps_1, round(codec.steps_2, 2)
     ([8, -16, 4], 34, 24.87)
     >>> codec.decode(np.array([8, -16, 4])).tolist()
     [0.5, -1.0, 0.25]
+    >>> counts = FixedPoint(length=2, largest=10_000, norm_1=1.0, norm_2=1.0, bits=0, whole=True, of_people=True)
+    >>> counts.encode([318, 0]).tolist(), counts.steps_1
+    ([318, 0], 1)
+    >>> counts.encode([318, 0.5])
+    Traceback (most recent call last):
+    deniable.errors.DomainError: numbers[1]: got 'between two steps'; allowed: whole numbers; round it first
     """
 
     length: int
@@ -50,20 +63,37 @@ class FixedPoint:
     bits: int = 4
     whole: bool = False
     """Whether all numbers stand on the grid already, as counts do: others are refused then, and rounding costs nothing."""
+    of_people: bool = False
+    """Whether the norms bound what one person changes in a party's counts, and not all that a party has."""
 
     def __post_init__(self) -> None:
         if type(self.length) is not int or self.length < 1:
             raise ParameterError("length", self.length, allowed="an integer from 1 on", fix="the numbers of a party")
         if type(self.bits) is not int or not 0 <= self.bits <= MOST_BITS:
             raise ParameterError("bits", self.bits, allowed=f"an integer from 0 to {MOST_BITS}", fix="2 to 8 are enough")
-        if type(self.whole) is not bool:
-            raise ParameterError("whole", self.whole, allowed="True or False", fix="do all numbers stand on the grid?")
+        for name, question in (("whole", "do all numbers stand on the grid?"), ("of_people", "do the norms bound one person?")):
+            if type(getattr(self, name)) is not bool:
+                raise ParameterError(name, getattr(self, name), allowed="True or False", fix=question)
+        if self.of_people and (self.bits or not self.whole):
+            received = f"{self.bits}, {self.whole}"
+            raise ParameterError("bits, whole", received, allowed="0 and True: people are whole numbers", fix="fractions are a party's own")
         for name in ("largest", "norm_1", "norm_2"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2.0**40:
                 raise ParameterError(name, value, allowed="a number above 0, below 2^40", fix="the most that one party can have")
+        if self.of_people:
+            self._check_person()
         if max(self.largest, self.norm_1) * (1 << self.bits) >= 2.0**52:
             raise ParameterError("bits", self.bits, allowed="steps that a double can count", fix="take fewer bits after the point")
+
+    def _check_person(self) -> None:
+        """Refuse norms that no person who changes whole numbers could have: the noise would be too small for anybody."""
+        if self.norm_1 < 1:
+            raise ParameterError("norm_1", self.norm_1, allowed="1 or more", fix="who is counted changes a whole number")
+        least = max(sqrt(self.norm_1), self.norm_1 / sqrt(self.length))
+        if self.steps_2 < least:
+            allowed = f"{least:.6g} or more where norm_1 is {self.norm_1:g}"
+            raise ParameterError("norm_2", self.norm_2, allowed=allowed, fix="leave it out: norm_1 is always enough")
 
     @property
     def steps_1(self) -> int:
@@ -78,25 +108,43 @@ class FixedPoint:
     @property
     def largest_step(self) -> int:
         """The largest integer of a party."""
-        return ceil(Fraction(self.largest) * (1 << self.bits) + Fraction(1, 2))
+        most = Fraction(self.largest) * (1 << self.bits)
+        return floor(most) if self.whole else ceil(most + Fraction(1, 2))
 
     def encode(self, numbers: Any) -> Array:
-        """A party's integers; DomainError, and nothing is sent, if they are not within the bounds that were agreed on."""
-        array = np.asarray(numbers, dtype=float)
-        if array.shape != (self.length,) or not np.all(np.isfinite(array)):
-            raise DomainError("numbers", array.shape, allowed=f"{self.length} finite numbers", fix="as many as the sum has")
-        if np.abs(array).max() > self.largest:
-            raise DomainError("numbers", float(np.abs(array).max()), allowed=f"at most {self.largest} each", fix="clip them first")
+        """A party's integers; DomainError, and nothing is sent, if they are not within the bounds that were agreed on.
+
+        An error may end up in a log: it names the place and the bound, and never a number.
+        """
+        array = self._read(numbers)
+        self._refuse(~np.isfinite(array), "not finite", "a finite number", "leave nothing open: 0 if there is none")
+        self._refuse(np.abs(array) > self.largest, "too large", f"at most {self.largest:g}, up or down", "clip it first")
         steps = array * float(1 << self.bits)
-        if self.whole and np.any(steps != np.floor(steps)):
-            raise DomainError("numbers", "between two steps", allowed=f"multiples of 2^-{self.bits}", fix="round them first")
         low = np.floor(steps)
+        if self.whole:
+            grid = f"multiples of 2^-{self.bits}" if self.bits else "whole numbers"
+            self._refuse(steps != low, "between two steps", grid, "round it first")
         whole = (low + (steps - low >= 0.5)).astype(np.int64)
-        if int(np.abs(whole).sum()) > self.steps_1 or float(np.sqrt((whole.astype(float) ** 2).sum())) > self.steps_2:
-            received = f"{float(np.abs(array).sum()):.6g} and {float(np.linalg.norm(array)):.6g}"
-            allowed = f"{self.norm_1} in absolute values added up, {self.norm_2} in the Euclidean norm"
-            raise DomainError("numbers", received, allowed=allowed, fix="clip the vector first: the noise is scaled for this")
+        lengths = int(np.abs(whole).sum()), float(np.sqrt((whole.astype(float) ** 2).sum()))
+        if not self.of_people and (lengths[0] > self.steps_1 or lengths[1] > self.steps_2):
+            allowed = f"{self.norm_1:g} in absolute values added up, {self.norm_2:g} in the Euclidean norm"
+            raise DomainError("numbers", "too much together", allowed=allowed, fix="clip the vector first: the noise is scaled for this")
         return whole
+
+    def _read(self, numbers: Any) -> Array:
+        allowed, fix = f"{self.length} real numbers", "as many as the sum has"
+        try:
+            array = np.asarray(numbers)
+            array = array if array.dtype.kind == "c" else array.astype(float)
+        except (TypeError, ValueError, OverflowError):  # which would show what could not be read
+            raise DomainError("numbers", "something else", allowed=allowed, fix=fix) from None
+        if array.dtype.kind == "c" or array.shape != (self.length,):
+            raise DomainError("numbers", f"{array.dtype.name} {array.shape}", allowed=allowed, fix=fix)
+        return array
+
+    def _refuse(self, wrong: Array, received: str, allowed: str, fix: str) -> None:
+        if np.any(wrong):
+            raise DomainError(f"numbers[{int(np.argmax(wrong))}]", received, allowed=allowed, fix=fix)
 
     def decode(self, total: Array) -> Array:
         """The numbers behind the sum of integers."""

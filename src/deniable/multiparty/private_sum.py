@@ -71,13 +71,17 @@ class PrivateSum:
         return LaplaceShares(epsilon=self.epsilon, sensitivity=self.codec.steps_1, honest=self.honest_parties)
 
     @property
-    def word_bits(self) -> int:
-        """The words in which the sum does not wrap around, except with a probability of 2^-40."""
+    def reach(self) -> float:
+        """How far the noise of all parties goes in any entry, except with a probability of 2^-40; a single share goes no further."""
         honest, deviation = self.honest_parties / self.parties, (self.shares.variance * self.parties / self.honest_parties) ** 0.5
         if self.delta:
-            return self.codec.word_bits(self.parties, skellam_reach(deviation, self.codec.length))
-        scale = (self.shares.variance / 2) ** 0.5 + 1
-        return self.codec.word_bits(self.parties, laplace_reach(scale, self.codec.length, honest))
+            return skellam_reach(deviation, self.codec.length)
+        return laplace_reach((self.shares.variance / 2) ** 0.5 + 1, self.codec.length, honest)
+
+    @property
+    def word_bits(self) -> int:
+        """The words in which the sum does not wrap around, except with a probability of 2^-40."""
+        return self.codec.word_bits(self.parties, self.reach)
 
     def contribution(self, numbers: Any, source: Source | None = None) -> Array:
         """What a party hands to the engine: its integers with its share of the noise. Drawn once for each sum, and never shown."""
@@ -104,13 +108,14 @@ class PrivateSum:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to each party."""
+        """What is promised to each party, or to each person in its counts."""
+        people = self.codec.of_people
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
             model="multiparty",
-            unit="a party's whole contribution to one sum",
-            neighbors="a party's numbers, or zeros in their place",
+            unit="one person's part in one party's numbers, in one sum" if people else "a party's whole contribution to one sum",
+            neighbors="with one person, or without" if people else "a party's numbers, or zeros in their place",
             honest=f"{self.honest_parties:,} of {self.parties:,} parties, who add their noise and stay to the end",
             certificate="exact law of the shares; secrecy of the parts is computational",
             exposed="which parties took part",

@@ -33,7 +33,9 @@ class Terms:
     ``parties`` are Ed25519 public keys; a party's number is its place. ``corrupt`` and ``lost`` are the largest shares of parties who may
     collude with the aggregator and who may drop out; ``honest`` is what the noise is scaled for. All three are exact fractions in text.
     ``active`` protects against an aggregator that does not keep to the protocol: everybody is everybody's neighbor, messages are signed,
-    and the survivors are agreed on before anything is opened. ``label`` names the sum; it must never be used again with the same parties.
+    and the survivors are agreed on before anything is opened. With ``hybrid`` masks rest on X25519 and on ML-KEM-768 together, so that
+    what is recorded today stays closed to a quantum computer that comes later; only masks have this choice.
+    ``label`` names the sum; it must never be used again with the same parties.
     """
 
     label: str
@@ -44,6 +46,7 @@ class Terms:
     lost: str = "1/10"
     honest: str = "4/5"
     active: bool = False
+    hybrid: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not 1 <= len(self.label) <= 200:
@@ -56,6 +59,9 @@ class Terms:
             raise ParameterError("length", self.length, allowed=f"an integer from 1 to {LONGEST}", fix="the numbers of each party")
         if self.word_bits not in WORDS:
             raise ParameterError("word_bits", self.word_bits, allowed=f"one of {WORDS}", fix="32 is enough for most sums")
+        for name in ("active", "hybrid"):
+            if type(getattr(self, name)) is not bool:
+                raise ParameterError(name, getattr(self, name), allowed="True or False", fix="all parties choose the same")
         for name in ("corrupt", "lost", "honest"):
             read_share(name, getattr(self, name))
         if self.least < 1 or sum(map(self.share, ("honest", "corrupt", "lost"))) > 1:
@@ -90,6 +96,7 @@ class Terms:
             "lost": self.lost,
             "honest": self.honest,
             "active": self.active,
+            **({"hybrid": True} if self.hybrid else {}),  # left out where it is off: so ids stay what they were before it was there
         }
         return hashlib.sha256(canonical_json(content)).digest()
 

@@ -17,18 +17,9 @@ from deniable.collect.summing.store import ABORTED, OPENED, RUNNING, SumStore
 from deniable.collect.web.journal import note
 from deniable.errors import ParameterError, ProtocolError
 from deniable.multiparty.estimate import SumEstimate
-from deniable.multiparty.masking import layout
-from deniable.multiparty.masking.aggregator import MaskingAggregator
-from deniable.multiparty.masking.secrets import SEALED_BYTES
-from deniable.multiparty.message import HEADER, SIGNATURE_BYTES, Message
+from deniable.multiparty.message import Message
+from deniable.multiparty.roles import Aggregator
 
-STEPS = {
-    layout.ADVERTISE: "keys",
-    layout.SHARES: "shares",
-    layout.MASKED: "vectors",
-    layout.AGREED: "agreement",
-    layout.REVEALED: "opening",
-}
 LOST, LATE = "lost", "late"
 """What a party is told that did not keep up: before its vector was there, or after."""
 
@@ -55,24 +46,20 @@ class Patience:
 
 
 class Aggregation:
-    """One sum. Safe to share between threads."""
+    """One sum; ``secret`` is the aggregator's file of a dealer, where its engine has one. Safe to share between threads."""
 
-    def __init__(self, store: SumStore, *, steady: Callable[[], float], patience: Patience | None = None) -> None:
-        self.store = store
+    def __init__(self, store: SumStore, *, steady: Callable[[], float], patience: Patience | None = None, secret: bytes = b"") -> None:
+        self.store, self._secret = store, secret
         kept = store.kept()
         self.agreement = Agreement.from_json(kept.agreement)
         self.state, self.result = kept.state, kept.result
-        self._survivors = kept.survivors
         self._patience, self._steady = patience or Patience(), steady
         self._lock = threading.RLock()
         self._due = store.due()
         self.told: set[int] = set()
         """The parties that were told that it is over, since this process began."""
-        terms = self.agreement.terms
-        self._engine = MaskingAggregator.resume(kept.engine, terms=terms) if kept.engine else MaskingAggregator(terms)
-        if self.state == RUNNING:
-            for data in store.messages().values():
-                self._engine.receive(data)
+        self._roles = self.agreement.roles
+        self._engine = self._load()
         self._since = steady()
 
     # --- requests ---
@@ -89,7 +76,7 @@ class Aggregation:
             try:
                 self.store.take(message.kind, party, data)
             except StorageError:
-                self._reload()  # what could not be kept was not received
+                self._engine = self._load()  # what could not be kept was not received
                 raise
 
     def look(self, party: int) -> bytes | None:
@@ -103,15 +90,20 @@ class Aggregation:
         with self._lock:
             found: dict[str, str | int] = {"sum": self.agreement.id.hex(), "state": self.state, "parties": len(self.agreement.parties)}
             if self.state == RUNNING:
-                found |= {"step": STEPS[self._engine.step], "waiting": len(self._engine.waiting)}
+                found |= {"step": self._roles.steps[self._engine.step], "waiting": len(self._engine.waiting)}
             return found
 
     def _check_over(self, party: int) -> None:
+        adds = party < len(self.agreement.parties)
         if self.state != RUNNING:
             self.told.add(party)
-            raise Over(self.state if self.state == ABORTED or self.store.counted(party) else LOST)
-        if self._engine.step != layout.ADVERTISE and party not in self._due:
-            raise Over(LATE if self.store.counted(party) else LOST)
+            raise Over(LOST if self.state == OPENED and adds and not self._counted(party) else self.state)
+        if party not in self._engine.present:
+            raise Over(LATE if self._counted(party) else LOST)
+
+    def _counted(self, party: int) -> bool:
+        """Whether a party's vector is in the sum, if that is opened."""
+        return party in self.store.senders(self._roles.counted)
 
     # --- steps ---
 
@@ -120,49 +112,49 @@ class Aggregation:
         with self._lock:
             if self.state != RUNNING:
                 return False
-            allowed = self._patience.join if self._engine.step == layout.ADVERTISE else self._patience.step
+            begins = self._engine.step == next(iter(self._roles.steps))
+            allowed = self._patience.join if begins else self._patience.step
             if self._engine.waiting and self._steady() - self._since < allowed:
                 return False
             self._end_step()
             return True
 
     def _end_step(self) -> None:
-        step, lost = self._engine.step, len(self._engine.waiting)
+        step, lost, present = self._engine.step, len(self._engine.waiting), self._engine.present
+        name, survivors = self._roles.steps[step], len(self.store.senders(self._roles.counted))
         try:
             due = self._engine.close()
         except ProtocolError as error:
-            self._end(ABORTED, str(error))
-            note("aborted", level="warning", step=STEPS[step], lost=lost)
+            self._end(ABORTED, str(error), survivors, present)
+            note("aborted", level="warning", step=name, lost=lost)
             return
-        note("a step is over", step=STEPS[step], lost=lost)
-        if step == layout.MASKED:
-            self._survivors = len(due)
+        note("a step is over", step=name, lost=lost)
         if self._engine.total is not None:
-            self._end(OPENED, json.dumps(self._engine.total.tolist()))
-            note("opened", parties=self._survivors)
+            self._end(OPENED, json.dumps(self._engine.total.tolist()), survivors, present)
+            note("opened", parties=survivors)
             return
         try:
-            self.store.advance(self._engine.save(), due, self._survivors)
+            self.store.advance(self._engine.save(), due, survivors)
         except StorageError:
-            self._reload()  # nothing was sent: the step goes on
+            self._engine = self._load()  # nothing was sent: the step goes on
             raise
         self._due, self._since = due, self._steady()
 
-    def _end(self, state: str, result: str) -> None:
+    def _end(self, state: str, result: str, survivors: int, present: set[int]) -> None:
         try:
-            self.store.end(state, result)
+            self.store.end(state, result, survivors, present)
         except StorageError:
-            self._reload()
+            self._engine = self._load()
             raise
         self.state, self.result, self._due = state, result, self.store.due()
 
-    def _reload(self) -> None:
+    def _load(self) -> Aggregator:
         """The engine as the store has it."""
-        kept, terms = self.store.kept(), self.agreement.terms
-        self._engine = MaskingAggregator.resume(kept.engine, terms=terms) if kept.engine else MaskingAggregator(terms)
-        self._survivors = kept.survivors
+        kept = self.store.kept()
+        found = self._roles.aggregator(self._secret, kept.engine)
         for data in self.store.messages().values():
-            self._engine.receive(data)
+            found.receive(data)
+        return found
 
     # --- the end ---
 
@@ -186,10 +178,3 @@ def estimate_of(store: SumStore) -> SumEstimate:
     if kept.state != OPENED:
         raise ProtocolError("sum", "not over yet", allowed="a sum that was opened", fix="run: deniable aggregate run")
     return agreement.plan.estimate(kept.total, survivors=kept.survivors, labels=agreement.values or None)
-
-
-def largest_message(agreement: Agreement) -> int:
-    """The most bytes that a party has to send at once."""
-    neighbors = agreement.terms.degree.neighbors
-    bodies = (64, 32 + (4 + SEALED_BYTES) * neighbors, agreement.length * agreement.word_bits // 8, 37 * neighbors)
-    return HEADER.size + max(bodies) + SIGNATURE_BYTES

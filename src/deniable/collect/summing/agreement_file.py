@@ -11,16 +11,31 @@
     corrupt = "1/3"                      # may work with the aggregator
     lost = "0"                           # may drop out
     signed = true                        # false: for many parties, and an aggregator that keeps to the protocol
+    hybrid = false                       # true: keys by X25519 and ML-KEM-768, against recordings and a later quantum computer
 
     [numbers]
     largest = 10_000                     # the most that any number of a party is, up or down
     norm_1 = 1                           # what one person changes in all numbers together; for "party": the most of all its numbers
+    norm_2 = 1                           # the same in the Euclidean norm, which Skellam noise goes by; norm_1 if left out, for "person"
     bits = 0                             # after the point, for "party"
 
     [parties]
     north = "0f..."                      # what deniable party keys printed
     south = "3a..."
     west = "b2..."
+
+The other engines need what a dealer made for them (``deniable deal``), and cannot be signed::
+
+    engine = "paillier"                  # or "stream"; "masking" if left out
+
+    [key]                                # the dealer's key.toml
+    modulus = "c7..."
+    base = "5d..."
+    threshold = 2
+
+    [decryptors]                         # for paillier: the committee, in the order of their key shares
+    court = "77..."
+    university = "e0..."
 """
 
 from __future__ import annotations
@@ -28,17 +43,24 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from deniable.collect.summing.agreement import PARTY, PERSON, Agreement, Member
-from deniable.collect.summing.counts import Counts
+from deniable.collect.summing.agreement import PARTY, PERSON, Agreement, Member, codec_for
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.declared import check_names, read_toml
 from deniable.errors import ParameterError
-from deniable.multiparty.fixed_point import FixedPoint
+from deniable.multiparty.engines import MASKING
 from deniable.multiparty.private_sum import PrivateSum
 
-_OPTIONAL = ("values", "length", "delta", "honest", "corrupt", "lost", "signed")
-USUAL: dict[str, Any] = {"delta": 0.0, "honest": "4/5", "corrupt": "1/10", "lost": "1/10", "signed": True}
+_OPTIONAL = ("values", "length", "delta", "honest", "corrupt", "lost", "signed", "hybrid", "engine", "key", "decryptors")
+USUAL: dict[str, Any] = {
+    "delta": 0.0,
+    "honest": "4/5",
+    "corrupt": "1/10",
+    "lost": "1/10",
+    "signed": True,
+    "hybrid": False,
+    "engine": MASKING,
+}
 """What is taken if it is left out."""
 
 
@@ -49,6 +71,9 @@ def read_agreement_file(data: bytes, name: str = "file", source: Source = SYSTEM
     numbers, parties = content["numbers"], content["parties"]
     if not isinstance(numbers, dict) or not isinstance(parties, dict):
         raise ParameterError("numbers, parties", "something else", allowed="two tables", fix="begin them with [numbers] and [parties]")
+    key, decryptors = content.get("key", {}), content.get("decryptors", {})
+    if not isinstance(key, dict) or not isinstance(decryptors, dict):
+        raise ParameterError("key, decryptors", "something else", allowed="two tables", fix="begin them with [key] and [decryptors]")
     check_names("numbers", numbers, ("largest",), ("norm_1", "norm_2", "bits"))
     if ("values" in content) == ("length" in content):
         raise ParameterError("values, length", "both or neither", allowed="one of them", fix="name the numbers, or say how many there are")
@@ -58,10 +83,11 @@ def read_agreement_file(data: bytes, name: str = "file", source: Source = SYSTEM
     length, unit = content.get("length", len(values)), content["unit"]
     if unit not in (PARTY, PERSON):
         raise ParameterError("unit", unit, allowed=f"{PARTY!r} or {PERSON!r}", fix="say who is hidden by the noise")
-    chosen = USUAL | {name: content[name] for name in USUAL if name in content}
+    usual = USUAL | {"signed": content.get("engine", MASKING) == MASKING}
+    chosen = usual | {name: content[name] for name in USUAL if name in content}
     bounds = _bounds(numbers, unit, length)
-    codec = (Counts if unit == PERSON else FixedPoint)(length=length, **bounds)
-    members = tuple(Member(party, _key(party, key)) for party, key in parties.items())
+    codec = codec_for(unit, length, bounds)
+    members = _members("parties", parties)
     epsilon, delta = _real("epsilon", content["epsilon"]), _real("delta", chosen.pop("delta"))
     plan = PrivateSum(parties=len(members), honest=chosen["honest"], codec=codec, epsilon=epsilon, delta=delta)
     return Agreement(
@@ -74,6 +100,8 @@ def read_agreement_file(data: bytes, name: str = "file", source: Source = SYSTEM
         epsilon=epsilon,
         delta=delta,
         word_bits=plan.word_bits,
+        key=key,
+        decryptors=_members("decryptors", decryptors),
         **bounds,
         **chosen,
     )
@@ -99,11 +127,15 @@ def _real(name: str, value: Any) -> float:
     return float(value)
 
 
-def _key(party: str, text: Any) -> bytes:
+def _members(table: str, listed: dict[str, Any]) -> tuple[Member, ...]:
+    return tuple(Member(name, _key(f"{table}.{name}", key)) for name, key in listed.items())
+
+
+def _key(name: str, text: Any) -> bytes:
     try:
         key = bytes.fromhex(text)
     except (TypeError, ValueError):
         key = b""
     if len(key) != 32:
-        raise ParameterError(f"parties.{party}", text, allowed="64 digits 0-9 and a-f", fix="what deniable party keys printed")
+        raise ParameterError(name, text, allowed="64 digits 0-9 and a-f", fix="what deniable party keys printed")
     return key

@@ -67,10 +67,8 @@ class PartyFolder:
         path = self.folder / "identity.json"
         if not path.exists():
             raise ParameterError("--folder", str(self.folder), allowed="a party's folder", fix="run: deniable party keys")
-        if path.stat().st_mode & 0o077:
-            raise ParameterError(str(path), "open to others", allowed="a file that its owner alone can read", fix="run: chmod 600")
         try:
-            content = json.loads(path.read_bytes())
+            content = json.loads(read_private(path))
             seed = bytes.fromhex(content["identity"])
             whole = content["version"] == 1 and len(seed) == SEED_BYTES
         except (ValueError, TypeError, KeyError):
@@ -119,6 +117,13 @@ class PartyFolder:
 
     def _path(self, sum_: bytes) -> Path:
         return self.folder / "sums" / f"{sum_.hex()}.json"
+
+
+def read_private(path: Path) -> bytes:
+    """The content of a file that others must not read; ParameterError if they can."""
+    if path.stat().st_mode & 0o077:
+        raise ParameterError(str(path), "open to others", allowed="a file that its owner alone can read", fix="run: chmod 600")
+    return path.read_bytes()
 
 
 def write_private(path: Path, data: bytes) -> None:

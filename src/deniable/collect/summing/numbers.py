@@ -1,4 +1,7 @@
-"""A party's numbers from its file, each where the agreement has it: nothing is guessed, and no number is shown in an error.
+"""A party's numbers from its file, each where the agreement has it: nothing is guessed, and nothing of the file is shown in an error.
+
+Errors name the row and what is wrong there, never what stands in it: with a header left out, or columns the wrong way round, a number is
+where a name should be.
 
 ==========  ===========================================  ==================================
 file        if the sum names its values                  if it does not
@@ -21,6 +24,8 @@ from deniable.collect.summing.agreement import Agreement
 from deniable.errors import DomainError, ParameterError
 
 LARGEST_FILE = 1 << 28
+Row = tuple[str, str, Any]
+"""Where it stands in the file, the value, and its number."""
 
 
 def read_numbers(path: Path, agreement: Agreement) -> list[float]:
@@ -32,24 +37,27 @@ def read_numbers(path: Path, agreement: Agreement) -> list[float]:
         raise ParameterError("--numbers", "a file that is too large", allowed=f"{LARGEST_FILE} bytes", fix="check the file")
     rows = readers[path.suffix](path, bool(agreement.values))
     if not agreement.values:
-        numbers = [_number(f"row {at + 1}", number) for at, (_, number) in enumerate(rows)]
+        numbers = [_number(place, number) for place, _, number in rows]
         if len(numbers) != agreement.length:
             raise DomainError("numbers", f"{len(numbers)} of them", allowed=f"{agreement.length}", fix="as many as the sum has")
         return numbers
     found: dict[str, float] = {}
-    for value, number in rows:
+    for place, value, number in rows:
         if value not in agreement.values:
-            raise DomainError("numbers", value, allowed=f"values of this sum, as {agreement.values[0]!r}", fix="check the spelling")
+            allowed = f"values of this sum, as {agreement.values[0]!r}"
+            raise DomainError(
+                "numbers", f"none of its values in {place}", allowed=allowed, fix="check the spelling, and which column is which"
+            )
         if value in found:
             raise DomainError("numbers", f"{value} twice", allowed="each value once", fix="add them up first")
-        found[value] = _number(value, number)
+        found[value] = _number(f"{value} in {place}", number)
     missing = [value for value in agreement.values if value not in found]
     if missing:
         raise DomainError("numbers", f"nothing for {missing[0]}", allowed="all values of this sum", fix="write 0 if there is none")
     return [found[value] for value in agreement.values]
 
 
-def _from_json(path: Path, named: bool) -> Iterable[tuple[str, Any]]:
+def _from_json(path: Path, named: bool) -> Iterable[Row]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
             raise ValueError("a name stands there twice")
@@ -57,32 +65,36 @@ def _from_json(path: Path, named: bool) -> Iterable[tuple[str, Any]]:
 
     try:
         content = json.loads(path.read_bytes(), object_pairs_hook=once, parse_int=float)
-    except (ValueError, RecursionError) as error:
-        raise DomainError("numbers", path.name, allowed="JSON in UTF-8, each name once", fix="check the file") from error
+    except (ValueError, RecursionError):  # which may show what could not be read
+        raise DomainError("numbers", path.name, allowed="JSON in UTF-8, each name once", fix="check the file") from None
     if not isinstance(content, dict if named else list):
         allowed = "an object of values and numbers" if named else "a list of numbers"
         raise DomainError("numbers", type(content).__name__, allowed=allowed, fix="see the terms of the sum")
-    return list(content.items()) if isinstance(content, dict) else [("", number) for number in content]
+    pairs = content.items() if isinstance(content, dict) else (("", number) for number in content)
+    return [(f"entry {at}", value, number) for at, (value, number) in enumerate(pairs, 1)]
 
 
-def _from_csv(path: Path, named: bool) -> Iterable[tuple[str, Any]]:
+def _from_csv(path: Path, named: bool) -> Iterable[Row]:
     header = ["value", "number"] if named else ["number"]
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DomainError("numbers", path.name, allowed="CSV in UTF-8", fix="check the file") from error
-    if not rows or [cell.strip() for cell in rows[0]] != header:
-        raise DomainError("numbers", "no header" if not rows else rows[0], allowed=f"the header {','.join(header)}", fix="add it")
-    if any(len(row) != len(header) for row in rows):
-        raise DomainError("numbers", "a row of another length", allowed=f"{len(header)} columns", fix="check the file")
-    return [(row[0] if named else "", row[-1]) for row in rows[1:]]
+            reader = csv.reader(file, strict=True)
+            rows = [(f"row {reader.line_num}", row) for row in reader if row]
+    except (csv.Error, UnicodeDecodeError):
+        raise DomainError("numbers", path.name, allowed="CSV in UTF-8", fix="check the file") from None
+    if not rows or [cell.strip() for cell in rows[0][1]] != header:
+        wanted = f"the header {','.join(header)}"
+        raise DomainError("numbers", f"something else in {rows[0][0]}" if rows else "no row", allowed=wanted, fix="add it")
+    for place, row in rows:
+        if len(row) != len(header):
+            raise DomainError("numbers", f"{len(row)} columns in {place}", allowed=f"{len(header)} columns", fix="check the file")
+    return [(place, row[0] if named else "", row[-1]) for place, row in rows[1:]]
 
 
 def _number(place: str, text: Any) -> float:
     try:
         number = float(text) if isinstance(text, str | float) else float("nan")
-    except ValueError:
+    except ValueError:  # it would show the text
         number = float("nan")
     if not isfinite(number):
         raise DomainError("numbers", f"something else for {place}", allowed="a finite number", fix="check the file")

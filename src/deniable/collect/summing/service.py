@@ -26,7 +26,7 @@ from deniable.collect.clock import Clock
 from deniable.collect.server import BACKLOG, LAST_SECONDS, Server, server_config
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
-from deniable.collect.summing.aggregation import Aggregation, Over, largest_message
+from deniable.collect.summing.aggregation import Aggregation, Over
 from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, PATH, request_verified
 from deniable.collect.summing.store import RUNNING
 from deniable.collect.web.body import JSON, BodyReader, Refusal
@@ -49,7 +49,7 @@ class SumService:
         self.sum = sum_
         self.leave: Callable[[], None] = lambda: None
         self._settings, self._clock, self._linger, self._over = settings, clock, linger, over
-        most = largest_message(sum_.agreement)
+        most = sum_.agreement.roles.largest
         self._bodies = BodyReader(most=most, most_together=max(64 * most, 1 << 26), seconds=settings.limits.body_seconds)
         self._most = most
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,13 +116,13 @@ class SumService:
             return 200, _JSON, await asyncio.to_thread(public[path])
         found = PATH.fullmatch(path)
         party = int(found[2]) if found else -1
-        if found is None or found[1] != self.sum.agreement.id.hex() or not 0 <= party < len(self.sum.agreement.parties):
+        if found is None or found[1] != self.sum.agreement.id.hex() or not 0 <= party < len(self.sum.agreement.members):
             raise Refusal(404, "not_found", "there is no such sum here, or no such party in it", close=True)
         if method not in ("GET", "POST"):
             raise Refusal(405, "method", "messages are sent by POST and fetched by GET", close=True)
         body = await self._read(scope["headers"], receive, method)
         signature = next((value for name, value in scope["headers"] if name == HEADER.encode()), b"")
-        if not request_verified(self.sum.agreement.parties[party].key, signature, method, path, body):
+        if not request_verified(self.sum.agreement.members[party].key, signature, method, path, body):
             raise Refusal(403, "signature", f"the header {HEADER} is not the signature of party {party}")
         if method == "GET":
             message = await self._wait(party)

@@ -4,7 +4,9 @@ The header ``Deniable-Signature`` has 128 hexadecimal digits: Ed25519, by the ke
 
     "deniable sum request 1\n", the method, a space, the path from /v1 on, "\n", the body
 
-A request that is sent again is harmless: a message counts once, and what is there for a party is the same until it answers.
+A request that is sent again is harmless: a message counts once, and what is there for a party is the same until it answers. But the
+signature of a GET is the same for the whole sum. Whoever reads one on its way could ask in the party's name from then on, and see what the
+aggregator has for it (keys, sealed shares, who survived; no numbers) and how the sum ends. **Against onlookers it takes TLS.**
 """
 
 from __future__ import annotations

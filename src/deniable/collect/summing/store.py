@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +26,6 @@ from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.private import PrivateDatabase
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.masking.layout import MASKED
 from deniable.testing.faults import fault_point
 
 SCHEMA = 1
@@ -103,10 +102,10 @@ class SumStore(PrivateDatabase):
             row = database.execute("SELECT digest FROM taken WHERE kind = ? AND party = ?", (kind, party)).fetchone()
             return row is not None and row[0] == hashlib.sha256(data).digest()
 
-    def counted(self, party: int) -> bool:
-        """Whether a party's vector is in the sum, if that is opened."""
+    def senders(self, kind: int) -> set[int]:
+        """Who sent a message of a kind."""
         with self._reading() as database:
-            return database.execute("SELECT 1 FROM taken WHERE kind = ? AND party = ?", (MASKED, party)).fetchone() is not None
+            return {party for (party,) in database.execute("SELECT party FROM taken WHERE kind = ?", (kind,))}
 
     # --- what happens ---
 
@@ -127,12 +126,13 @@ class SumStore(PrivateDatabase):
             fault_point("step ending")
         fault_point("step ended")
 
-    def end(self, state: str, result: str) -> None:
-        """The sum is over: keep the result, and of everything else that it was."""
+    def end(self, state: str, result: str, survivors: int, present: Iterable[int]) -> None:
+        """The sum is over: keep the result, who is to be told, and of everything else that it was."""
         with self._writing() as database:
-            database.execute("UPDATE sum SET state = ?, engine = NULL, result = ?", (state, result))
-            database.execute("UPDATE due SET data = x''")
-            database.execute("INSERT OR IGNORE INTO due SELECT party, x'' FROM message")  # who began is told, too
+            database.execute("UPDATE sum SET state = ?, engine = NULL, survivors = ?, result = ?", (state, survivors, result))
             database.execute("DELETE FROM message")
+            database.execute("DELETE FROM due")
+            began = {party for (party,) in database.execute("SELECT party FROM taken")}
+            database.executemany("INSERT INTO due VALUES (?, x'')", [(party,) for party in began.intersection(present)])
         fault_point("sum ended")
         self._empty_log()

@@ -21,8 +21,9 @@ from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of, sign_r
 from deniable.collect.summing.store import ABORTED, OPENED
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.multiparty.masking import layout
-from deniable.multiparty.masking.party import MaskingParty
+from deniable.kernels.compiled import Array
+from deniable.multiparty.message import Message
+from deniable.multiparty.roles import Party
 from deniable.sealing.identity import public_key
 from deniable.testing.faults import fault_point
 
@@ -76,19 +77,20 @@ def confirmed(agreement: Agreement, sum_: str) -> Agreement:
 
 @dataclass
 class Way:
-    """The way to the aggregator, for one party."""
+    """The way to the aggregator, for one party or decryptor; ``secret`` is its file of a dealer, where its role has one."""
 
     transport: Transport
     agreement: Agreement
     identity: bytes
     insistence: Insistence
+    secret: bytes = b""
 
     def __post_init__(self) -> None:
         self.number = self.agreement.place(public_key(self.identity))
         self._path = path_of(self.agreement, self.number)
 
     def __repr__(self) -> str:
-        return f"Way(party {self.number})"  # and not the identity
+        return f"Way(party {self.number})"  # and neither identity nor secret
 
     def send(self, message: bytes) -> str:
         """Send a message until it is kept; empty, or how the sum ended for this party."""
@@ -111,7 +113,8 @@ class Way:
 def take_part(folder: PartyFolder, way: Way, numbers: Callable[[], Any], *, say: Callable[[str], object], source: Source = SYSTEM) -> str:
     """Go through a sum, from wherever this party stands in it; how it ended: opened, aborted, lost or late.
 
-    ``numbers`` is only called if the party has not begun: from then on its contribution, with its share of the noise, is what was kept.
+    ``numbers`` is only called if a party has not begun: from then on its contribution, with its share of the noise, is what was kept.
+    Decryptors have none.
     """
     handle = folder.hold()
     try:
@@ -129,15 +132,15 @@ class _Part:
 
     def __init__(self, folder: PartyFolder, way: Way, say: Callable[[str], object], source: Source) -> None:
         self._folder, self._way, self._say, self._source = folder, way, say, source
-        self._terms, self._id = way.agreement.terms, way.agreement.id
+        self._roles, self._id = way.agreement.roles, way.agreement.id
 
     def run(self, standing: Standing | None, numbers: Callable[[], Any]) -> str:
         if standing is None:
-            party = self._begin(numbers())
-            standing = self._keep(begun(self._way.agreement, b"", b""), party, party.first())
+            party = self._roles.party(*self._own, lambda: self._contribution(numbers()), self._source)
+            standing = self._keep(begun(self._way.agreement, b"", b""), party, party.first() or b"")
             self._say("begun; waiting for the others")
         else:
-            party = MaskingParty.resume(standing.engine.encode(), terms=self._terms, identity=self._way.identity, source=self._source)
+            party = self._roles.resume(standing.engine.encode(), *self._own, self._source)
             self._say("going on with the numbers that it began with")
         end = self._send(standing)
         while not end:
@@ -151,16 +154,22 @@ class _Part:
         self._folder.end(self._id, standing, end)
         return end
 
-    def _begin(self, numbers: Any) -> MaskingParty:
-        vector = self._way.agreement.plan.contribution(numbers, None if self._source is SYSTEM else self._source)
-        return MaskingParty(self._terms, self._way.number, self._way.identity, vector, self._source)
+    @property
+    def _own(self) -> tuple[int, bytes, bytes]:
+        return self._way.number, self._way.identity, self._way.secret
 
-    def _keep(self, standing: Standing, party: MaskingParty, outgoing: bytes) -> Standing:
-        new = replace(standing, engine=party.save().decode(), outgoing=outgoing.hex(), spent=party.sent >= layout.MASKED)
+    def _contribution(self, numbers: Any) -> Array:
+        return self._way.agreement.plan.contribution(numbers, None if self._source is SYSTEM else self._source)
+
+    def _keep(self, standing: Standing, party: Party, outgoing: bytes) -> Standing:
+        spent = standing.spent or (bool(outgoing) and Message.open(outgoing).kind == self._roles.counted)
+        new = replace(standing, engine=party.save().decode(), outgoing=outgoing.hex(), spent=spent)
         self._folder.keep(self._id, new)
         return new
 
     def _send(self, standing: Standing) -> str:
+        if not standing.outgoing:
+            return ""  # a decryptor waits to be asked
         end = self._way.send(bytes.fromhex(standing.outgoing))
         fault_point("answer sent")
         return end

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DeniableError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.graph import neighbors_of
-from deniable.multiparty.masking import layout
+from deniable.multiparty.masking import hybrid, layout, secrets
+from deniable.multiparty.masking.side import Keys, keys_bytes
 from deniable.multiparty.masking.unmasking import Unmasking
 from deniable.multiparty.message import Message
 from deniable.multiparty.terms import Terms
@@ -32,11 +34,20 @@ class MaskingAggregator:
     total: Array | None = None
     _messages: dict[int, dict[int, Message]] = field(default_factory=dict, repr=False)
     _neighbors: dict[int, list[int]] = field(default_factory=dict, repr=False)
+    _owners: dict[bytes, int] = field(default_factory=dict, repr=False)
+    """Whose a public key is, so that nobody sends another's."""
 
     def __post_init__(self) -> None:
         self.terms.degree  # noqa: B018  # refuses shares for which there is no graph
+        if self.terms.hybrid:
+            hybrid.check_available()
 
     # --- what comes in ---
+
+    @property
+    def present(self) -> set[int]:
+        """Who is still in it: those who sent all before."""
+        return self._expected()
 
     @property
     def waiting(self) -> set[int]:
@@ -65,9 +76,9 @@ class MaskingAggregator:
     def _check(self, message: Message) -> None:
         """Refuse at once what would spoil the sum later."""
         party, body = message.party, message.body
-        if self.step == layout.ADVERTISE and len(body) != 64:
-            raise WireError("keys", f"{len(body)} bytes", allowed="64", fix="send both keys")
-        if self.step == layout.SHARES and layout.open_shares_message(body)[1].keys() != set(self._neighbors[party]):
+        if self.step == layout.ADVERTISE:
+            self._check_keys(party, body)
+        if self.step == layout.SHARES and layout.open_shares_message(body, self.terms, party)[1].keys() != set(self._neighbors[party]):
             raise ProtocolError("shares", f"of party {party}", allowed="one for each of its neighbors", fix="send them all")
         if self.step == layout.MASKED and len(body) != self.terms.length * self.terms.word_bits // 8:
             raise WireError("vector", f"{len(body)} bytes", allowed=f"{self.terms.length} words", fix="send it whole")
@@ -80,6 +91,19 @@ class MaskingAggregator:
             if {other: kind for other, (kind, _) in shown.items()} != asked:
                 raise ProtocolError("revealed shares", f"of party {party}", allowed="one of each neighbor, as asked", fix="send them all")
 
+    def _check_keys(self, party: int, body: bytes) -> None:
+        if len(body) != keys_bytes(self.terms):
+            raise WireError("keys", f"{len(body)} bytes", allowed=f"{keys_bytes(self.terms)}", fix="send all keys")
+        keys = Keys.read(body)
+        for key in (keys.seal, keys.mask):
+            secrets.check_order(key, party)
+        for key in (keys.seal_kem, keys.mask_kem) if self.terms.hybrid else ():
+            hybrid.kem_public(key, party)
+        owners = {self._owners.get(part, party) for part in keys.parts}
+        if owners != {party} or len(set(keys.parts)) < len(keys.parts):
+            raise ProtocolError("keys", f"of party {party}", allowed="keys that nobody else has, each once", fix="leave this party out")
+        self._owners |= dict.fromkeys(keys.parts, party)
+
     # --- what goes out ---
 
     def close(self) -> dict[int, bytes]:
@@ -88,11 +112,11 @@ class MaskingAggregator:
         if len(present) < self._needed():
             step, self.step = self.step, 0
             allowed = f"{self._needed()} or more of {len(self.terms.parties)}"
-            fix = "nothing was opened; begin a new sum" if step != layout.REVEALED else "begin a new sum"
+            fix = "its epsilon is spent; begin a new sum" if step == layout.REVEALED else "nothing was opened; begin a new sum"
             raise ProtocolError("survivors", len(present), allowed=allowed, fix=fix)
         follow: dict[int, tuple[int, Callable[[int], bytes]]] = {
             layout.ADVERTISE: (layout.KEYS, self._keys_for),
-            layout.SHARES: (layout.FOR_YOU, self._shares_for),
+            layout.SHARES: (layout.FOR_YOU, self._shares_for()),
             layout.MASKED: (layout.SURVIVORS, self._survivors_for),
             layout.AGREED: (layout.AGREEMENT, self._agreement_for),
         }
@@ -119,9 +143,14 @@ class MaskingAggregator:
         sent = self._messages[layout.ADVERTISE]
         return layout.pack_table({other: sent[other].body + sent[other].signature for other in self._neighbors[party]})
 
-    def _shares_for(self, party: int) -> bytes:
-        sealed = {other: layout.open_shares_message(self._messages[layout.SHARES][other].body)[1] for other in self._sharers(party)}
-        return layout.pack_table({other: rows[party] for other, rows in sealed.items()})
+    def _shares_for(self) -> Callable[[int], bytes]:
+        """By party; each message is taken apart once."""
+
+        @cache
+        def rows(sender: int) -> dict[int, bytes]:
+            return layout.open_shares_message(self._messages[layout.SHARES][sender].body, self.terms, sender)[1]
+
+        return lambda party: layout.pack_table({other: rows(other)[party] for other in self._sharers(party)})
 
     def _survivors_for(self, party: int) -> bytes:
         alive = self._messages[layout.MASKED]
@@ -169,6 +198,8 @@ class MaskingAggregator:
             opened = {int(kind): [Message.open(bytes.fromhex(each)) for each in texts] for kind, texts in content["messages"].items()}
             found._messages = {kind: {message.party: message for message in messages} for kind, messages in opened.items()}
             found._neighbors = {int(party): list(others) for party, others in content["neighbors"].items()}
+            sent = found._messages.get(layout.ADVERTISE, {})
+            found._owners = {part: party for party, message in sent.items() for part in Keys.read(message.body).parts}
         except (ValueError, TypeError, KeyError, AttributeError, DeniableError) as error:
             raise WireError("state", f"{len(data)} bytes", allowed="the saved state of this sum's aggregator", fix="begin anew") from error
         return found

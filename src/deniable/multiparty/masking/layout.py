@@ -1,10 +1,10 @@
 """The bodies of masking's messages. Integers are little-endian, 4 bytes each unless said otherwise::
 
 kind            from         body
-1 ADVERTISE     party        public keys for sealing and for masks, 32 bytes each
-2 KEYS          aggregator   for each neighbor: its number, both its keys, and where messages are signed its signature of them
-3 SHARES        party        commitment to its own mask (32); for each neighbor: its number, two sealed shares (80)
-4 FOR_YOU       aggregator   for each neighbor who sent some: its number, the two sealed shares (80)
+1 ADVERTISE     party        public keys for sealing and for masks, 32 bytes each; in hybrid sums then both of ML-KEM, 1184 each
+2 KEYS          aggregator   for each neighbor: its number, its keys, and where messages are signed its signature of them (64)
+3 SHARES        party        commitment to its own mask (32); for each neighbor: its number, two sealed shares (80) in a row (``side``)
+4 FOR_YOU       aggregator   for each neighbor who sent some: its number, its row for this party
 5 MASKED        party        the masked vector
 6 SURVIVORS     aggregator   how many sent theirs; then the number of each neighbor who did
 7 AGREED        party        SHA-256 of the survivors (32); only where messages are signed
@@ -17,25 +17,19 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from typing import NamedTuple
+from collections.abc import Callable
 
 from deniable.errors import WireError
-from deniable.multiparty.masking.secrets import KEY_BYTES, SEALED_BYTES
+from deniable.multiparty.masking.secrets import KEY_BYTES
+from deniable.multiparty.masking.side import Keys, keys_bytes, row_bytes
 from deniable.multiparty.message import SIGNATURE_BYTES, cut
 from deniable.multiparty.shamir import SHARE_BYTES
+from deniable.multiparty.terms import Terms
 
 ADVERTISE, KEYS, SHARES, FOR_YOU, MASKED, SURVIVORS, AGREED, AGREEMENT, REVEALED = range(1, 10)
 _NUMBER = struct.Struct("<I")
 OWN, PAIRS = 0, 1
 """Which secret a share is of: a party's own mask, or the key of its masks with others."""
-
-
-class Keys(NamedTuple):
-    """The public keys of a party, and its signature of them where messages are signed."""
-
-    seal: bytes
-    mask: bytes
-    signature: bytes = b""
 
 
 def pack_table(rows: dict[int, bytes]) -> bytes:
@@ -52,17 +46,37 @@ def open_table(body: bytes, size: int, what: str) -> dict[int, bytes]:
     return found
 
 
-def open_keys(body: bytes, *, signed: bool) -> dict[int, Keys]:
+def open_keys(body: bytes, terms: Terms) -> dict[int, Keys]:
     """The body of KEYS."""
-    rows = open_table(body, 2 * KEY_BYTES + (SIGNATURE_BYTES if signed else 0), "keys")
-    return {party: Keys(row[:KEY_BYTES], row[KEY_BYTES : 2 * KEY_BYTES], row[2 * KEY_BYTES :]) for party, row in rows.items()}
+    size = keys_bytes(terms)
+    rows = open_table(body, size + (SIGNATURE_BYTES if terms.active else 0), "keys")
+    return {party: Keys.read(row[:size], row[size:]) for party, row in rows.items()}
 
 
-def open_shares_message(body: bytes) -> tuple[bytes, dict[int, bytes]]:
-    """The body of SHARES: the commitment, and what is sealed for whom."""
+def open_shares_message(body: bytes, terms: Terms, sender: int) -> tuple[bytes, dict[int, bytes]]:
+    """The body of SHARES: the commitment, and the row for each neighbor."""
     if len(body) < KEY_BYTES:
         raise WireError("shares", f"{len(body)} bytes", allowed="a commitment of 32 bytes first", fix="send the message whole")
-    return body[:KEY_BYTES], open_table(body[KEY_BYTES:], SEALED_BYTES, "shares")
+    return body[:KEY_BYTES], _open_rows(body[KEY_BYTES:], lambda receiver: row_bytes(terms, sender, receiver))
+
+
+def open_for_you(body: bytes, terms: Terms, receiver: int) -> dict[int, bytes]:
+    """The body of FOR_YOU: the row of each neighbor."""
+    return _open_rows(body, lambda sender: row_bytes(terms, sender, receiver))
+
+
+def _open_rows(body: bytes, size_of: Callable[[int], int]) -> dict[int, bytes]:
+    """Rows whose size follows from their number; WireError if they do not add up, or a party stands there twice."""
+    rows: dict[int, bytes] = {}
+    start, count = 0, 0
+    while start + _NUMBER.size <= len(body):
+        party = _NUMBER.unpack_from(body, start)[0]
+        end = start + _NUMBER.size + size_of(party)
+        rows[party] = body[start + _NUMBER.size : end]
+        start, count = end, count + 1
+    if start != len(body) or len(rows) < count:
+        raise WireError("shares", f"{len(body)} bytes", allowed="rows that add up, of each party once", fix="send the message whole")
+    return rows
 
 
 def pack_survivors(count: int, neighbors: list[int]) -> bytes:

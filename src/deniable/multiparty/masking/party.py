@@ -17,7 +17,8 @@ from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DeniableError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.masking import layout, secrets
+from deniable.multiparty.masking import hybrid, layout, secrets
+from deniable.multiparty.masking.side import Keys, Side
 from deniable.multiparty.message import Message
 from deniable.multiparty.shamir import SECRET_BYTES, share_secret
 from deniable.multiparty.terms import Terms, as_words, check_place
@@ -38,7 +39,9 @@ class MaskingParty:
     sent: int = 0
     """The kind of the last message that it sent."""
     _seeds: dict[str, bytes] = field(default_factory=dict, repr=False)
-    _keys: dict[int, layout.Keys] = field(default_factory=dict, repr=False)
+    _keys: dict[int, Keys] = field(default_factory=dict, repr=False)
+    _agreed: dict[int, bytes] = field(default_factory=dict, repr=False)
+    """Secrets of masks that this party chose, in hybrid sums."""
     _shares: dict[int, tuple[bytes, bytes]] = field(default_factory=dict, repr=False)
     _survivors: list[int] = field(default_factory=list, repr=False)
 
@@ -46,16 +49,18 @@ class MaskingParty:
         check_place(self.terms, self.number, self.identity)
         self.terms.degree  # noqa: B018  # refuses shares for which there is no graph
         self.vector = as_words(self.vector, self.terms)
+        if self.terms.hybrid:
+            hybrid.check_available()
 
     # --- the steps ---
 
     def first(self) -> bytes:
-        """The first message: two public keys."""
+        """The first message: the public keys."""
         if self.sent not in (0, layout.ADVERTISE):
             raise ProtocolError("party", "under way", allowed="a party that has not begun", fix="a sum is begun once: go on with answer()")
         if not self._seeds:
             self._seeds = {name: draw_bytes(self.source, 32)[:SECRET_BYTES] for name in ("seal", "mask", "self")}
-        return self._send(layout.ADVERTISE, b"".join(secrets.public_bytes(self._seeds[name], name.encode()) for name in ("seal", "mask")))
+        return self._send(layout.ADVERTISE, self._side().public.body)
 
     def answer(self, data: bytes) -> bytes | None:
         """The answer to a message of the aggregator; None if there is nothing more to say."""
@@ -72,45 +77,42 @@ class MaskingParty:
 
     def _share(self, body: bytes) -> bytes:
         """Both secrets, in shares that are sealed for the neighbors."""
-        keys = layout.open_keys(body, signed=self.terms.active)
+        keys = layout.open_keys(body, self.terms)
         neighbors, threshold = self.terms.degree
         wrong = [party for party in keys if party == self.number or not 0 <= party < len(self.terms.parties)]
         if wrong or not threshold <= len(keys) <= neighbors:
             allowed = f"{threshold} to {neighbors} other parties"
             raise ProtocolError("neighbors", f"{len(keys)}, {len(wrong)} of them wrong", allowed=allowed, fix="abort this sum")
-        if len({key.mask for key in keys.values()} | {key.seal for key in keys.values()}) < 2 * len(keys):
+        parts = [part for key in keys.values() for part in key.parts]
+        if len(set(parts)) < len(parts):
             raise ProtocolError("keys", "the same twice", allowed="different keys for every party", fix="abort this sum")
         for party, key in keys.items():
             if self.terms.active:
-                self._check(Message(layout.ADVERTISE, party, self.terms.id, key.seal + key.mask, key.signature))
+                self._check(Message(layout.ADVERTISE, party, self.terms.id, key.body, key.signature))
         places = [party + 1 for party in keys]
         own = share_secret(self._seeds["self"], threshold=threshold, places=places, source=self.source)
         pairs = share_secret(self._seeds["mask"], threshold=threshold, places=places, source=self.source)
-        sealing = secrets.private_key(self._seeds["seal"], b"seal")
-        rows = {
-            party: secrets.seal_shares(
-                secrets.agree(sealing, key.seal), self.terms.id, self.number, party, own[party + 1] + pairs[party + 1]
-            )
-            for party, key in keys.items()
-        }
+        side = self._side()
+        sealed = {party: side.seal(party, key, own[party + 1] + pairs[party + 1]) for party, key in keys.items()}
         self._keys = keys
-        return self._send(layout.SHARES, secrets.commitment(self._seeds["self"], self.terms.id) + layout.pack_table(rows))
+        self._agreed = {party: agreed for party, (_, agreed) in sealed.items() if agreed}
+        rows = layout.pack_table({party: row for party, (row, _) in sealed.items()})
+        return self._send(layout.SHARES, secrets.commitment(self._seeds["self"], self.terms.id) + rows)
 
     def _mask(self, body: bytes) -> bytes:
         """The vector under its own mask and those that it has in common with the neighbors who sent shares."""
-        sealed = layout.open_table(body, secrets.SEALED_BYTES, "shares")
+        sealed = layout.open_for_you(body, self.terms, self.number)
         strangers = sealed.keys() - self._keys.keys()
         if strangers or len(sealed) < self.terms.degree.threshold:
             allowed = f"{self.terms.degree.threshold} or more of its neighbors"
             raise ProtocolError("shares", f"{len(sealed)}, {len(strangers)} of strangers", allowed=allowed, fix="abort this sum")
-        sealing, masking = secrets.private_key(self._seeds["seal"], b"seal"), secrets.private_key(self._seeds["mask"], b"mask")
-        opened, masked = {}, self.vector.copy()
+        side, opened, masked = self._side(), {}, self.vector.copy()
         secrets.add_mask(masked, secrets.self_seed(self._seeds["self"], self.terms.id), sign=1)
         for party, row in sealed.items():
             key = self._keys[party]
-            opened[party] = secrets.open_shares(secrets.agree(sealing, key.seal), self.terms.id, party, self.number, row)
-            pair = secrets.pair_seed(secrets.agree(masking, key.mask), self.terms.id, self.number, party)
-            secrets.add_mask(masked, pair, sign=1 if self.number < party else -1)
+            opened[party] = side.open(party, key, row)
+            agreed = self._agreed[party] if party in self._agreed else side.agreed(party, key, row)
+            secrets.add_mask(masked, secrets.pair_seed(agreed, self.terms.id, self.number, party), sign=1 if self.number < party else -1)
         self._shares = opened
         return self._send(layout.MASKED, masked.tobytes())
 
@@ -157,7 +159,10 @@ class MaskingParty:
     def _digest(self) -> bytes:
         return layout.survivors_digest({*self._survivors, self.number})
 
-    # --- signatures, and what is kept ---
+    # --- keys, signatures, and what is kept ---
+
+    def _side(self) -> Side:
+        return Side(self.terms, self.number, self._seeds)
 
     def _send(self, kind: int, body: bytes) -> bytes:
         message = Message(kind, self.number, self.terms.id, body)
@@ -180,6 +185,7 @@ class MaskingParty:
             "sent": self.sent,
             "vector": self.vector.tobytes().hex(),
             "seeds": {name: seed.hex() for name, seed in self._seeds.items()},
+            "agreed": {str(party): secret.hex() for party, secret in self._agreed.items()},
             "keys": {str(party): [part.hex() for part in key] for party, key in self._keys.items()},
             "shares": {str(party): [share.hex() for share in pair] for party, pair in self._shares.items()},
             "survivors": self._survivors,
@@ -196,7 +202,8 @@ class MaskingParty:
             vector = np.frombuffer(bytes.fromhex(content["vector"]), dtype=f"<u{terms.word_bits // 8}")
             party = cls(terms, content["number"], identity, vector, source, content["sent"])
             party._seeds = {name: bytes.fromhex(seed) for name, seed in content["seeds"].items()}
-            party._keys = {int(number): layout.Keys(*map(bytes.fromhex, parts)) for number, parts in content["keys"].items()}
+            party._agreed = {int(number): bytes.fromhex(secret) for number, secret in content.get("agreed", {}).items()}
+            party._keys = {int(number): Keys(*map(bytes.fromhex, parts)) for number, parts in content["keys"].items()}
             party._shares = {int(number): (bytes.fromhex(own), bytes.fromhex(pairs)) for number, (own, pairs) in content["shares"].items()}
             party._survivors = list(content["survivors"])
         except (ValueError, TypeError, KeyError, AttributeError, DeniableError) as error:

@@ -2,6 +2,7 @@
 
 A key is derived from a seed of 31 bytes, which is what is shared among neighbors (``shamir``). Two parties agree by X25519; what they agree
 on becomes a mask for both, or a sealing key for each direction, by HKDF-SHA-256 with the sum, the two parties and the purpose in its info.
+In hybrid sums what they agree on is of X25519 and of ML-KEM (``side``).
 A mask is the AES-128 keystream in counter mode under a key that is used once.
 """
 
@@ -32,7 +33,7 @@ _ONCE = bytes(12)
 
 def private_key(seed: bytes, purpose: bytes) -> X25519PrivateKey:
     """The key behind a seed, for "seal" or "mask"."""
-    return X25519PrivateKey.from_private_bytes(_derive(seed, b"key " + purpose, 32))
+    return X25519PrivateKey.from_private_bytes(derive(seed, b"key " + purpose, 32))
 
 
 def public_bytes(seed: bytes, purpose: bytes) -> bytes:
@@ -53,15 +54,23 @@ def agree(own: X25519PrivateKey, other: bytes) -> bytes:
         raise ProtocolError("public key", other.hex()[:16], allowed="a point of large order", fix="leave this party out") from error
 
 
-def seal_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, plain: bytes) -> bytes:
-    """Two shares, sealed for one neighbor. The key is that of this direction, and seals nothing else."""
-    return AESGCM(_sealing_key(shared, sum_, sender, receiver)).encrypt(_ONCE, plain, None)
-
-
-def open_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, sealed: bytes) -> tuple[bytes, bytes]:
-    """Both shares; ProtocolError if they are not from this sender, for this receiver and sum."""
+def check_order(key: bytes, party: int) -> None:
+    """Refuse a party's public key of small order, naming the party: all who went on would stop at it."""
     try:
-        plain = AESGCM(_sealing_key(shared, sum_, sender, receiver)).decrypt(_ONCE, sealed, None)
+        agree(private_key(bytes(31), b"test"), key)  # a key that is nobody's: with such a point every one agrees on zeros
+    except ProtocolError as error:
+        raise ProtocolError("public key", f"of party {party}", allowed="a point of large order", fix="leave this party out") from error
+
+
+def seal_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, plain: bytes, *, beside: bytes = b"") -> bytes:
+    """Two shares, sealed for one neighbor; what stands beside them is authenticated. The key seals this direction, and nothing else."""
+    return AESGCM(_sealing_key(shared, sum_, sender, receiver)).encrypt(_ONCE, plain, beside)
+
+
+def open_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, sealed: bytes, *, beside: bytes = b"") -> tuple[bytes, bytes]:
+    """Both shares; ProtocolError if they, or what stands beside them, are not from this sender, for this receiver and sum."""
+    try:
+        plain = AESGCM(_sealing_key(shared, sum_, sender, receiver)).decrypt(_ONCE, sealed, beside)
     except InvalidTag as error:
         raise ProtocolError("shares", f"from {sender}", allowed="what that party sealed for this one", fix="abort this sum") from error
     return plain[:SHARE_BYTES], plain[SHARE_BYTES:]
@@ -70,12 +79,12 @@ def open_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, sealed: 
 def pair_seed(shared: bytes, sum_: bytes, first: int, second: int) -> bytes:
     """The key of the mask that two parties have in common, whoever of them asks."""
     low, high = sorted((first, second))
-    return _derive(shared, b"mask" + sum_ + struct.pack("<II", low, high), 16)
+    return derive(shared, b"mask" + sum_ + struct.pack("<II", low, high), 16)
 
 
 def self_seed(seed: bytes, sum_: bytes) -> bytes:
     """The key of a party's own mask."""
-    return _derive(seed, b"self" + sum_, 16)
+    return derive(seed, b"self" + sum_, 16)
 
 
 def add_mask(vector: Array, key: bytes, *, sign: int) -> None:
@@ -94,8 +103,9 @@ def add_mask(vector: Array, key: bytes, *, sign: int) -> None:
 
 
 def _sealing_key(shared: bytes, sum_: bytes, sender: int, receiver: int) -> bytes:
-    return _derive(shared, b"seal" + sum_ + struct.pack("<II", sender, receiver), 16)
+    return derive(shared, b"seal" + sum_ + struct.pack("<II", sender, receiver), 16)
 
 
-def _derive(secret: bytes, info: bytes, size: int) -> bytes:
+def derive(secret: bytes, info: bytes, size: int) -> bytes:
+    """HKDF-SHA-256: other bytes for every info."""
     return HKDF(algorithm=SHA256(), length=size, salt=b"deniable masking 1", info=info).derive(secret)

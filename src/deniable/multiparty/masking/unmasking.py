@@ -14,6 +14,7 @@ import numpy as np
 from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.masking import layout, secrets
+from deniable.multiparty.masking.side import Keys, Side
 from deniable.multiparty.message import Message
 from deniable.multiparty.shamir import recover_secret, weights_at_zero
 from deniable.multiparty.terms import Terms
@@ -25,13 +26,15 @@ class Unmasking:
     def __init__(self, terms: Terms, messages: Mapping[int, Mapping[int, Message]], neighbors: Mapping[int, list[int]]) -> None:
         self.terms = terms
         self._neighbors = neighbors
-        self._keys, self._sharers = messages[layout.ADVERTISE], messages[layout.SHARES]
+        self._sharers = messages[layout.SHARES]
+        self._keys = {party: Keys.read(messages[layout.ADVERTISE][party].body) for party in self._sharers}
         self._masked = messages[layout.MASKED]
         self._shown: dict[int, dict[int, bytes]] = defaultdict(dict)
         for sender, message in messages[layout.REVEALED].items():
             for party, (_, share) in layout.open_revealed(message.body).items():
                 self._shown[party][sender + 1] = share
         self._weights: dict[tuple[int, ...], list[int]] = {}
+        self._rows: dict[int, dict[int, bytes]] = {}
 
     def total(self) -> Array:
         """The sum of the survivors' vectors, as signed integers."""
@@ -50,22 +53,33 @@ class Unmasking:
         alive = [other for other in self._neighbors[lost] if other in self._masked]
         if not alive:
             return  # nobody masked with it
-        key = secrets.private_key(self._pairs(lost), b"mask")
+        side = self._pairs(lost)
         for other in alive:
-            pair = secrets.pair_seed(secrets.agree(key, self._keys[other].body[32:]), self.terms.id, lost, other)
+            agreed = side.agreed(other, self._keys[other], self._row(lost, other))
+            pair = secrets.pair_seed(agreed, self.terms.id, lost, other)
             secrets.add_mask(total, pair, sign=-1 if other < lost else 1)  # the other had added it if its own number is the smaller one
+
+    def _row(self, lost: int, other: int) -> bytes:
+        """In hybrid sums, what the one with the smaller number sent to the other."""
+        if not self.terms.hybrid:
+            return b""
+        low, high = sorted((lost, other))
+        if low not in self._rows:
+            self._rows[low] = layout.open_shares_message(self._sharers[low].body, self.terms, low)[1]
+        return self._rows[low][high]
 
     def _own(self, party: int) -> bytes:
         seed = self._recover(party)
-        if secrets.commitment(seed, self.terms.id) != layout.open_shares_message(self._sharers[party].body)[0]:
+        if secrets.commitment(seed, self.terms.id) != self._sharers[party].body[: secrets.KEY_BYTES]:
             raise self._spoiled(party)
         return seed
 
-    def _pairs(self, party: int) -> bytes:
-        seed = self._recover(party)
-        if secrets.public_bytes(seed, b"mask") != self._keys[party].body[32:]:
+    def _pairs(self, party: int) -> Side:
+        """What a lost party could agree on; from now on everybody's."""
+        side, published = Side(self.terms, party, {"mask": self._recover(party)}), self._keys[party]
+        if (side.public.mask, side.public.mask_kem) != (published.mask, published.mask_kem):
             raise self._spoiled(party)
-        return seed
+        return side
 
     def _recover(self, party: int) -> bytes:
         shares = dict(sorted(self._shown[party].items())[: self.terms.degree.threshold])
@@ -82,4 +96,6 @@ class Unmasking:
 
     def _spoiled(self, party: int) -> ProtocolError:
         allowed = "shares as that party handed them out"
-        return ProtocolError("shares", f"of party {party}", allowed=allowed, fix="somebody showed a wrong one: begin a new sum")
+        return ProtocolError(
+            "shares", f"of party {party}", allowed=allowed, fix="somebody showed a wrong one: its epsilon is spent, begin a new sum"
+        )

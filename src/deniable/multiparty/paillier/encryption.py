@@ -15,12 +15,15 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError
 from deniable.multiparty.paillier.keys import PublicKey
 
+WORTH = 30
+"""Encryptions from which on the table is worth making."""
+
 
 class Encryptor:
-    """Encrypts under one key. Making the table is worth it from some twenty encryptions on."""
+    """Encrypts under one key; ``few`` encryptions go without a table, by one exponentiation each."""
 
-    def __init__(self, public: PublicKey) -> None:
-        self.public = public
+    def __init__(self, public: PublicKey, *, few: bool = False) -> None:
+        self.public, self._few = public, few
 
     @cached_property
     def _table(self) -> list[list[gmpy2.mpz]]:
@@ -45,6 +48,10 @@ class Encryptor:
         result = gmpy2.mpz(1 + number * self.public.modulus)
         words = source.words(-(-self._random_bytes // 8))
         random = b"".join(word.to_bytes(8, "little") for word in words)[: self._random_bytes]
+        if self._few:
+            return int(
+                result * gmpy2.powmod_sec(self.public.base, int.from_bytes(random, "little") or self.public.modulus, square) % square
+            )
         for row, byte in zip(self._table, random, strict=True):
             if byte:
                 result = result * row[byte] % square

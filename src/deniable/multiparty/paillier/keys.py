@@ -8,7 +8,8 @@ polynomial F of degree t - 1 modulo N m; decryptor i holds F(i). With D = l! and
     opening       x = L(product of c_i^(2 w_i)) / (4 D^2) mod N,  w_i = D times the product of j / (j - i) over all other j that open
 
 **Trust.** Whoever deals the keys knows them: the *dealer* is trusted to forget. t - 1 decryptors learn nothing from a sum (under the
-decisional composite residuosity assumption); t of them together open anything. Decryptors are taken to keep to the protocol: they do not
+decisional composite residuosity assumption); t of them together open anything. So t is more than half of l: any two committees that open
+have a member in common, who opens one sum of an agreement and no other. Decryptors are taken to keep to the protocol: they do not
 prove that a share is right; one that is wrong by accident gives a number that is no valid packing, one that is made up on purpose need not.
 ``powmod_sec`` of gmpy2 takes the time of the exponent's length; nothing else here is protected against whoever watches the machine.
 
@@ -45,6 +46,12 @@ class PublicKey:
     base: int
     decryptors: int
     threshold: int
+
+    def __post_init__(self) -> None:
+        check_committee(self.decryptors, self.threshold)
+        if self.base % self.modulus in (0, 1, self.modulus - 1):
+            fix = "its powers hide nothing: do not trust whoever dealt it"
+            raise ParameterError("base", "1, -1 or 0 modulo N", allowed="the base that a dealer drew", fix=fix)
 
     @cached_property
     def square(self) -> int:
@@ -109,10 +116,20 @@ class KeyShare:
         return int(gmpy2.powmod_sec(ciphertext, exponent, self.public.square))
 
 
+def check_committee(decryptors: int, threshold: int) -> None:
+    """Refuse committees of which two parts without a common member could open two sums: their difference would show a party."""
+    if type(decryptors) is not int or not 1 <= decryptors <= MOST_DECRYPTORS:
+        raise ParameterError("decryptors", decryptors, allowed=f"from 1 to {MOST_DECRYPTORS}", fix="a small committee")
+    if type(threshold) is not int or not decryptors < 2 * threshold <= 2 * decryptors:
+        allowed = f"from {decryptors // 2 + 1} to {decryptors}, more than half of {decryptors} decryptors"
+        raise ParameterError("threshold", threshold, allowed=allowed, fix="with fewer, two halves could open two sums")
+
+
 def deal(*, bits: int = 3072, decryptors: int, threshold: int, source: Source = SYSTEM) -> tuple[PublicKey, list[KeyShare]]:
     """New keys: the public one, and a share for each decryptor. Whoever calls this must forget everything but the first (some seconds)."""
     if bits not in BITS:
         raise ParameterError("bits", bits, allowed=f"one of {BITS}", fix="3072 is the usual strength")
+    check_committee(decryptors, threshold)  # before the primes, which take a while
     first = safe_prime(bits // 2, source)
     second = first
     while second == first:
@@ -122,10 +139,7 @@ def deal(*, bits: int = 3072, decryptors: int, threshold: int, source: Source = 
 
 def deal_with(first: int, second: int, *, decryptors: int, threshold: int, source: Source = SYSTEM) -> tuple[PublicKey, list[KeyShare]]:
     """Keys from two safe primes. Small ones are for tests."""
-    if type(decryptors) is not int or not 1 <= decryptors <= MOST_DECRYPTORS:
-        raise ParameterError("decryptors", decryptors, allowed=f"from 1 to {MOST_DECRYPTORS}", fix="a small committee")
-    if type(threshold) is not int or not 1 <= threshold <= decryptors:
-        raise ParameterError("threshold", threshold, allowed=f"from 1 to {decryptors}", fix="more than half is usual")
+    check_committee(decryptors, threshold)
     modulus, order = first * second, (first - 1) * (second - 1) // 4
     if first == second or gmpy2.gcd(modulus, order) != 1 or order <= decryptors:
         raise ParameterError("primes", "two of them", allowed="different safe primes of one length", fix="draw them anew")
