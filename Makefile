@@ -18,7 +18,7 @@ demo: $(STAMP)            ## 20,000 devices report to a collector on this machin
 
 test: $(STAMP)            ## run all tests
 	@echo "running the tests (about half an hour on two cores) ..."
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, servers killed 200 times (twenty minutes on two cores)
 	@$(BIN)/python -m pytest soak -n auto
@@ -33,7 +33,7 @@ bench: $(STAMP)           ## side by side with the other libraries and with plai
 	@$(BIN)/python benchmarks/run.py
 
 figures: $(STAMP)         ## draw the docs' figures anew, theory and measurement (some minutes)
-	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_histogram_figure.py && $(BIN)/python scripts/make_series_figure.py && git status --short docs/figures
+	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_histogram_figure.py && $(BIN)/python scripts/make_series_figure.py && $(BIN)/python scripts/make_marginals_figure.py && $(BIN)/python scripts/make_range_figure.py && $(BIN)/python scripts/make_places_figure.py && $(BIN)/python scripts/make_words_figure.py && git status --short docs/figures
 
 vectors: $(STAMP)         ## write the test vectors anew (a change of meaning: bump the version)
 	@$(BIN)/python scripts/make_vectors.py && git status --short vectors

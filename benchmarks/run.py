@@ -10,13 +10,16 @@ from pathlib import Path
 import again
 import amplify
 import distributions
+import graphs
 import means
 import memory
 import noise
 import oracles
+import places
 import raw
 import sealing
 import search
+import sets
 import startup
 import sums
 import support
@@ -66,6 +69,9 @@ def main():
             oracles.table,
         ),
         "search": ("Finding strings of 48 bits, epsilon = 3", lambda: search.measure(not options.quick), search.table),
+        "sets": ("Frequent items of people who hold sets, epsilon = 1", sets.measure, sets.table),
+        "places": ("A map of a million people, 256 x 256 cells", places.measure, places.table),
+        "graphs": ("Counts of a graph of 5,000 people", graphs.measure, graphs.table),
         "again": ("Answers given again and again, against plain NumPy, d = 128", again.measure, again.table),
         "means": ("Means against plain NumPy, epsilon = 1", means.measure, means.table),
         "distributions": ("Distributions and vectors against plain NumPy", distributions.measure, distributions.table),

@@ -21,6 +21,7 @@ from deniable.contract.codes import code_bits
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute, Encoder, Identity, Prefix
 from deniable.contract.fragment import Fragment
+from deniable.contract.lines import Interval, Parity
 from deniable.contract.question import Question
 from deniable.contract.segments import Segments
 from deniable.errors import BudgetExceeded
@@ -187,6 +188,9 @@ def _encoders(domain: Domain) -> Iterator[tuple[Encoder, int]]:
     for parts in (((0, 1),), ((0, 1), (0, 1))):
         yield Segments(domain, parts), 1 << len(parts)
         yield Segments(domain, parts, (0,)), 2
+    if domain.listed:
+        yield Interval(domain, (0, 1)), 2
+        yield Parity(domain, 1), 2
 
 
 def _asked(inputs: int) -> list[Domain]:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from deniable.contract.canonical import canonical_json, to_plain
-from deniable.contract.domain import Bytes, Categories, Integers, Text
+from deniable.contract.cells import Cell
+from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute, Encoder, Identity, Prefix
 from deniable.contract.fragment import Fragment
+from deniable.contract.lines import Interval, Parity
+from deniable.contract.numbers import Numbers
 from deniable.contract.segments import Segments
 from deniable.contract.source import ONE
 from deniable.testing import ReplaySource
 
 LARGE = 2**64 - 1
+
+REVIEW = (("place", Categories("bar", "inn", "spa")), ("stars", Integers(1, 4)), ("new", IndexRange(2)))
 
 ENCODERS: list[tuple[Encoder, list[Any]]] = [
     (Identity(), ["tea", 7, -(2**60), b"\x00\xff"]),
@@ -38,6 +43,17 @@ ENCODERS: list[tuple[Encoder, list[Any]]] = [
     (Segments(Integers(0, 0xFFFF), ((0, 4), (12, 4))), [0x7AB9]),
     (Segments(Integers(0, 0xFFFF), ((12, 4), (0, 4), (0, 4)), (0x12, 0x977, 0x999)), [0x7AB9, 0x9AB9, 0]),
     (Segments(Text(16), ((0, 32), (96, 32))), ["tea", "sixteen letters!"]),
+    (Interval(Integers(1, 12), (0, 3, 9)), [1, 3, 4, 9, 10, 12]),
+    (Interval(Categories("low", "middle", "high"), (0, 1)), ["low", "middle", "high"]),
+    (Interval(Integers(0, LARGE), (0, 2**63, LARGE)), [0, 2**63 - 1, 2**63, LARGE]),
+    (Interval(Integers(0, 9), (0,)), [9]),
+    (Interval(Numbers(0, 100, steps=4), (0, 2)), [0, 37, 38, 100]),
+    (Parity(Integers(0, 7), 6), list(range(8))),
+    (Parity(Integers(-(2**63), 2**63 - 1), LARGE), [-(2**63), -1, 0, 2**63 - 1]),
+    (Parity(Categories("a", "b", "c"), 3), ["a", "b", "c"]),
+    (Cell(REVIEW), [{"place": "bar", "stars": 1, "new": 0}, {"new": 1, "stars": 4, "place": "spa", "name": "Ann"}]),
+    (Cell(REVIEW, (2, 3, 1)), [{"place": "spa", "stars": 4, "new": 1}, {"place": "spa", "stars": 2, "new": 0}]),
+    (Cell((("age", Numbers(0, 100, steps=4)),)), [{"age": 12}, {"age": 13}, {"age": 100}]),
 ]
 
 
@@ -57,6 +73,8 @@ def encoders() -> dict[str, Any]:
         (Prefix(Text(6), 20), "sevenlt"), (Prefix(Text(6), 20), "日本語"), (Prefix(Text(6), 20), b"tea"), (Prefix(Text(6), 20), 7),
         (Prefix(Bytes(3), 12), "tea"), (Prefix(Bytes(3), 12), b"four"), (Prefix(Categories("a", "b", "c"), 1), "d"),
         (Fragment(Text(6), 8, 8, hash_bits=8), "sevenlt"), (Segments(Integers(0, 0xFFFF), ((0, 4),)), 2**16),
+        (Interval(Integers(1, 12), (0, 3, 9)), 0), (Interval(Integers(1, 12), (0, 3, 9)), "1"), (Parity(Integers(0, 7), 6), 8),
+        (Cell(REVIEW), {"place": "bar", "stars": 5, "new": 0}), (Cell(REVIEW), {"place": "bar", "stars": 1}), (Cell(REVIEW), "bar"),
     ]  # fmt: skip
     refused_values = [{"encoder": canonical_json(encoder.to_json()).decode(), "value": plain_value(value)} for encoder, value in values]
     return {"cases": cases, "refused_values": refused_values, "refused": _refused_encoders()}
@@ -71,6 +89,8 @@ def _refused_encoders() -> list[dict[str, str]]:
     prefix = Prefix(Integers(0, 255), 4, (3, 7, 10)).to_json()
     fragment = Fragment(Text(6), 8, 8, hash_bits=8).to_json()
     segments = Segments(Integers(0, 0xFFFF), ((0, 4), (12, 4)), (0x12, 0x79)).to_json()
+    cell = Cell(REVIEW, (2, 3, 1)).to_json()
+    interval, parity = Interval(Integers(1, 12), (0, 3, 9)).to_json(), Parity(Integers(0, 7), 6).to_json()
     bad: list[Any] = [
         7, [], {}, {"encoder": 7}, {"encoder": "Suffix"}, {"encoder": "toString"}, {"encoder": "Identity", "name": "a"},
         {"encoder": "Attribute"}, {"encoder": "Attribute", "name": 7}, {"encoder": "Attribute", "name": "a", "names": "b"},
@@ -89,10 +109,20 @@ def _refused_encoders() -> list[dict[str, str]]:
             "parts",
             [[], [[0, 0]], [[0, 17]], [[-1, 4]], [[0, 4, 4]], [[0]], [0, 4], "04", [["0", "4"]], [[0, True]], [[0, 16]] * 5],
         ),
+        (cell, "columns", [[], "place", [7], cell["columns"][:2], cell["columns"] * 2, [{"name": "a", "domain": Text(6).to_json()}] * 3]),
+        (cell, "masks", [[2, 3], [0, 3, 1], [4, 3, 1], [2, 3, 2], ["2", 3, 1], [2, 3, True], [2, 3, -1], "231"]),
+        (
+            interval,
+            "starts",
+            [[], ["1"], ["0", "3", "3"], ["0", "9", "3"], ["0", "c"], ["0", "03"], ["0", "A"], [0, 3], "03", ["0", "-3"], [""]],
+        ),
+        (interval, "domain", [Text(6).to_json(), "line"]),
+        (parity, "mask", ["0", "8", "06", "-6", 6, "", "x", ["6"]]),
+        (parity, "domain", [Bytes(6).to_json()]),
         (segments, "candidates", [["79", "12"], ["100"], ["0c"], [18]]),
     ]
     for whole, name, others in changes:
         bad += [{**whole, name: other} for other in others]
-        bad += [{key: value for key, value in whole.items() if key != name}] if name != "candidates" else []
-    bad += [{**whole, "more": 1} for whole in (prefix, fragment, segments)]
+        bad += [{key: value for key, value in whole.items() if key != name}] if name not in ("candidates", "masks") else []
+    bad += [{**whole, "more": 1} for whole in (prefix, fragment, segments, cell, interval, parity)]
     return [{"encoder": canonical_json(data).decode()} for data in bad]

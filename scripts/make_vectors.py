@@ -12,8 +12,10 @@ from typing import Any
 from client_vectors import answerable, budget
 from encoder_vectors import encoders
 from longitudinal_vectors import longitudinal
+from model_vectors import models
 from notice_vectors import sealing
-from numeric_vectors import numeric
+from numeric_vectors import EXAMPLES as NUMERIC
+from set_vectors import sets
 from spec_vectors import canonical, probability, specs
 from task_vectors import envelopes, rounds, tasks
 from token_vectors import signatures, tokens
@@ -183,7 +185,7 @@ EXAMPLES: dict[str, list[tuple[FrequencySpec, list[Any]]]] = {
 
 def main() -> None:
     """Write all files."""
-    for name, examples in EXAMPLES.items():
+    for name, examples in [*EXAMPLES.items(), *NUMERIC.items()]:
         cases = [
             case(spec, value, f"{name}/{i}/{value!r}/{j}")
             for i, (spec, values) in enumerate(examples)
@@ -195,13 +197,11 @@ def main() -> None:
         _write(name, {"mechanism": name, "cases": cases, "refused_reports": reports, "refused_specs": wrong})
     for name, content in longitudinal(case, refused_reports, refused_specs).items():
         _write(name, content)
-    for name, content in numeric(case, refused_reports, refused_specs).items():
-        _write(name, content)
     _write("source", {"cases": primitives()})
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
     documents = (canonical, probability, specs, encoders, tasks, rounds, envelopes)
-    for content in (*documents, budget, tokens, signatures, answerable, sealing):
+    for content in (*documents, sets, models, budget, tokens, signatures, answerable, sealing):
         _write(content.__name__, content())
 
 

@@ -150,7 +150,22 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
     assert set(MECHANISMS) <= set(dir(deniable))
     assert deniable.local.frequency
     assert encoder_from_json(Identity().to_json()) == Identity()  # registers the encoders that have a file of their own
-    assert set(ENCODERS) == {"Identity", "Attribute", "Prefix", "Fragment", "Segments"}
+    assert set(ENCODERS) == {
+        "Identity",
+        "Attribute",
+        "Cell",
+        "Prefix",
+        "Fragment",
+        "Segments",
+        "PadAndSample",
+        "HeldCount",
+        "SetCode",
+        "Interval",
+        "Parity",
+        "Gradient",
+        "ClusterSide",
+        "Magnitude",
+    }
 
 
 def plain_python(page):

@@ -24,7 +24,7 @@ def words_of(case):
 
 
 def test_every_mechanism_has_vectors_and_every_file_a_mechanism():
-    documents = {"canonical", "probability", "specs", "encoders", "tasks", "rounds", "envelopes", "sealing"}
+    documents = {"canonical", "probability", "specs", "encoders", "tasks", "rounds", "envelopes", "sealing", "sets", "models"}
     device = {"budget", "answerable", "signatures", "tokens"}
     assert {path.stem for path in VECTORS.glob("*.json")} == set(MECHANISMS) | {"source", "hashing"} | documents | device
 

@@ -12,6 +12,7 @@ import { Bytes, Integers, Text } from "./domain.js";
 import { domainFromJson } from "./domain_json.js";
 import { Fragment, Identity, Prefix, Segments } from "./encoders.js";
 import { ProtocolError, reading } from "./errors.js";
+import { Interval, Parity } from "./lines.js";
 import { Longitudinal } from "./mechanisms/longitudinal.js";
 import { NumericSpec } from "./mechanisms/numeric.js";
 
@@ -48,6 +49,9 @@ export function takesAll(/** @type {import("./question.js").Question} */ { encod
   // Some numbers have no answer; and what is kept about one round must not be asked about in the next.
   if (spec instanceof NumericSpec || spec instanceof Longitudinal) return false;
   if (encoder instanceof Identity) return asked.canonical === domain.canonical;
+  if (encoder instanceof Interval || encoder instanceof Parity) {
+    return encoder.domain.canonical === domain.canonical && countsTo(asked, encoder.inputs);
+  }
   const cuts = encoder instanceof Prefix || encoder instanceof Fragment || encoder instanceof Segments;
   if (!cuts || encoder.domain.canonical !== domain.canonical) return false;
   if (encoder instanceof Fragment) return countsTo(asked, encoder.inputs);

@@ -10,10 +10,12 @@ import { codeBits, codeOf } from "./codes.js";
 import { domainFromJson } from "./domain_json.js";
 import { DomainError, ParameterError, reading, WireError } from "./errors.js";
 import { HashFamily, publicFunction } from "./hashing.js";
+import { Interval, Parity } from "./lines.js";
 import { ONE } from "./source.js";
 
 const LONGEST_INPUT = 64;
 const LONGEST_HASH = 31;
+const MOST_CELLS = 1n << 31n;
 
 /** @typedef {{encode(value: any, source?: unknown): any}} Encoder */
 
@@ -120,7 +122,42 @@ export class Segments {
   }
 }
 
-const ENCODERS = new Map(Object.entries({ Attribute, Fragment, Identity, Prefix, Segments }));
+/** The cell that a record falls into, as one number, the last column changing fastest; with masks, a parity of its keys. */
+export class Cell {
+  constructor(/** @type {unknown} */ data) {
+    const { columns, masks } = readObject("encoder", data, ["encoder", "columns"], ["masks"]);
+    if (!Array.isArray(columns) || !columns.length || (masks !== undefined && masks?.length !== columns.length)) {
+      throw new WireError("columns", columns, { allowed: "one or more, and a mask for each or none", fix: "publish it again" });
+    }
+    this.columns = columns.map((column) => {
+      const { name, domain } = readObject("column", column, ["name", "domain"]);
+      return { attribute: new Attribute({ encoder: "Attribute", name }), domain: domainFromJson(domain) };
+    });
+    const names = new Set(this.columns.map(({ attribute }) => attribute.name));
+    this.cells = this.columns.reduce((cells, { domain }) => cells * domain.size, 1n);
+    if (names.size < columns.length || !this.columns.every(({ domain }) => domain.listed) || this.cells > MOST_CELLS) {
+      const allowed = `columns that can be listed, each once, ${MOST_CELLS} cells in all`;
+      throw new ParameterError("columns", [...names], { allowed, fix: "ask about fewer columns at once" });
+    }
+    this.masks = masks === undefined ? undefined : columns.map((_, i) => BigInt(readNumber("masks", masks[i])));
+    if (this.masks?.some((mask, i) => mask <= 0n || mask >> BigInt(this.columns[i].domain.keyBits))) {
+      throw new ParameterError("masks", masks, { allowed: "from 1 to the largest number of a key's bits", fix: "publish it again" });
+    }
+    this.inputs = this.masks ? 2n : this.cells;
+  }
+
+  async encode(/** @type {unknown} */ value) {
+    let [cell, ones] = [0n, 0];
+    for (const [i, { attribute, domain }] of this.columns.entries()) {
+      const key = /** @type {bigint} */ (domain.content(await attribute.encode(value)));
+      cell = cell * domain.size + key;
+      if (this.masks) ones += (key & this.masks[i]).toString(2).replaceAll("0", "").length;
+    }
+    return this.masks ? BigInt(ones & 1) : cell;
+  }
+}
+
+const ENCODERS = new Map(Object.entries({ Attribute, Cell, Fragment, Identity, Interval, Parity, Prefix, Segments }));
 
 /**
  * The encoder behind plain data; WireError if it is none.

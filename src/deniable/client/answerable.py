@@ -17,8 +17,10 @@ from deniable.contract.domain import Bytes, Domain, IndexRange, Integers
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Identity, Prefix
 from deniable.contract.fragment import Fragment
+from deniable.contract.lines import Interval, Parity
 from deniable.contract.question import Question, Round
 from deniable.contract.segments import Segments
+from deniable.contract.sets import HeldCount, PadAndSample, SetCode
 from deniable.contract.task import Task
 from deniable.errors import ProtocolError
 
@@ -57,10 +59,13 @@ def takes_all(question: Question, domain: Domain) -> bool:
     counts = not isinstance(question.spec, NumericSpec | Longitudinal)  # some numbers have no answer; and see above
     if isinstance(encoder, Identity) or not counts:
         return counts and asked == domain
-    if not isinstance(encoder, Prefix | Fragment | Segments) or encoder.domain != domain:
+    if (
+        not isinstance(encoder, Prefix | Fragment | Segments | PadAndSample | HeldCount | SetCode | Interval | Parity)
+        or encoder.domain != domain
+    ):
         return False
-    if isinstance(encoder, Fragment):
-        return _counts_to(asked, 1 << encoder.hash_bits + encoder.length)
+    if isinstance(encoder, Fragment | PadAndSample | HeldCount | SetCode | Interval | Parity):
+        return _counts_to(asked, encoder.inputs)
     inputs = 1 << encoder.length if isinstance(encoder, Prefix) else encoder.size
     if encoder.candidates is not None:
         return _counts_to(asked, min(len(encoder.candidates) + 1, inputs))  # one more for the others, where there are any

@@ -186,8 +186,8 @@ class Board:
 def _check_questions(task: Task, questions: Round) -> Round:
     """The questions, if each keeps what the task promises: randomized on the device, at a pure epsilon of no more than the task's."""
     for question in questions.questions:
-        promise = question.spec.guarantee
-        if promise.model != "local" or promise.delta or not max(promise.epsilon, question.spec.epsilon) <= task.epsilon:
+        promise = question.guarantee
+        if promise.model != "local" or promise.delta or not max(promise.epsilon, question.epsilon) <= task.epsilon:
             received = f"epsilon {promise.epsilon!r}, delta {promise.delta!r}, {promise.model} model"
             allowed = f"at most epsilon {task.epsilon!r}, delta 0, local model"
             raise ProtocolError(f"question {question.name!r}", received, allowed=allowed, fix="the task promises more; do not answer it")

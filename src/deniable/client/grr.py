@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import exp_below, floor_threshold, log_above
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -75,6 +75,10 @@ class GRR(PureProtocol):
 
     def supports(self, report: int, key: int) -> bool:
         return report == key
+
+    def epsilon_after(self, sampling: int) -> float:
+        """The log of 1 + (p / q - 1) / sampling: a report y has the probability q + (p - q) P(the input is y), P from 0 to 1 / sampling."""
+        return log_above(1 + (self.ratio - 1) / sampling) if sampling > 1 else self.epsilon
 
     @property
     def best_guess(self) -> float:

@@ -125,7 +125,7 @@ class Reporter:
                 report = diary.report(self._source) if diary else question.answer(answer, self._source, seed(question.spec, place))
             return seal(stamp(self._envelope(task, asked, question, stratum, question.spec.encode(report)), place))
 
-        entry = self.ledger.spend(task, period=asked.period, epsilon=question.spec.epsilon, when=now, make=make, diary=diary)
+        entry = self.ledger.spend(task, period=asked.period, epsilon=question.epsilon, when=now, make=make, diary=diary)
         return Receipt.of(self._send(entry) if send else entry)
 
     def flush(self) -> list[Receipt]:

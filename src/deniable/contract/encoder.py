@@ -23,7 +23,15 @@ from deniable.errors import DomainError, MissingExtra, ParameterError, WireError
 
 ENCODERS: dict[str, type[Encoder]] = {}
 """Every encoder by its name."""
-_HOMES = ("deniable.contract.fragment", "deniable.contract.segments")
+_HOMES = (
+    "deniable.contract.cells",
+    "deniable.contract.clusters",
+    "deniable.contract.fragment",
+    "deniable.contract.gradient",
+    "deniable.contract.segments",
+    "deniable.contract.sets",
+    "deniable.contract.lines",
+)
 
 
 class Encoder(ABC):
@@ -34,6 +42,11 @@ class Encoder(ABC):
     def __init_subclass__(cls) -> None:
         ENCODERS[cls.__name__] = cls
         cls.kind = cls.__name__
+
+    @property
+    def sampling(self) -> int:
+        """No input is drawn with a probability above 1 / this, whatever the value; 1 where nothing is drawn."""
+        return 1
 
     @abstractmethod
     def encode(self, value: Any, source: Source) -> Any:

@@ -58,6 +58,11 @@ class Fragment(Encoder):
             allowed = f"an integer from 1 to {longest}"
             raise ParameterError("length", self.length, allowed=allowed, fix="the hash and what is left of the code fit in 64 bits")
 
+    @property
+    def inputs(self) -> int:
+        """How many different inputs there are."""
+        return 1 << self.hash_bits + self.length
+
     @cached_property
     def family(self) -> HashFamily:
         """The functions that the hash is one of."""

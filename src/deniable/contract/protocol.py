@@ -23,7 +23,15 @@ from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireErr
 
 PROTOCOLS: dict[str, type[Protocol]] = {}
 """Every protocol by its name."""
-_HOMES = ("deniable.contract.survey", "deniable.tasks.heavy_hitters")
+_HOMES = (
+    "deniable.contract.survey",
+    "deniable.tasks.heavy_hitters",
+    "deniable.tasks.itemsets",
+    "deniable.tasks.learning",
+    "deniable.tasks.marginals",
+    "deniable.tasks.places",
+    "deniable.tasks.ranges",
+)
 
 
 class Protocol(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -12,6 +12,7 @@ from typing import Any
 from deniable.contract.assigned import Assigned
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_object, to_plain
 from deniable.contract.encoder import Encoder, Identity, encoder_from_json
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import Spec, spec_from_json
 from deniable.errors import DomainError, ParameterError, WireError
@@ -51,6 +52,17 @@ class Question:
     def answer(self, value: Any, source: Source = SYSTEM, seed: tuple[int, ...] = ()) -> Any:
         """One person's report, under the ``seed`` that was assigned to it, if any."""
         return self.spec.randomize(self.encoder.encode(value, source), Assigned(seed, source) if seed else source)
+
+    @property
+    def epsilon(self) -> float:
+        """What an answer costs, encoder and mechanism together: the mechanism's epsilon, or less behind an encoder that samples."""
+        return self.spec.epsilon_after(self.encoder.sampling) if self.encoder.sampling > 1 else self.spec.epsilon
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to a person who answers once."""
+        promise = self.spec.guarantee
+        return replace(promise, epsilon=self.epsilon) if self.epsilon < self.spec.epsilon else promise
 
     def to_json(self) -> dict[str, Any]:
         """The question as plain data."""

@@ -81,6 +81,13 @@ class Spec(ABC):
     def thresholds(self) -> dict[str, int]:
         """The integers over 2^64 that decide every draw; they travel with the spec and are checked on arrival."""
 
+    def epsilon_after(self, sampling: int) -> float:
+        """What a report costs behind an encoder that draws no input with a probability above 1 / ``sampling``.
+
+        That is epsilon, unless a mechanism's law is known to gain by it.
+        """
+        return self.epsilon
+
     @property
     def report_bits(self) -> int:
         """The size of a report in bits of information."""

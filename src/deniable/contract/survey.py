@@ -54,7 +54,7 @@ class Survey(Protocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        worst = max((question.spec.guarantee for question in self.questions), key=lambda guarantee: guarantee.epsilon)
+        worst = max((question.guarantee for question in self.questions), key=lambda guarantee: guarantee.epsilon)
         return replace(worst, unit="one answer to one question of the survey") if worst.unit == ONE_REPORT else worst
 
     @cached_property

@@ -52,7 +52,9 @@ def count_chart(estimate: FrequencyEstimate, truth: Any = None, title: str | Non
     return bar_chart(estimate.values, estimate.counts, low, high, title=title or estimate.headline(), together=estimate.picked, truth=truth)
 
 
-def bar_chart(values: Any, counts: Any, low: Any, high: Any, *, title: str, together: bool, truth: Any = None) -> Chart:
+def bar_chart(
+    values: Any, counts: Any, low: Any, high: Any, *, title: str, together: bool, truth: Any = None, axis: str = "people"
+) -> Chart:
     """Counts as bars with 95 % intervals, which hold together or one by one."""
     labels = [_label(value) for value in values]
     records = [
@@ -61,7 +63,7 @@ def bar_chart(values: Any, counts: Any, low: Any, high: Any, *, title: str, toge
     ]
     base = _base(records).encode(y=alt.Y("value:N", sort=labels, title=None))
     layers = [
-        base.mark_bar(color=_BAR, opacity=0.75).encode(x=alt.X("count:Q", title="people")),
+        base.mark_bar(color=_BAR, opacity=0.75).encode(x=alt.X("count:Q", title=axis)),
         base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q"),
     ]
     if truth is not None:

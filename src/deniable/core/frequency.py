@@ -82,6 +82,11 @@ class FrequencyEstimate(Table):
 
     # --- what follows ---
 
+    @property
+    def epsilon(self) -> float:
+        """What a report costs the person who sends it."""
+        return self.spec.epsilon
+
     @cached_property
     def frequencies(self) -> Array:
         """The estimated share of people behind each value."""
@@ -170,7 +175,7 @@ class FrequencyEstimate(Table):
 
     def headline(self) -> str:
         together = f" for all {self.family_size:,} values together" if self.picked else ""
-        return f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; low and high: 95 %{together}, noise only"
+        return f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.epsilon:.4g}; low and high: 95 %{together}, noise only"
 
     def order(self) -> Array:
         return np.argsort(-self.counts, kind="stable")

@@ -12,6 +12,8 @@ import pyarrow as pa
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.source import Source
+from deniable.contract.subsets import Subsets
+from deniable.core.sets import ItemSets
 from deniable.core.stream import serve_everyone
 from deniable.core.values import keys_of
 from deniable.errors import DomainError
@@ -61,7 +63,8 @@ def ask(
                 fix="align the columns",
             )
         if not asked.first:  # everyone's value is checked before anyone's is drawn, whoever is asked, and in whichever round
-            keys_of(getattr(question.encoder, "domain", question.spec.domain), column)
+            domain = getattr(question.encoder, "domain", question.spec.domain)
+            ItemSets.of(domain, column) if isinstance(domain, Subsets) else keys_of(domain, column)
         tally = None
         for start in range(0, max(group.size, 1), CHUNK):
             chunk = group[start : start + CHUNK]

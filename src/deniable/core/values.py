@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
+from deniable.contract.hashing import string_key
 from deniable.contract.numbers import Numbers
+from deniable.contract.subsets import Subsets
 from deniable.core.number_column import nearest_points
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
@@ -30,6 +33,8 @@ def keys_of(domain: Domain, values: Any) -> Array:
         raise domain.refuse(None, int(np.ma.getmaskarray(values).argmax()))
     if isinstance(domain, Categories):
         return _indices_of_labels(domain, values)
+    if isinstance(domain, Subsets):
+        return _keys_of_sets(domain, values)
     if isinstance(domain, Bytes):
         return _keys_of_strings(domain, values)
     if isinstance(domain, Numbers):
@@ -98,6 +103,13 @@ def _keys_of_strings(domain: Bytes, values: Any) -> Array:
     distinct, indices = distinct_strings(domain, values)
     keys = np.array([domain.key(value) for value in distinct], dtype=np.uint64)  # one hash per distinct string, not per person
     return keys[indices] if indices.size else keys
+
+
+def _keys_of_sets(domain: Subsets, values: Any) -> Array:
+    """One hash for each different set, of the bytes that stand for it."""
+    encoded = importlib.import_module("deniable.core.sets").codes_of(domain, values).dictionary_encode()  # it builds on this file
+    keys = np.array([string_key(code) for code in encoded.dictionary.to_pylist()], dtype=np.uint64)
+    return keys[encoded.indices.to_numpy()] if len(encoded) else keys
 
 
 def distinct_strings(domain: Bytes, values: Any) -> tuple[list[Any], Array]:

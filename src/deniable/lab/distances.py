@@ -47,6 +47,28 @@ def max_error(estimated: Any, truth: Any) -> float:
     return float(np.max(np.abs(a - b)))
 
 
+def relative_error(estimated: Any, truth: Any) -> float:
+    """The sum of all errors over the sum of all that is true: 1 is what saying 0 everywhere gives.
+
+    >>> relative_error([90, 60], [100, 50]), relative_error([0, 0], [100, 50])
+    (0.13333333333333333, 1.0)
+    """
+    a, b = _pair(estimated, truth)
+    return float(np.abs(a - b).sum() / max(np.abs(b).sum(), 1e-300))
+
+
+def range_error(estimated: Any, truth: Any) -> float:
+    """The root mean squared error of the sum over a range of values, over all ranges: here of 1, -2, -1, -1, -3 and -2.
+
+    >>> round(range_error([101, 48], [100, 50]), 4), round(range_error([101, 48, 49], [100, 50, 50]), 4)
+    (1.4142, 1.8257)
+    """
+    a, b = _pair(estimated, truth)
+    below = np.concatenate([[0.0], np.cumsum(a - b)])  # a range's error is the difference of two of these
+    pairs = below.size * (below.size - 1) / 2
+    return float(np.sqrt(max(0.0, below.size * np.sum(below**2) - np.sum(below) ** 2) / pairs))
+
+
 def total_variation(estimated: Any, truth: Any) -> float:
     """Half of the sum of the absolute differences of frequencies: the most by which any event's probability differs.
 

@@ -190,9 +190,11 @@ NEEDS = {
     "distribution": 'a distribution: postprocess "norm-sub"',
     "numbers": 'a distribution: postprocess "norm-sub"',
     "list": "a list of the most frequent values: k",
+    "hits": "counts of a list: a SetSearch",
     "targets": "liars: an Attack",
     "rate": "someone who watches: an Observer",
     "regret": "someone who learns: a Learner",
+    "foretold": "a model: a Fitted",
 }
 
 

@@ -33,8 +33,10 @@ class Outcome:
     """What theory expects of a measure, where it knows."""
     targets: Array | None = None
     """The positions of the values that liars lift, if there are any."""
+    people: int | None = None
+    """How many people there are, where they do not hold one value each."""
     rate: float | None = None
-    """How often an observer was right, where there is one; or a learner's regret."""
+    """How often an observer was right, where there is one; or a learner's regret; or how often a model foretells right."""
 
     @cached_property
     def most_frequent(self) -> list[Any]:
@@ -49,6 +51,14 @@ class Outcome:
         return np.asarray(self.counts) / people, self.truth / people
 
     @property
+    def hit_error(self) -> float:
+        """The root mean squared error of the frequencies of what is rightly in the list; nan if nothing is."""
+        hits = sorted(set(self.found or []) & set(self.most_frequent))
+        places = [i for i, value in enumerate(self.values) if value in hits]
+        error = (np.asarray(self.counts)[places] - self.truth[places]) / max(self.people or int(self.truth.sum()), 1)
+        return float(np.sqrt((error**2).mean())) if hits else float("nan")
+
+    @property
     def gain(self) -> float:
         """By how much the frequencies of the liars' targets are too high, together."""
         estimated, true = self.frequencies
@@ -59,8 +69,8 @@ class Outcome:
 class Metric:
     """A measure, and what it needs.
 
-    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, liars' ``targets``, an
-    observer's ``rate``, or a learner's ``regret``.
+    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, counts of its ``hits``, liars'
+    ``targets``, an observer's ``rate``, a learner's ``regret``, or what a model ``foretold``.
     """
 
     measure: Callable[[Outcome], float]
@@ -75,7 +85,10 @@ class Metric:
 METRICS: dict[str, Metric] = {
     "mse": Metric(lambda outcome: distances.mse(outcome.counts, outcome.truth), "counts", logarithmic=True),
     "mae": Metric(lambda outcome: distances.mae(outcome.counts, outcome.truth), "counts", logarithmic=True),
+    "rmse": Metric(lambda outcome: distances.mse(outcome.counts, outcome.truth) ** 0.5, "counts", logarithmic=True),
     "max_error": Metric(lambda outcome: distances.max_error(outcome.counts, outcome.truth), "counts", logarithmic=True),
+    "relative_error": Metric(lambda outcome: distances.relative_error(outcome.counts, outcome.truth), "counts", logarithmic=True),
+    "range_error": Metric(lambda outcome: distances.range_error(*outcome.frequencies), "counts", logarithmic=True),
     "tv": Metric(lambda outcome: distances.total_variation(*outcome.frequencies), "counts", logarithmic=True),
     "kl": Metric(lambda outcome: distances.kullback_leibler(*outcome.frequencies[::-1]), "distribution"),
     "js": Metric(lambda outcome: distances.jensen_shannon(*outcome.frequencies), "distribution"),
@@ -85,12 +98,14 @@ METRICS: dict[str, Metric] = {
     "f1": Metric(lambda outcome: metrics.f1(outcome.found or [], outcome.most_frequent), "list"),
     "ncr": Metric(lambda outcome: metrics.ncr(outcome.found or [], outcome.most_frequent), "list"),
     "ndcg": Metric(lambda outcome: metrics.ndcg(outcome.found or [], outcome.most_frequent), "list"),
+    "hit_rmse": Metric(lambda outcome: outcome.hit_error, "hits", logarithmic=True),
     "gain": Metric(lambda outcome: outcome.gain, "targets", logarithmic=True),
     "observed": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "rate"),
     "regret": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "regret", logarithmic=True),
+    "accuracy": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "foretold"),
 }
 """Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, scores of lists from 0 to 1, liars' gain,
-how often an observer is right, and a learner's regret per day."""
+how often an observer is right, a learner's regret per day, and how often a model is right."""
 
 
 def known_metric(name: object) -> Metric:

@@ -60,7 +60,8 @@ class Shares(Manner):
 
 
 def _head(name: str, estimate: FrequencyEstimate) -> dict[str, Any]:
-    return head(name, estimate.spec) | {"values": estimate.family_size}
+    told = head(name, estimate.spec) | {"values": estimate.family_size}
+    return told | {"epsilon": estimate.epsilon} if estimate.epsilon < estimate.spec.epsilon else told  # behind a sample it costs less
 
 
 def _rows(values: Any, columns: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def _trust(estimate: FrequencyEstimate, place: int, tested: IntegrityReport | No
     false = f"{moving:,} of {estimate.n:,}" if moving is not None else None
     return facts(
         ("Reports", element("span", f"{estimate.n:,}", data_live=f"n-{place}")),
-        ("Epsilon", epsilon_in_words(estimate.spec.epsilon)),
+        ("Epsilon", epsilon_in_words(estimate.epsilon)),
         ("Mechanism", estimate.spec.mechanism),
         ("Smallest share told from zero", element("span", told, data_live=f"smallest-{place}") if told else None),
         ("Liars who would move the headline by its interval", element("span", false, data_live=f"liars-{place}") if false else None),

@@ -173,8 +173,7 @@ def _search(content: Mapping[str, Any], epsilon: float, people: int) -> Asking:
         raise ParameterError("domain", domain, allowed="values that can be frequent", fix="leave out [search] for the mean of numbers")
     if candidates is not None:
         raise ParameterError("candidates", candidates, allowed="none in a search", fix="leave out [search] to count them")
-    importlib.import_module("deniable.tasks.heavy_hitters")  # registers the searches
-    known = sorted(set(PROTOCOLS) - {Survey.kind})
+    known = dir(importlib.import_module("deniable.tasks.heavy_hitters"))  # the searches, which this registers; other protocols are none
     name = search.get("protocol", "auto")
     if name not in ("auto", *known):
         raise ParameterError("protocol", name, allowed=f"auto or one of {known}", fix=did_you_mean(name, known))

@@ -24,7 +24,7 @@ from deniable.lab.audit.numeric import mean_checks, numeric_laws
 from deniable.testing import law_of
 
 LARGEST_ENUMERATION = 1 << 16
-_SEEDS = (0, 1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, (1 << 64) - 1)
+SEEDS = (0, 1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, (1 << 64) - 1)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def exact_audit(spec: FrequencySpec | NumericSpec) -> Audit:
     (True, 1.0, ['total', 'support', 'privacy', 'tight', 'law', 'unbiased', 'variance'])
     """
     tables = {(): numeric_laws(spec)} if isinstance(spec, NumericSpec) else _laws_by_seed(spec)
-    worst = _worst_ratio([list(laws.values()) for laws in tables.values()])
+    worst = worst_ratio([list(laws.values()) for laws in tables.values()])
     epsilon = None if worst is None else log_above(worst)
     totals = {law.total for laws in tables.values() for law in laws.values()}
     honest = all(law == spec.law(v, seed=seed) for seed, laws in tables.items() for v, law in laws.items())
@@ -107,11 +107,12 @@ def _laws_by_seed(spec: FrequencySpec) -> dict[tuple[int, ...], dict[Any, Law[An
             allowed=f"few enough reports to enumerate ({ways} ways x {len(values)} inputs; limit {LARGEST_ENUMERATION})",
             fix="audit a small domain: the code is the same; or use the empirical audit",
         )
-    seeds = [tuple(_SEEDS[(i + k) % len(_SEEDS)] for k in range(spec.seed_words)) for i in range(len(_SEEDS) if spec.seed_words else 1)]
+    seeds = [tuple(SEEDS[(i + k) % len(SEEDS)] for k in range(spec.seed_words)) for i in range(len(SEEDS) if spec.seed_words else 1)]
     return {seed: {v: law_of(partial(spec.randomize, v), seed=seed) for v in values} for seed in seeds}
 
 
-def _worst_ratio(tables: list[list[Law[Hashable]]]) -> Fraction | None:
+def worst_ratio(tables: list[list[Law[Hashable]]]) -> Fraction | None:
+    """The largest factor between two laws of a table, for any report; None where one of them cannot make it."""
     worst = Fraction(1)
     for laws in tables:
         for report in set().union(*laws):

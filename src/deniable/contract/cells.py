@@ -1,0 +1,99 @@
+"""Cells of a table: where a record falls among the combinations of some of its columns, and the parities of such cells."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from deniable.contract.canonical import number, read_number, read_object
+from deniable.contract.domain import Domain
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.encoder import Attribute, Encoder
+from deniable.contract.source import Source
+from deniable.errors import MissingExtra, ParameterError, WireError
+
+MOST_CELLS = 1 << 31
+
+
+@dataclass(frozen=True)
+class Cell(Encoder):
+    """The cell that a record falls into: its values' keys as one number, the last column changing fastest. Other columns are not read.
+
+    With ``masks``, one for each column, the input is a parity instead: whether the keys have an odd number of ones under their masks. That
+    is a coefficient of the table's Hadamard transform, as 0 for +1 and 1 for -1.
+
+    >>> from deniable.contract.domain import Categories, Integers
+    >>> columns = (("place", Categories("bar", "inn", "spa")), ("stars", Integers(1, 4)))
+    >>> Cell(columns).encode({"place": "inn", "stars": 4, "name": "Ann"}, source=None)
+    7
+    >>> Cell(columns, masks=(1, 3)).encode({"place": "inn", "stars": 4}, source=None)  # 01 & 01, 11 & 11: three ones
+    1
+    """
+
+    columns: tuple[tuple[str, Domain], ...]
+    masks: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.columns]
+        if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+            raise ParameterError("columns", names, allowed="one or more names, each once", fix="name the columns of the table")
+        for name, domain in self.columns:
+            if not isinstance(domain, Domain) or not domain.listed:
+                allowed = "Categories, IndexRange, Integers, or Numbers with few steps"
+                raise ParameterError(f"column {name!r}", domain, allowed=allowed, fix="text has too many cells: list the labels")
+        cells = prod(domain.size for _, domain in self.columns)
+        if cells > MOST_CELLS:
+            raise ParameterError("columns", f"{cells:,} cells", allowed=f"at most {MOST_CELLS:,}", fix="ask about fewer columns at once")
+        if self.masks is not None:
+            limits = [1 << domain.key_bits for _, domain in self.columns]
+            right = len(self.masks) == len(limits) and all(
+                type(m) is int and 0 < m < end for m, end in zip(self.masks, limits, strict=False)
+            )
+            if not right:
+                allowed = f"one for each column, from 1 to {[end - 1 for end in limits]}"
+                raise ParameterError("masks", self.masks, allowed=allowed, fix="leave a column out that the parity does not depend on")
+
+    @property
+    def size(self) -> int:
+        """How many inputs there are."""
+        return 2 if self.masks is not None else prod(domain.size for _, domain in self.columns)
+
+    def encode(self, value: Any, source: Source) -> int:
+        keys = [domain.key(Attribute(name).encode(value, source)) for name, domain in self.columns]
+        if self.masks is not None:
+            return sum((key & mask).bit_count() for key, mask in zip(keys, self.masks, strict=True)) & 1
+        cell = 0
+        for key, (_, domain) in zip(keys, self.columns, strict=True):
+            cell = cell * domain.size + key
+        return cell
+
+    def column(self, values: Any) -> Any:
+        try:
+            bulk = importlib.import_module("deniable.core.cells")  # the analyst's half; contract knows only the name
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Cell.column", "analysis", error.name) from error
+        return bulk.cells(self, values)
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        return values  # ``column`` has encoded everybody's record: a table is read column by column
+
+    def to_json(self) -> dict[str, Any]:
+        columns = [{"name": name, "domain": domain.to_json()} for name, domain in self.columns]
+        plain: dict[str, Any] = {"encoder": self.kind, "columns": columns}
+        return plain if self.masks is None else {**plain, "masks": [number(mask) for mask in self.masks]}
+
+    @classmethod
+    def from_json(cls, data: object) -> Cell:
+        plain = read_object("encoder", data, {"encoder", "columns"}, frozenset({"masks"}))
+        try:
+            read = [read_object("column", column, {"name", "domain"}) for column in plain["columns"]]
+            columns = tuple((column["name"], domain_from_json(column["domain"])) for column in read)
+            masks = tuple(read_number("masks", mask) for mask in plain["masks"]) if "masks" in plain else None
+            encoder = cls(columns, masks)
+        except (ValueError, TypeError, ParameterError) as error:
+            raise WireError("encoder", data, allowed="valid columns", fix=str(error)) from error
+        if encoder.to_json() != data:
+            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
+        return encoder

@@ -1,0 +1,116 @@
+"""Features: a few numbers of a record as exact integers, the same on every device.
+
+Each feature has a declared range, and a grid of 4,096 steps on it; a value counts as its nearest grid point. In the middle of the range it
+is 0, at the ends -2,048 and 2,048, which models read as -1 and 1. Models are public and integers too, so what a device works out from
+both has one value everywhere, with no float that machines could round differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from deniable.contract.canonical import read_object
+from deniable.contract.encoder import Attribute
+from deniable.contract.numbers import Numbers
+from deniable.errors import ParameterError, WireError
+
+HALF = 1 << 11
+"""The end of a range, in steps from its middle."""
+MOST_FEATURES = 256
+
+
+@dataclass(frozen=True)
+class Features:
+    """The named numbers of a record that a model reads, each with its range; other columns are not read.
+
+    >>> body = Features.of({"age": (0, 120), "height": Numbers(50, 250, clip=True)})
+    >>> body.point({"age": 30, "height": 260, "name": "Ann"})
+    [-1024, 2048]
+    """
+
+    columns: tuple[tuple[str, Numbers], ...]
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.columns]
+        if not 1 <= len(names) <= MOST_FEATURES or len(set(names)) < len(names) or not all(isinstance(n, str) and n for n in names):
+            raise ParameterError("features", names[:5], allowed=f"1 to {MOST_FEATURES} names, each once", fix="name what the model reads")
+        for name, domain in self.columns:
+            if not isinstance(domain, Numbers) or domain.times or domain.steps != 2 * HALF:
+                allowed = f"Numbers with {2 * HALF} steps"
+                raise ParameterError(f"feature {name!r}", domain, allowed=allowed, fix="give the range: (0, 120)")
+
+    @classmethod
+    def of(cls, given: Any) -> Features:
+        """Features from a mapping of names to ranges, (low, high) or Numbers; those of Numbers may clip."""
+        if isinstance(given, Features):
+            return given
+        if not isinstance(given, Mapping):
+            allowed = "a mapping of names to ranges"
+            raise ParameterError("features", type(given).__name__, allowed=allowed, fix='write {"age": (0, 120)}')
+        columns = []
+        for name, range_ in given.items():
+            if not isinstance(range_, Numbers) and not (isinstance(range_, tuple | list) and len(range_) == 2):
+                raise ParameterError(f"feature {name!r}", range_, allowed="(low, high), or Numbers", fix="declare its range")
+            low, high, clip = (range_.low, range_.high, range_.clip) if isinstance(range_, Numbers) else (*range_, False)
+            columns.append((name, Numbers(low, high, 2 * HALF, clip)))
+        return cls(tuple(columns))
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(name for name, _ in self.columns)
+
+    def point(self, value: Any) -> list[int]:
+        """One person's features, in steps from the middle of each range."""
+        return [domain.key(Attribute(name).column(value)) - HALF for name, domain in self.columns]
+
+    def original(self, coordinate: int, steps: float) -> float:
+        """A feature in people's own numbers, from steps off the middle."""
+        domain = self.columns[coordinate][1]
+        return float(domain.start + domain.width / 2) + steps * float(domain.width / (2 * HALF))
+
+    def unit(self, coordinate: int) -> float:
+        """What a step is in people's own numbers."""
+        return float(Fraction(self.columns[coordinate][1].width) / (2 * HALF))
+
+    def to_json(self) -> list[Any]:
+        """The features as plain data."""
+        return [{"name": name, "domain": domain.to_json()} for name, domain in self.columns]
+
+    @classmethod
+    def from_json(cls, data: object) -> Features:
+        """The features behind ``to_json``; WireError if there are none."""
+        if not isinstance(data, list):
+            raise WireError("features", data, allowed="a list", fix="publish it again")
+        read = [read_object("feature", column, {"name", "domain"}) for column in data]
+        try:
+            return cls(tuple((column["name"], Numbers.from_json(column["domain"])) for column in read))
+        except ParameterError as error:
+            raise WireError("features", data, allowed="valid features", fix=str(error)) from error
+
+
+def check_clip(clip: object) -> None:
+    """Refuse a number of halvings that leaves no range."""
+    if type(clip) is not int or not 0 <= clip <= 8:
+        raise ParameterError("clip", clip, allowed="an integer from 0 to 8", fix="how often the range is halved; 0 clips nothing")
+
+
+def check_integers(name: str, values: object, count: int, largest: int) -> None:
+    """Refuse what is not a tuple of so many integers of limited size."""
+    right = isinstance(values, tuple) and len(values) == count and all(type(v) is int and abs(v) <= largest for v in values)
+    if not right:
+        allowed = f"{count} integers from -{largest} to {largest}"
+        raise ParameterError(name, values, allowed=allowed, fix="one for each feature, on the grid of the protocol")
+
+
+def read_integers(data: object) -> tuple[Any, ...]:
+    """A list from JSON as a tuple; what is in it is checked later."""
+    if not isinstance(data, list):
+        raise WireError("encoder", data, allowed="a list of integers", fix="publish it again")
+    return tuple(data)

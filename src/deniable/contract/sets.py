@@ -1,0 +1,207 @@
+"""What a person who holds a set is asked: about one of its items, about how many there are, or about all of it.
+
+The candidates of an encoder are sets themselves, as keys in rising order, and come in rising order; single items are sets of one. Whoever
+holds all of a candidate's items holds the candidate.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from deniable.contract.canonical import read_object
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.encoder import Encoder
+from deniable.contract.source import Source
+from deniable.contract.subsets import Subsets
+from deniable.errors import MissingExtra, ParameterError, WireError
+
+Candidates = tuple[tuple[int, ...], ...]
+Kind = TypeVar("Kind", bound=Encoder)
+LONGEST_PADDING = 1 << 16
+MOST_CANDIDATES = 1 << 16
+LARGEST_CODE = 24
+"""The most items whose sets are told apart one by one."""
+
+
+@dataclass(frozen=True)
+class PadAndSample(Encoder):
+    """One of the candidates that a person holds, drawn at random, after their list was padded to ``length`` with different dummies.
+
+    The input is the candidate's position (without candidates: the item's key), or, after all of these, the number of a dummy. There are
+    ``length`` dummies, and whoever holds m < ``length`` candidates draws among these and the first ``length`` - m dummies. Whoever holds
+    more than ``length`` draws among all that they hold. So no input is ever drawn with a probability above 1 / ``length``, whatever the
+    set: that is ``sampling``, and what a mechanism may gain by it is the mechanism's to say (``Spec.epsilon_after``). One dummy that is
+    drawn again and again would break it: the empty set would draw that one always.
+
+    Draws one number below max(m, ``length``).
+
+    >>> from deniable.contract.domain import IndexRange
+    >>> from deniable.testing import ReplaySource
+    >>> encoder = PadAndSample(Subsets(IndexRange(9)), 2)
+    >>> words = [0, 1 << 63]
+    >>> [encoder.encode({7, 3}, ReplaySource([word])) for word in words], [encoder.encode([], ReplaySource([word])) for word in words]
+    ([3, 7], [9, 10])
+    """
+
+    domain: Subsets
+    length: int
+    candidates: Candidates | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.length) is not int or not 1 <= self.length <= LONGEST_PADDING:
+            allowed = f"an integer from 1 to {LONGEST_PADDING}"
+            raise ParameterError("length", self.length, allowed=allowed, fix="about as many items as most people hold")
+        _check_candidates(self.domain, self.candidates, least=0)
+
+    @property
+    def sampling(self) -> int:
+        return self.length
+
+    @property
+    def counted(self) -> int:
+        """How many inputs are not dummies."""
+        return self.domain.items.size if self.candidates is None else len(self.candidates)
+
+    @property
+    def inputs(self) -> int:
+        """How many different inputs there are."""
+        return self.counted + self.length
+
+    def encode(self, value: Any, source: Source) -> int:
+        keys = self.domain.keys(value)
+        held = keys if self.candidates is None else held_among(keys, self.candidates)
+        drawn = source.below(max(len(held), self.length))
+        return held[drawn] if drawn < len(held) else self.counted + drawn - len(held)
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        return _bulk("PadAndSample").padded_samples(self, values, source)
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length}
+        return plain if self.candidates is None else {**plain, "candidates": [list(keys) for keys in self.candidates]}
+
+    @classmethod
+    def from_json(cls, data: object) -> PadAndSample:
+        parts = read_object("encoder", data, {"encoder", "domain", "length"}, frozenset({"candidates"}))
+        return _read(cls, data, parts["domain"], parts["length"], _read_candidates(parts.get("candidates")))
+
+
+@dataclass(frozen=True)
+class HeldCount(Encoder):
+    """How many of the candidates a person holds: 0 to all of them.
+
+    >>> from deniable.contract.domain import IndexRange
+    >>> encoder = HeldCount(Subsets(IndexRange(9)), ((3,), (3, 7), (8,)))
+    >>> encoder.encode({7, 3, 1}, source=None), encoder.encode([], source=None)
+    (2, 0)
+    """
+
+    domain: Subsets
+    candidates: Candidates
+
+    def __post_init__(self) -> None:
+        _check_candidates(self.domain, self.candidates, least=1)
+
+    @property
+    def inputs(self) -> int:
+        """How many different inputs there are."""
+        return len(self.candidates) + 1
+
+    def encode(self, value: Any, source: Source) -> int:
+        return len(held_among(self.domain.keys(value), self.candidates))
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        return _bulk("HeldCount").held_counts(self, values)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"encoder": self.kind, "domain": self.domain.to_json(), "candidates": [list(keys) for keys in self.candidates]}
+
+    @classmethod
+    def from_json(cls, data: object) -> HeldCount:
+        parts = read_object("encoder", data, {"encoder", "domain", "candidates"})
+        return _read(cls, data, parts["domain"], _read_candidates(parts["candidates"]))
+
+
+@dataclass(frozen=True)
+class SetCode(Encoder):
+    """The whole set as one number: the sum of 2^key over its items.
+
+    >>> from deniable.contract.domain import IndexRange
+    >>> SetCode(Subsets(IndexRange(9))).encode({0, 3}, source=None)
+    9
+    """
+
+    domain: Subsets
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Subsets) or self.domain.items.size > LARGEST_CODE:
+            raise ParameterError("domain", self.domain, allowed=f"subsets of at most {LARGEST_CODE} items", fix="ask about items instead")
+
+    @cached_property
+    def inputs(self) -> int:
+        """How many different inputs there are."""
+        return self.domain.size
+
+    def encode(self, value: Any, source: Source) -> int:
+        return sum(1 << key for key in self.domain.keys(value))
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        return _bulk("SetCode").set_codes(self, values)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"encoder": self.kind, "domain": self.domain.to_json()}
+
+    @classmethod
+    def from_json(cls, data: object) -> SetCode:
+        return _read(cls, data, read_object("encoder", data, {"encoder", "domain"})["domain"])
+
+
+def held_among(keys: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
+    """The positions of the candidates of which all items are held.
+
+    >>> held_among((1, 3, 7), ((1,), (1, 2), (3, 7)))
+    (0, 2)
+    """
+    held = set(keys)
+    return tuple(position for position, candidate in enumerate(candidates) if held.issuperset(candidate))
+
+
+def _check_candidates(domain: object, candidates: Candidates | None, least: int) -> None:
+    if not isinstance(domain, Subsets):
+        raise ParameterError("domain", domain, allowed="Subsets", fix="write Subsets(IndexRange(9))")
+    if candidates is None:
+        return
+    rising = all(
+        keys
+        and all(type(key) is int and key >= 0 for key in keys)
+        and all(low < high for low, high in pairwise((*keys, domain.items.size)))
+        for keys in candidates
+    )
+    if not least <= len(candidates) <= MOST_CANDIDATES or not rising or any(low >= high for low, high in pairwise(candidates)):
+        allowed = f"{least} to {MOST_CANDIDATES} sets of keys below {domain.items.size}, all in rising order"
+        raise ParameterError("candidates", candidates[:5], allowed=allowed, fix="sort them and drop repetitions")
+
+
+def _read_candidates(plain: Any) -> Any:
+    """Candidates as JSON has them; what is no list of lists is refused by whoever checks them."""
+    if plain is None:
+        return None
+    return tuple(tuple(keys) if isinstance(keys, list) else (keys, "") for keys in plain) if isinstance(plain, list) else ((),)
+
+
+def _read(cls: type[Kind], data: object, domain: object, *more: Any) -> Kind:
+    try:
+        return cls(domain_from_json(domain), *more)  # type: ignore[call-arg]  # the encoders here begin with their domain
+    except (ValueError, TypeError, ParameterError) as error:
+        raise WireError("encoder", data, allowed=f"a valid {cls.__name__}", fix=str(error)) from error
+
+
+def _bulk(name: str) -> Any:
+    try:
+        return importlib.import_module("deniable.core.sets")  # the analyst's half; contract knows only the name
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"{name}.encode_many", "analysis", error.name) from error

@@ -1,0 +1,169 @@
+"""Ways to ask where people are, in the lab, and a crowd to ask: people at the airports of the United States."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.canonical import canonical_json
+from deniable.contract.source import Source
+from deniable.errors import MissingExtra, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.lab.methods import Method
+from deniable.lab.outcome import Outcome
+from deniable.lab.populations.base import POPULATIONS, Population
+from deniable.tasks.places.box import Box
+from deniable.tasks.places.grid import Grid
+from deniable.tasks.places.quadtree import RESULT, QuadTree
+from deniable.tasks.places.uniform import UniformGrid
+
+BOX = Box(-125, 24, -66, 50)
+"""The contiguous states."""
+AIRPORTS = 3069
+QUESTIONS = 120
+"""Boxes that are asked about, a third of each size: about 1/4, 1/30 and 1/250 of the area."""
+SIDES = (0.5, 0.18, 0.06)
+
+
+@cache
+def airports() -> Array:
+    """Longitude and latitude of the airports in the box, from west to east (vega_datasets, extra ``lab``).
+
+    >>> airports().shape
+    (3069, 2)
+    """
+    try:
+        from vega_datasets import local_data  # type: ignore[import-untyped]  # it has no types
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Airports", "lab", error.name) from error
+    table = local_data.airports()
+    points: Array = table[["longitude", "latitude"]].to_numpy(dtype=float)
+    points = points[BOX.contains(points)]
+    if len(points) != AIRPORTS:
+        raise ParameterError("vega_datasets", f"{len(points)} airports", allowed=f"{AIRPORTS} of them", fix="install a known version")
+    return points[np.lexsort(points.T[::-1])]
+
+
+@dataclass(frozen=True)
+class Airports(Population):
+    """People at the airports of the contiguous United States, each airport as likely as another.
+
+    >>> Airports().draw(3).shape
+    (3,)
+    """
+
+    def table(self) -> tuple[Any, Array]:
+        return np.arange(len(airports())), np.ones(len(airports()))
+
+    def describe(self) -> str:
+        return "people at airports"
+
+    def identity(self) -> str:
+        self.table()
+        return f"{self!r}, vega_datasets {version('vega_datasets')}"  # another edition may have other places
+
+
+del POPULATIONS[Airports.__name__]  # found where it is used, and not by files
+
+
+@cache
+def questions() -> tuple[Box, ...]:
+    """The boxes that are asked about: centers spread evenly by a lattice of golden ratios, sides by thirds.
+
+    >>> len(questions())
+    120
+    """
+    found = []
+    for place in range(QUESTIONS):
+        side = SIDES[place % len(SIDES)]
+        x, y = ((place + 0.5) * 0.7548776662466927) % 1, ((place + 0.5) * 0.5698402909980532) % 1  # R2 sequence
+        west, south = BOX.west + x * (1 - side) * BOX.width, BOX.south + y * (1 - side) * BOX.height
+        found.append(Box(west, south, west + side * BOX.width, south + side * BOX.height))
+    return tuple(found)
+
+
+@cache
+def _inside() -> Array:
+    """Which airports lie in which box."""
+    return np.stack([box.contains(airports()) for box in questions()])
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What is said without asking anyone: everybody is spread evenly."""
+
+    @property
+    def canonical(self) -> bytes:
+        """All parameters, as one byte string."""
+        return canonical_json({"guess": BOX.to_json()})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A grid as a setup of an experiment."""
+
+    asking: UniformGrid
+
+    @property
+    def canonical(self) -> bytes:
+        """All parameters, as one byte string."""
+        return self.asking.protocol.canonical
+
+
+@dataclass(frozen=True)
+class Where(Method):
+    """A way to count people in boxes: a ``grid`` of so many columns and rows, a ``quadtree`` or an ``adaptive`` one, or a ``guess``.
+
+    A naive one adds up a grid's cells as they are, without knowing how many people there are in all.
+
+    >>> Where("grid", "grid", cells=8, oracle="GRR").setup(Airports(), 1.0, 1000).asking.spec
+    GRR(domain_size=64, epsilon=1.0)
+    """
+
+    label: str
+    way: str
+    cells: int = 64
+    oracle: str = "auto"
+    naive: bool = False
+
+    def __post_init__(self) -> None:
+        if self.way not in ("grid", "quadtree", "adaptive", "guess"):
+            raise ParameterError("way", self.way, allowed="grid, quadtree, adaptive or guess", fix="check the spelling")
+
+    def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
+        if not isinstance(population, Airports):
+            raise ParameterError("population", population, allowed="a crowd with places", fix="take Airports")
+        if self.way == "guess":
+            return Guess()
+        if self.way == "grid":
+            return Asked(UniformGrid(grid=Grid(BOX, self.cells, self.cells), epsilon=epsilon, people=n, oracle=self.oracle))
+        depth, adaptive = self.cells.bit_length() - 1, self.way == "adaptive"
+        return QuadTree(box=BOX, depth=depth, epsilon=epsilon, people=n, adaptive=adaptive, oracle=self.oracle)
+
+    def run(self, setup: Any, values: Any, source: Source) -> Outcome:
+        """The share of people in each box, in truth and as it is told."""
+        held = np.bincount(np.asarray(values), minlength=len(airports()))
+        truth = _inside() @ held / len(values)
+        if isinstance(setup, Guess):
+            told = np.array([box.width * box.height / (BOX.width * BOX.height) for box in questions()])
+            return Outcome(range(QUESTIONS), truth, told)
+        points = airports()[np.asarray(values)]
+        if self.naive:
+            spec, grid = setup.asking.spec, setup.asking.grid
+            raw = spec.estimate(spec.tally(spec.privatize(grid.cells(points), source=source))).counts
+            told = np.array([grid.covered(box) @ raw for box in questions()]) / len(values)
+        else:
+            found = setup.run(points, source=source)[RESULT] if isinstance(setup, QuadTree) else setup.asking.run(points, source=source)
+            told = np.array([found.count(box).count for box in questions()]) / max(found.n, 1)
+        return Outcome(range(QUESTIONS), truth, told)
+
+    @property
+    def gives(self) -> set[str]:
+        return {"counts"}
+
+    def identity(self) -> str:
+        return repr(self)

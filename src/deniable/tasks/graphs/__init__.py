@@ -1,0 +1,26 @@
+"""Graphs of which everybody knows only their own ties: degrees, stars, triangles, and synthetic graphs, without showing anyone's list."""
+
+from deniable.tasks.graphs.clipped_triangles import ClippedTriangles
+from deniable.tasks.graphs.count import CountEstimate
+from deniable.tasks.graphs.degree_estimate import DegreeEstimate
+from deniable.tasks.graphs.degrees import Degrees
+from deniable.tasks.graphs.graph import Graph
+from deniable.tasks.graphs.ldpgen import LDPGen, SyntheticGraph
+from deniable.tasks.graphs.node_degrees import NodeDegrees
+from deniable.tasks.graphs.privacy import GraphGuarantee
+from deniable.tasks.graphs.stars import ClippedStars
+from deniable.tasks.graphs.triangles import Triangles
+
+__all__ = [
+    "ClippedStars",
+    "ClippedTriangles",
+    "CountEstimate",
+    "DegreeEstimate",
+    "Degrees",
+    "Graph",
+    "GraphGuarantee",
+    "LDPGen",
+    "NodeDegrees",
+    "SyntheticGraph",
+    "Triangles",
+]

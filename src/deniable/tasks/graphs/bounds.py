@@ -1,0 +1,51 @@
+"""Bounds for everybody's list, chosen from a noisy report of its length: what is later told about the list is scaled to them.
+
+Everyone whose noisy length is y gets the smallest rung of a public ladder that is not below y + margin. The margin is such that noise
+alone cuts a list with probability ``cut`` at most. Bounds depend on noisy reports only, so they are public and cost nothing more.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log
+
+import numpy as np
+
+from deniable.central.laplace import Laplace
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+
+CUT = 0.02
+"""How likely noise cuts somebody's list."""
+
+
+def ladder(top: int) -> Array:
+    """The bounds that there are: 2, 3, 4, 6, 8, 12 .. and the largest length.
+
+    >>> ladder(20).tolist(), ladder(1).tolist()
+    ([2, 3, 4, 6, 8, 12, 16, 20], [2])
+    """
+    rungs = [base * 2**power for power in range(1, max(top, 2).bit_length()) for base in (1, 1.5)]
+    return np.unique([*(int(rung) for rung in rungs if 2 <= rung < top), max(top, 2)])
+
+
+def margin(noise: Laplace, cut: float = CUT) -> int:
+    """The smallest margin with P(noise < -margin) <= cut: a^(margin + 1) / (1 + a) <= cut.
+
+    >>> margin(Laplace(epsilon=1.0, sensitivity=1, neighbors="replace"))
+    3
+    """
+    ratio = np.exp(-1 / noise.scale)
+    return max(0, ceil(noise.scale * -log(cut * (1 + ratio))) - 1)
+
+
+def choose(reports: Array, noise: Laplace, top: int) -> Array:
+    """Everybody's bound."""
+    rungs = ladder(top)
+    wanted = np.clip(np.clip(reports, -rungs[-1], rungs[-1]) + margin(noise), rungs[0], rungs[-1])
+    return np.asarray(rungs[np.searchsorted(rungs, wanted)])
+
+
+def check_bound(bound: object) -> None:
+    """Refuse a bound that is none: a device takes it from the collector, and believes nothing."""
+    if type(bound) is not int or bound < 2:
+        raise ParameterError("bound", bound, allowed="an integer from 2 on", fix="a rung of the ladder")

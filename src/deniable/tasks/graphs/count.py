@@ -1,0 +1,77 @@
+"""The estimate of one count of a graph, with its error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import altair as alt
+import numpy as np
+from scipy import stats
+
+from deniable.core.chart import Chart
+from deniable.core.interval import check_level
+from deniable.core.table import Table
+from deniable.kernels.compiled import Array
+
+if TYPE_CHECKING:
+    from deniable.tasks.graphs.privacy import GraphGuarantee
+
+FEW = 30
+"""Below so many people intervals hold by Chebyshev's inequality rather than by the normal law."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountEstimate(Table):
+    """How many edges, stars or triangles there are: unbiased, so it may lie below zero. ``stderr`` is of the noise.
+
+    Intervals are value -+ z stderr, with z of the normal law; with fewer than 30 people, or where the count hangs on few events, z is
+    1 / sqrt(1 - level), by Chebyshev's inequality. Where the error is itself estimated from noisy reports, they are only as good as that.
+    """
+
+    name: str
+    value: float
+    stderr: float
+    n: int
+    """How many people reported."""
+    guarantee: GraphGuarantee
+    parts: dict[str, float] = field(default_factory=dict)
+    """What the variance is made of."""
+    biased: str | None = None
+    """How the estimate may be biased; None if it is not."""
+    normal: bool = True
+    """Whether enough went into it for a normal error."""
+
+    kind: ClassVar[str] = "graph count"
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Limits (low, high) for the true count, for the noise."""
+        check_level("level", level)
+        z = float(stats.norm.isf((1 - level) / 2)) if self.normal and self.n >= FEW else (1 - level) ** -0.5
+        return self.value - z * self.stderr, self.value + z * self.stderr
+
+    @property
+    def usable(self) -> bool:
+        """Whether the estimate is more than twice its standard error: below, it does not even say that there are any."""
+        return self.value > 2 * self.stderr
+
+    def rows(self) -> dict[str, Any]:
+        low, high = self.interval()
+        columns = {"count": self.value, "stderr": self.stderr, "low": low, "high": high}
+        return {"value": [self.name], **{name: np.array([column], dtype=float) for name, column in columns.items()}}
+
+    def headline(self) -> str:
+        promise = self.guarantee
+        told = f"{self.n:,} people, epsilon = {promise.epsilon:.4g} for {promise.neighbors}; low and high: 95 %, noise only"
+        return f"{told}\n{self.biased}" if self.biased else told
+
+    def order(self) -> Array:
+        return np.arange(1)
+
+    def chart(self) -> Chart:
+        """The count with its 95 % interval."""
+        low, high = self.interval()
+        records = [{"name": self.name, "count": self.value, "low": low, "high": high}]
+        base = alt.Chart(alt.InlineData(values=records)).encode(y=alt.Y("name:N", title=None))
+        drawn = base.mark_rule().encode(x="low:Q", x2="high:Q") + base.mark_point(filled=True, size=60).encode(x="count:Q")
+        return Chart(drawn.properties(title=alt.Title(self.name, subtitle="line: 95 % interval, noise only"), width=480))

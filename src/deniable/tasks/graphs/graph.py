@@ -1,0 +1,190 @@
+"""A simple undirected graph as everybody's list, from and to ``networkx`` and ``scipy.sparse``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deniable.errors import DomainError, MissingExtra, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.kernels.graphs import count_triangles
+from deniable.tasks.graphs.privacy import check_nodes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """Nodes 0 to n - 1 and the list of each: ``neighbors[starts[i] : starts[i + 1]]``, in ascending order.
+
+    >>> graph = Graph.of([(0, 1), (1, 2), (0, 2), (2, 3)], nodes=5)
+    >>> graph, graph.degrees.tolist(), graph.triangles, graph.stars(2)
+    (Graph(5 nodes, 4 edges), [2, 2, 3, 1, 0], 1, 5)
+    >>> graph.list_of(2).tolist(), graph.before(2).tolist()
+    ([0, 1, 3], [0, 1])
+    """
+
+    starts: Array
+    neighbors: Array
+    labels: tuple[Any, ...] | None = None
+    """What the nodes were called where the graph came from, if not 0 to n - 1."""
+
+    @classmethod
+    def of(cls, graph: Any, *, nodes: int | None = None) -> Graph:
+        """From a ``networkx`` graph, a symmetric matrix of 0 and 1 (sparse or dense), or pairs of nodes together with their number.
+
+        Directed edges, loops, weights other than 1 and repeated edges are refused: they mean different things to different mechanisms.
+        """
+        if isinstance(graph, cls):
+            return graph
+        if hasattr(graph, "is_multigraph") and hasattr(graph, "adjacency"):
+            return cls._from_networkx(graph)
+        if sparse.issparse(graph) or (isinstance(graph, np.ndarray) and graph.ndim == 2 and nodes is None):
+            return cls._from_matrix(sparse.csr_array(graph))
+        if nodes is None:
+            raise ParameterError("nodes", None, allowed="the number of nodes", fix="pairs do not tell of nodes without ties: give nodes=")
+        return cls._from_pairs(graph, nodes)
+
+    @classmethod
+    def _from_pairs(cls, pairs: Any, nodes: int, labels: tuple[Any, ...] | None = None) -> Graph:
+        check_nodes(nodes)
+        table = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs))
+        if table.size == 0:
+            table = np.zeros((0, 2), dtype=np.int64)
+        if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
+            raise DomainError("graph", f"shape {table.shape} of {table.dtype}", allowed="pairs of integers", fix="two nodes for each edge")
+        table = table.astype(np.int64)
+        bad = np.flatnonzero((table < 0).any(axis=1) | (table >= nodes).any(axis=1) | (table[:, 0] == table[:, 1]))
+        if bad.size:
+            place = int(bad[0])
+            received = f"{tuple(table[place].tolist())} at position {place}"
+            raise DomainError("graph", received, allowed=f"two different nodes from 0 to {nodes - 1}", fix="drop loops, check the numbers")
+        low, high = table.min(axis=1), table.max(axis=1)
+        keys, counts = np.unique(low * nodes + high, return_counts=True)
+        if keys.size < len(table):
+            twice = divmod(int(keys[counts > 1][0]), nodes)
+            raise DomainError(
+                "graph", f"the edge {twice} twice", allowed="each edge once, in either direction", fix="drop what is repeated"
+            )
+        ends = np.concatenate([table, table[:, ::-1]])
+        ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(ends[:, 0], minlength=nodes))]).astype(np.int64)
+        return cls(starts, np.ascontiguousarray(ends[:, 1]), labels)
+
+    @classmethod
+    def _from_matrix(cls, matrix: Any) -> Graph:
+        if matrix.shape[0] != matrix.shape[1]:
+            raise DomainError("graph", f"shape {matrix.shape}", allowed="a square matrix", fix="one row and one column for each node")
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        if not np.all(matrix.data == 1):
+            raise DomainError("graph", "other entries", allowed="0 and 1", fix="drop the weights: (matrix != 0)")
+        if (matrix.astype(np.int8) != matrix.T.astype(np.int8)).nnz:
+            raise DomainError("graph", "a matrix that is not symmetric", allowed="undirected edges", fix="decide what one direction means")
+        rows, columns = matrix.nonzero()
+        loops = np.flatnonzero(rows == columns)
+        if loops.size:
+            raise DomainError("graph", f"a loop at node {int(rows[loops[0]])}", allowed="no loops", fix="set the diagonal to 0")
+        return cls._from_pairs(np.stack([rows, columns], axis=1)[rows < columns], int(matrix.shape[0]))
+
+    @classmethod
+    def _from_networkx(cls, graph: Any) -> Graph:
+        if graph.is_directed() or graph.is_multigraph():
+            raise DomainError("graph", type(graph).__name__, allowed="an undirected simple graph", fix="networkx.Graph(graph) makes one")
+        labels = tuple(graph.nodes())
+        place = {label: i for i, label in enumerate(labels)}
+        pairs = [(place[a], place[b]) for a, b in graph.edges()]
+        return cls._from_pairs(pairs, len(labels), None if labels == tuple(range(len(labels))) else labels)
+
+    # --- what it is ---
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.starts) - 1
+
+    @property
+    def edges(self) -> int:
+        """How many undirected edges there are."""
+        return len(self.neighbors) // 2
+
+    @cached_property
+    def degrees(self) -> Array:
+        """How long everybody's list is."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def before_degrees(self) -> Array:
+        """How many nodes with smaller numbers are on everybody's list."""
+        owners = np.repeat(np.arange(self.nodes), self.degrees)
+        return np.bincount(owners[self.neighbors < owners], minlength=self.nodes)
+
+    def list_of(self, person: int) -> Array:
+        """One person's list."""
+        return np.asarray(self.neighbors[self.starts[person] : self.starts[person + 1]])
+
+    def before(self, person: int) -> Array:
+        """The part of it that the person speaks about where only one end of a tie does: those with smaller numbers."""
+        mine = self.list_of(person)
+        return np.asarray(mine[mine < person])
+
+    def stars(self, k: int) -> int:
+        """How many k-stars there are: a node and k of its neighbors."""
+        longest, counts = np.unique(self.degrees, return_counts=True)
+        return sum(comb(int(degree), k) * int(count) for degree, count in zip(longest, counts, strict=True))
+
+    @cached_property
+    def triangles(self) -> int:
+        """How many triangles there are."""
+        return int(count_triangles(self.starts, self.neighbors))
+
+    # --- the way out ---
+
+    def to_sparse(self) -> sparse.csr_array:
+        """The matrix of 0 and 1."""
+        ones = np.ones(len(self.neighbors), dtype=np.int8)
+        return sparse.csr_array((ones, self.neighbors, self.starts), shape=(self.nodes, self.nodes))
+
+    def to_networkx(self) -> Any:
+        """A ``networkx.Graph``, with the labels that it came with."""
+        try:
+            import networkx  # type: ignore[import-untyped]  # it has no types
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Graph.to_networkx", "lab", error.name) from error
+        names = self.labels or range(self.nodes)
+        graph = networkx.Graph()
+        graph.add_nodes_from(names)
+        graph.add_edges_from((names[a], names[b]) for a, b in self.pairs.tolist())
+        return graph
+
+    @property
+    def pairs(self) -> Array:
+        """Each edge once, the smaller node first."""
+        owners = np.repeat(np.arange(self.nodes), self.degrees)
+        return np.stack([owners, self.neighbors], axis=1)[owners < self.neighbors]
+
+    def __repr__(self) -> str:
+        return f"Graph({self.nodes:,} nodes, {self.edges:,} edges)"
+
+
+def check_graph(graph: Any, nodes: int) -> Graph:
+    """The graph, of as many nodes as were announced."""
+    found = Graph.of(graph, nodes=nodes) if not isinstance(graph, Graph) and not hasattr(graph, "shape") else Graph.of(graph)
+    if found.nodes != nodes:
+        raise DomainError("graph", f"{found.nodes} nodes", allowed=f"{nodes}, as was announced", fix="the number of people is public")
+    return found
+
+
+def check_degrees(degree: Any, top: int) -> Array:
+    """One or more degrees as 64-bit integers; DomainError where they are none."""
+    degrees = np.asarray(degree)
+    if degrees.dtype.kind not in "iu":
+        raise DomainError("degree", degrees.dtype.name, allowed="whole numbers", fix="count the entries of the list")
+    bad = np.flatnonzero((degrees.ravel() < 0) | (degrees.ravel() > top))
+    if bad.size:
+        received = f"{degrees.ravel()[bad[0]]} at position {int(bad[0])}"
+        raise DomainError("degree", received, allowed=f"from 0 to {top}", fix="nobody is tied to themselves, or to anyone twice")
+    return degrees.astype(np.int64)

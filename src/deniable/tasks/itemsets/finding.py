@@ -1,0 +1,109 @@
+"""One call for the whole search: frequent items, or frequent sets of items, with sensible settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.source import Source
+from deniable.contract.subsets import Subsets
+from deniable.core.sets import ItemSets
+from deniable.core.table import Table
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS
+from deniable.tasks.itemsets.rules import AssociationRules, association_rules
+from deniable.tasks.itemsets.svim import SVIM
+from deniable.tasks.itemsets.svsm import SVSM
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequentSets(Table):
+    """What was found, with shares and errors, and the search that found it."""
+
+    search: SVIM | SVSM
+    result: dict[str, Any]
+
+    @property
+    def estimate(self) -> Any:
+        """The estimate: of items, or of sets."""
+        return self.result[ITEMSETS if isinstance(self.search, SVSM) else ITEMS]
+
+    @property
+    def values(self) -> list[Any]:
+        """What was found, the most frequent first."""
+        return list(self.estimate.values)
+
+    @property
+    def why(self) -> str:
+        """The settings, in a few sentences."""
+        items = self.result[ITEMS]
+        low, high = items.possible
+        padded = f"people report one of {items.length} candidate items ({low} to {high} would fit the noise)"
+        return f"{self.search.kind}: {padded}; everybody reports once"
+
+    def rules(self, *, confidence: float = 0.0) -> AssociationRules:
+        """What follows from what, among sets that stand out of the noise."""
+        if not isinstance(self.search, SVSM):
+            raise DomainError("search", self.search.kind, allowed="a search for sets", fix="call frequent_itemsets")
+        return association_rules(self.result[COUNTED], confidence=confidence)
+
+    def rows(self) -> dict[str, Any]:
+        rows: dict[str, Any] = self.estimate.rows()
+        return rows
+
+    def headline(self) -> str:
+        return f"{self.estimate.headline()}\n{self.why}"
+
+    def order(self) -> Array:
+        return np.arange(len(self.estimate.values))
+
+    def chart(self, k: int = 20) -> Any:
+        """The k most frequent with their 95 % intervals."""
+        return self.estimate.chart(k)
+
+
+def frequent_items(sets: Any, *, k: int, epsilon: float, items: Domain | None = None, source: Source | None = None) -> FrequentSets:
+    """The k items that most people hold, where everybody holds a set of them and reports once, privately.
+
+    ``sets`` are lists of labels or indices, a sparse matrix (people x items), or an Arrow list column. ``items`` declares what may be in
+    them, and is never read off the sets: a list that is read off names what a single person holds, at any epsilon. Only a matrix, whose
+    columns are the items, needs none.
+
+    >>> from deniable.contract.domain import Categories
+    >>> from deniable.testing import ReplaySource
+    >>> shop = Categories("bread", "jam", "milk", "tea")
+    >>> baskets = [["tea", "milk"], ["tea"], ["bread", "tea", "jam"], []] * 10_000
+    >>> found = frequent_items(baskets, k=2, epsilon=3.0, items=shop, source=ReplaySource.from_key("docs"))
+    >>> found.values[0], found.estimate.frequencies.round(2).tolist()
+    ('tea', [0.77, 0.26])
+    """
+    search = SVIM(domain=_domain(sets, items), k=k, epsilon=epsilon)
+    return FrequentSets(search, search.run(sets, source=source))
+
+
+def frequent_itemsets(sets: Any, *, k: int, epsilon: float, items: Domain | None = None, source: Source | None = None) -> FrequentSets:
+    """The k sets of items, single ones among them, that most people hold as a part of theirs; ``rules`` says what follows from what."""
+    search = SVSM(domain=_domain(sets, items), k=k, epsilon=epsilon)
+    return FrequentSets(search, search.run(sets, source=source))
+
+
+def _domain(sets: Any, items: Domain | None) -> Subsets:
+    """Sets of what was declared: by ``items``, by a column that was read for a domain, or by the width of a matrix."""
+    if items is not None:
+        return Subsets(items)
+    if isinstance(sets, ItemSets):
+        return sets.domain
+    if (sparse.issparse(sets) or isinstance(sets, np.ndarray)) and len(sets.shape) == 2:
+        return Subsets(IndexRange(max(int(sets.shape[1]), 2)))
+    raise ParameterError(
+        "items",
+        None,
+        allowed="a listed domain of all items that may be held, declared and not read off the sets, or the columns of a matrix",
+        fix='write items=Categories("tea", "milk") or items=IndexRange(1000); labels that nobody can list are found by a search over Text: '
+        "dn.heavy_hitters(one_item_of_each, domain=dn.Text(16), k=100, epsilon=1.0), which runs PEM",
+    )

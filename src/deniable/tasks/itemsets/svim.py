@@ -1,0 +1,167 @@
+"""Frequent items in sets: who may be frequent, how many of those people hold, and how many people hold each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from math import lcm
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, read_object
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round, read_share
+from deniable.contract.sets import MOST_CANDIDATES, PadAndSample
+from deniable.contract.subsets import Subsets
+from deniable.errors import ParameterError
+from deniable.tasks.heavy_hitters.searching import strongest
+from deniable.tasks.itemsets.asking import (
+    ITEMS,
+    LENGTHS,
+    Lengths,
+    SetProtocol,
+    check_projection,
+    check_shares,
+    length_question,
+    read_tally,
+)
+from deniable.tasks.itemsets.padding import check_oracle, check_subsets, check_whole, padded_estimate, padded_question
+
+SHARES = (Fraction(2, 5), Fraction(1, 10), Fraction(1, 2))
+"""How many people find candidates, tell lengths, and count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVIM(SetProtocol, Protocol):
+    """Find the k items that most people hold, where everybody holds a set of them, and count these.
+
+    Three rounds with different people. 40 % report one of their items (padded to 1: only the empty set draws a dummy), and the 2 k
+    strongest become candidates. 10 % report how many of the candidates they hold; the list length is where 90 % of them fit. 50 %
+    report one of their candidates from a list padded to that length.
+
+    Guarantee: epsilon-local for any two sets of one person; everybody reports once, in one round, with the whole epsilon. In the last
+    round randomized response may be run louder behind the sampling (``padding``).
+
+    Estimator: the counts of the last round, times the length, times what makes up on average for people whose candidates did not fit
+    (``Lengths.scale``), with errors and intervals. The k are the largest of 2 k counts: the smaller ones among them come out too large.
+    The result also has ``lengths``, the raw histogram of how many candidates people hold. Whoever holds none of them draws a dummy, and
+    counts as a holder of nothing.
+
+    Cost: one report of GRR or OLH. ``longest`` caps the padding, where it is known how much people hold: the length that a noisy
+    histogram asks for is uncertain (``Lengths.limits``). ``projection="norm-sub"`` is as published; see ``Lengths`` for what it costs.
+
+    >>> from deniable.contract.domain import IndexRange
+    >>> from deniable.testing import ReplaySource
+    >>> baskets = [[0, 1], [0], [0, 1, 2], []] * 5000
+    >>> search = SVIM(domain=Subsets(IndexRange(100)), k=3, epsilon=2.0)
+    >>> found = search.run(baskets, source=ReplaySource.from_key("docs"))["items"]
+    >>> sorted(found.values), found.length, found.n
+    ([0, 1, 2], 3, 10091)
+
+    References: Wang, Li, Jha 2018.
+    """
+
+    domain: Subsets
+    k: int
+    epsilon: float
+    oracle: str = "auto"
+    longest: int | None = None
+    projection: str = "cut"
+    shares: tuple[Fraction, ...] = SHARES
+    candidates: tuple[int, ...] | None = None
+    """The keys of the items that may be frequent, in rising order, once the first round is closed."""
+    lengths: str = ""
+    """The tally of the second round, as hex, once it is closed."""
+
+    def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
+        put("epsilon", check_epsilon(self.epsilon))
+        check_subsets(self.domain)
+        check_whole("k", self.k, 1, MOST_CANDIDATES // 2)
+        check_oracle(self.oracle)
+        if self.longest is not None:
+            check_whole("longest", self.longest, 1, MOST_CANDIDATES)
+        check_projection(self.projection)
+        put("shares", check_shares(self.shares, 3))
+        if self.candidates is not None:
+            PadAndSample(self.domain, 1, self.listed)  # its checks are ours
+        if self.lengths:
+            if self.candidates is None:
+                raise ParameterError("lengths", self.lengths, allowed="none before there are candidates", fix="close the first round")
+            read_tally(self.lengths, self._length_question)
+
+    # --- asking ---
+
+    @property
+    def scale(self) -> int:
+        return lcm(*(share.denominator for share in self.shares))
+
+    @property
+    def listed(self) -> tuple[tuple[int, ...], ...]:
+        """The candidates as sets of one."""
+        return tuple((key,) for key in self.candidates or ())
+
+    def open(self) -> Round:
+        return self._round
+
+    @cached_property
+    def _round(self) -> Round:
+        share = self.shares
+        asking = {"epsilon": self.epsilon, "oracle": self.oracle}
+        if self.candidates is None:
+            return Round((padded_question("sample", self.domain, 1, None, share=share[0], **asking),))  # type: ignore[arg-type]  # mixed
+        if not self.lengths:
+            return Round((self._length_question,), share[0])
+        asked = padded_question(ITEMS, self.domain, self.measured.length, self.listed, share=share[2], **asking)  # type: ignore[arg-type]  # mixed
+        return Round((asked,), share[0] + share[1])
+
+    @property
+    def _length_question(self) -> Question:
+        return length_question(LENGTHS, self.domain, self.listed, epsilon=self.epsilon, share=self.shares[1])
+
+    @cached_property
+    def measured(self) -> Lengths:
+        """What the second round has learned."""
+        question = self._length_question
+        return Lengths(question.spec.estimate(read_tally(self.lengths, question)), self.longest, self.projection)
+
+    def close(self, tallies: Mapping[str, Any]) -> SVIM | dict[str, Any]:
+        tally = self.only(tallies)
+        asked = self.open().questions[0]
+        if self.candidates is None:
+            estimate = padded_estimate(asked, tally, range(self.domain.items.size))
+            best = strongest(estimate.counts, 2 * self.k, tally.to_bytes())
+            return replace(self, candidates=tuple(sorted(best.tolist())))
+        if not self.lengths:
+            return replace(self, lengths=tally.to_bytes().hex())
+        values = [self.domain.items.value(key) for key in self.candidates]
+        estimate = replace(padded_estimate(asked, tally, values, self.measured.scaled), possible=self.measured.limits)
+        best = strongest(estimate.counts, self.k, tally.to_bytes())
+        return {ITEMS: estimate.select(best), LENGTHS: self.measured.estimate}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(epsilon=self.epsilon, unit="one report, in one round of the search", neighbors="any two sets of one person")
+
+    # --- identity ---
+
+    @cached_property
+    def canonical(self) -> bytes:
+        plain: dict[str, Any] = {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon)}
+        plain |= {"k": self.k, "oracle": self.oracle, "shares": [str(share) for share in self.shares], "lengths": self.lengths}
+        plain |= {"projection": self.projection}
+        plain |= {} if self.longest is None else {"longest": self.longest}
+        return canonical_json(plain if self.candidates is None else plain | {"candidates": list(self.candidates)})
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> SVIM:
+        names = {"protocol", "domain", "epsilon", "k", "oracle", "projection", "shares", "lengths"}
+        parts = read_object("protocol", content, names, frozenset({"longest", "candidates"}))
+        del parts["protocol"]
+        parts |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
+        parts |= {"shares": tuple(read_share(share) for share in parts["shares"])}
+        return cls(**parts | {"candidates": tuple(parts["candidates"]) if "candidates" in parts else None})

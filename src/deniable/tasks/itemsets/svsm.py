@@ -1,0 +1,207 @@
+"""Frequent sets of items: guessed from the frequent items, then counted like items."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from math import lcm, log
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.canonical import canonical_json, parse_canonical, read_object
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round, read_share
+from deniable.contract.sets import Candidates, PadAndSample
+from deniable.contract.subsets import Subsets
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.searching import strongest
+from deniable.tasks.itemsets.asking import (
+    COUNTED,
+    ITEMS,
+    ITEMSETS,
+    LENGTHS,
+    Lengths,
+    SetProtocol,
+    check_shares,
+    length_question,
+    read_tally,
+)
+from deniable.tasks.itemsets.estimate import ItemEstimate, SetEstimate
+from deniable.tasks.itemsets.padding import padded_estimate, padded_question
+from deniable.tasks.itemsets.svim import SVIM
+
+SHARES = (Fraction(4, 25), Fraction(1, 25), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2))
+"""How many people find items, tell lengths and count items (40 % in all, as in ``SVIM``), tell lengths for sets, and count sets."""
+SETTINGS = ("domain", "k", "epsilon", "oracle", "longest", "projection")
+"""What the search for items is told."""
+DISCOUNT = 0.9
+"""What the most frequent item counts for in a guess: a set of more items is held by fewer people."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVSM(SetProtocol, Protocol):
+    """Find the k sets of items that most people hold, single items among them, and estimate their shares.
+
+    Five rounds with different people. The first three are those of ``SVIM`` and find the k most frequent items. A set of several of
+    these is guessed to be as frequent as the product of its items' frequencies, each as 0.9 f / f_max; the 2 k sets with the largest
+    guesses become candidates. One more round asks how many of them people hold, and the last one counts them from a list padded to the
+    length where 90 % fit.
+
+    Guarantee: epsilon-local for any two sets of one person; everybody reports once, in one round, with the whole epsilon.
+
+    Estimator: shares of people, items from the third round and sets from the fifth, with errors and intervals (``SetEstimate``); the
+    k largest are ``itemsets``, and all that were counted are ``counted``, from which rules follow. The guess decides only what is counted:
+    a set that is frequent although its items are not is not found.
+
+    Cost: one report of GRR or OLH.
+
+    >>> from deniable.contract.domain import Categories
+    >>> from deniable.testing import ReplaySource
+    >>> shop = Subsets(Categories("tea", "milk", "bread", "jam", "salt", "rice"))
+    >>> baskets = [["tea", "milk"], ["tea", "milk", "jam"], ["tea"], ["tea"], []] * 20_000
+    >>> found = SVSM(domain=shop, k=3, epsilon=3.0).run(baskets, source=ReplaySource.from_key("docs"))["itemsets"]
+    >>> found.values, found.frequencies.round(2).tolist()
+    ([('tea',), ('milk',), ('tea', 'milk')], [0.8, 0.4, 0.39])
+
+    References: Wang, Li, Jha 2018.
+    """
+
+    domain: Subsets = None  # type: ignore[assignment]  # resolved with svim
+    k: int = None  # type: ignore[assignment]  # resolved with svim
+    epsilon: float = None  # type: ignore[assignment]  # resolved with svim
+    oracle: str = "auto"
+    longest: int | None = None
+    projection: str = "cut"
+    shares: tuple[Fraction, ...] = SHARES
+    svim: SVIM = None  # type: ignore[assignment]  # resolved below
+    """The search for items, as far as it has come."""
+    items: str = ""
+    """The tally of the items, as hex, once they are counted."""
+    lengths: str = ""
+    """The tally of the fourth round, as hex, once it is closed."""
+
+    def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
+        put("shares", check_shares(self.shares, 5))
+        if self.svim is None:
+            settings = {name: getattr(self, name) for name in SETTINGS}
+            put("svim", SVIM(**settings, shares=self.shares[:3]))
+        if self.svim.shares != self.shares[:3]:
+            raise ParameterError("shares", self.shares, allowed="those of the search for items first", fix="leave svim out")
+        for name in SETTINGS:
+            put(name, getattr(self.svim, name))
+        if (self.items and not self.svim.lengths) or (self.lengths and not self.items):
+            raise ParameterError(
+                "items, lengths", "a later round", allowed="none before it is asked", fix="close the rounds in their order"
+            )
+        if self.items:
+            PadAndSample(self.domain, 1, self.sets)  # reads the tally
+
+    # --- what has been learned ---
+
+    @cached_property
+    def singles(self) -> ItemEstimate:
+        """The counts of the items that may be frequent."""
+        question = self.svim.open().questions[0]
+        values = [(self.domain.items.value(key),) for key in self.svim.candidates or ()]
+        found = padded_estimate(question, read_tally(self.items, question), values, self.svim.measured.scaled)
+        return replace(found, possible=self.svim.measured.limits)
+
+    @cached_property
+    def sets(self) -> Candidates:
+        """The sets to be counted."""
+        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.items))
+        keys = np.array(self.svim.candidates)[best]
+        guesses = likely_sets(self.singles.frequencies[best], 2 * self.k)
+        return tuple(sorted(tuple(sorted(keys[list(places)].tolist())) for places in guesses))
+
+    @cached_property
+    def measured(self) -> Lengths:
+        """What the fourth round has learned."""
+        question = self._length_question
+        return Lengths(question.spec.estimate(read_tally(self.lengths, question)), self.longest, self.projection)
+
+    # --- asking ---
+
+    @property
+    def scale(self) -> int:
+        return lcm(*(share.denominator for share in self.shares))
+
+    def open(self) -> Round:
+        return self._round
+
+    @cached_property
+    def _round(self) -> Round:
+        if not self.items:
+            return self.svim.open()
+        if not self.lengths:
+            return Round((self._length_question,), sum(self.shares[:3], Fraction(0)))
+        settings = {"epsilon": self.epsilon, "oracle": self.oracle, "share": self.shares[4]}
+        asked = padded_question(ITEMSETS, self.domain, self.measured.length, self.sets, **settings)  # type: ignore[arg-type]  # mixed
+        return Round((asked,), sum(self.shares[:4], Fraction(0)))
+
+    @property
+    def _length_question(self) -> Question:
+        return length_question("set-lengths", self.domain, self.sets, epsilon=self.epsilon, share=self.shares[3])
+
+    def close(self, tallies: Mapping[str, Any]) -> SVSM | dict[str, Any]:
+        tally = self.only(tallies)
+        if not self.items:
+            if not self.svim.lengths:
+                return replace(self, svim=self.svim.close(tallies))  # type: ignore[arg-type]  # a state: items are not counted yet
+            counted = replace(self, items=tally.to_bytes().hex())
+            return counted if counted.sets else counted.result(counted.singles)
+        if not self.lengths:
+            return replace(self, lengths=tally.to_bytes().hex())
+        values = [self.domain.named(keys) for keys in self.sets]
+        return self.result(self.singles, padded_estimate(self.open().questions[0], tally, values, self.measured.scaled))
+
+    def result(self, *parts: ItemEstimate) -> dict[str, Any]:
+        """All that was counted, and the k largest of it."""
+        counted = SetEstimate.of(*parts)
+        return {ITEMSETS: counted.top(self.k), COUNTED: counted, LENGTHS: self.svim.measured.estimate, ITEMS: self.singles.top(self.k)}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.svim.guarantee
+
+    # --- identity ---
+
+    @cached_property
+    def canonical(self) -> bytes:
+        plain = {"protocol": self.kind, "domain": self.domain.to_json(), "svim": parse_canonical(self.svim.canonical)}
+        return canonical_json(plain | {"shares": [str(share) for share in self.shares], "items": self.items, "lengths": self.lengths})
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> SVSM:
+        parts = read_object("protocol", content, {"protocol", "domain", "svim", "shares", "items", "lengths"})
+        shares = tuple(read_share(share) for share in parts["shares"])
+        return cls(svim=SVIM.from_content(parts["svim"]), shares=shares, items=parts["items"], lengths=parts["lengths"])
+
+
+def likely_sets(frequencies: Array, most: int) -> list[tuple[int, ...]]:
+    """The sets of two items or more with the largest products of 0.9 f / f_max, as positions, the largest first; none of f <= 0.
+
+    >>> likely_sets(np.array([0.8, 0.4, 0.6, -0.1]), 3)
+    [(0, 2), (0, 1), (2, 1)]
+    """
+    order = [int(i) for i in np.argsort(-frequencies, kind="stable") if frequencies[i] > 0]
+    costs = [-log(DISCOUNT * frequencies[i] / frequencies[order[0]]) for i in order]  # rising, all above 0
+    # Every set of places is reached once, from one that costs no more: by adding the next place, or moving the last one on.
+    heap: list[tuple[float, tuple[int, ...]]] = [(costs[0], (0,))] if order else []
+    found: list[tuple[int, ...]] = []
+    while heap and len(found) < most:
+        cost, places = heapq.heappop(heap)
+        if len(places) > 1:
+            found.append(tuple(order[place] for place in places))
+        after = places[-1] + 1
+        if after < len(order):
+            heapq.heappush(heap, (cost + costs[after], (*places, after)))
+            heapq.heappush(heap, (cost + costs[after] - costs[after - 1], (*places[:-1], after)))
+    return found

@@ -1,0 +1,128 @@
+"""The strawman: every set is one value of a domain of 2^d, and items are sums over half of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.client.grr import GRR
+from deniable.client.olh import OLH
+from deniable.contract.canonical import canonical_json, read_object
+from deniable.contract.domain import IndexRange
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.contract.sets import SetCode
+from deniable.contract.subsets import Subsets
+from deniable.kernels.compiled import Array
+from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS, SetProtocol
+from deniable.tasks.itemsets.estimate import SetEstimate
+from deniable.tasks.itemsets.padding import check_subsets, check_whole
+
+MOST_ITEMS = 16
+"""The most items whose sets are counted one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeSets(SetProtocol, Protocol):
+    """Find the k sets of a few items that most people hold, by counting every set that there is: for comparison only.
+
+    It does not scale, and an item that is part of many rare sets drowns: its count is a sum of 2^(d - 1) noisy ones, so its variance is
+    that much larger than a set's.
+
+    Guarantee: epsilon-local for any two sets of one person; everybody reports once.
+
+    Estimator: a set is held by everybody whose own set contains it, so its count is the sum over these, unbiased. The error of a sum takes
+    hashes of different sets as independent; randomized response's is exact.
+
+    Cost: one report of GRR or OLH about 2^d values; 2^d counters, of at most 16 items.
+
+    >>> from deniable.contract.domain import Categories
+    >>> from deniable.testing import ReplaySource
+    >>> shop = Subsets(Categories("tea", "milk", "bread"))
+    >>> baskets = [["tea", "milk"], ["tea", "milk", "bread"], ["tea"], ["tea"], []] * 4000
+    >>> found = WholeSets(domain=shop, k=3, epsilon=3.0).run(baskets, source=ReplaySource.from_key("docs"))["itemsets"]
+    >>> found.values, found.frequencies.round(2).tolist()
+    ([('tea',), ('milk',), ('tea', 'milk')], [0.8, 0.4, 0.4])
+
+    References: Hong 2021 (CS 528).
+    """
+
+    domain: Subsets
+    k: int
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        check_subsets(self.domain)
+        check_whole("k", self.k, 1, 1 << MOST_ITEMS)
+        check_whole("items", self.domain.items.size, 2, MOST_ITEMS)
+
+    def open(self) -> Round:
+        return self._round
+
+    @cached_property
+    def _round(self) -> Round:
+        encoder = SetCode(self.domain)
+        made: Any = GRR if encoder.inputs < 3 * exp(self.epsilon) + 2 else OLH
+        return Round((Question(name="sets", spec=made(domain=IndexRange(encoder.inputs), epsilon=self.epsilon), encoder=encoder),))
+
+    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+        spec: Any = self.open().questions[0].spec
+        estimate = spec.estimate(self.only(tallies))
+        d, n = self.domain.items.size, max(estimate.n, 1)
+        whole = supersets(estimate.counts, d)
+        counted = SetEstimate(
+            [self.domain.named(tuple(key for key in range(d) if code >> key & 1)) for code in range(1, 1 << d)],
+            whole[1:] / n,
+            np.sqrt(_variance(spec, n, np.clip(whole[1:] / n, 0, 1), np.arange(1, 1 << d), d)) / n,
+            np.full((1 << d) - 1, estimate.n),
+            self.epsilon,
+        )
+        single = counted.select((1 << np.arange(d)) - 1)
+        return {ITEMSETS: counted.top(self.k), COUNTED: counted, ITEMS: single.top(min(self.k, d))}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(epsilon=self.epsilon, neighbors="any two sets of one person")
+
+    @cached_property
+    def canonical(self) -> bytes:
+        return canonical_json({"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon), "k": self.k})
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> WholeSets:
+        parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "k"})
+        del parts["protocol"]
+        return cls(**parts | {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])})
+
+
+def supersets(counts: Array, d: int) -> Array:
+    """For each set, as a number, the sum of the counts of all sets that contain it.
+
+    >>> supersets(np.array([5.0, 3.0, 2.0, 1.0]), 2).tolist()
+    [11.0, 4.0, 3.0, 1.0]
+    """
+    sums: Array = counts.copy()
+    for key in range(d):
+        pairs = sums.reshape(-1, 2, 1 << key)
+        pairs[:, 0] += pairs[:, 1]
+    return sums
+
+
+def _variance(spec: FrequencySpec, n: int, f: Array, codes: Array, d: int) -> Array:
+    """The variance of the sum over all sets that contain each one, held by a share f of the people."""
+    cells = 1 << (d - np.bitwise_count(codes).astype(np.int64))
+    p, q = float(spec.p), float(spec.q)  # type: ignore[attr-defined]  # GRR and OLH are pure protocols
+    if isinstance(spec, GRR):  # a report names one set: inside the sum, or outside
+        inside, outside = p + (cells - 1) * q, cells * q
+        return np.asarray(n * (f * inside * (1 - inside) + (1 - f) * outside * (1 - outside)) / (p - q) ** 2)
+    return np.asarray(n * (f * p * (1 - p) + (cells - f) * q * (1 - q)) / (p - q) ** 2)

@@ -1,0 +1,241 @@
+"""k-means by rounds: each person says once, privately, which center is nearest, with one bit about one coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from math import inf, lcm, sqrt
+from typing import Any
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.canonical import canonical_json, number, read_number, read_object
+from deniable.contract.clusters import MAGNITUDES, MOST_CLUSTERS, ClusterSide, Magnitude, check_centers
+from deniable.contract.features import HALF, Features, check_clip
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.contract.source import Source
+from deniable.core.features import table_of
+from deniable.core.postprocess import norm_sub
+from deniable.errors import ParameterError, ProtocolError
+from deniable.kernels.compiled import Array
+from deniable.local.choose import frequency_oracle
+from deniable.tasks.learning.clustering import ClusterEstimate
+
+RESULT = "clusters"
+"""The name of the result."""
+MEASURING = Fraction(1, 10)
+"""The share of people who say how far out they are, where nobody says how to clip."""
+OUTSIDE = 0.05
+"""The share of people who may be beyond the clipping bound."""
+SEEN = 3.0
+"""A center moves if its cluster's share is so many standard errors above nothing."""
+Centers = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KMeans(Protocol):
+    """Find ``clusters`` centers of people's ``features``, a mapping of names to ranges, by rounds of nearest centers and their means.
+
+    People are split at random over rounds, and in each round over the coordinates. Whoever is asked says which center is nearest, and with
+    it one bit, drawn from one coordinate (``ClusterSide``), by a frequency oracle for all pairs. Unless ``clip`` is given, a tenth of the
+    people first say how far from the middle they are, as a power of two; the bound leaves 5 % of them outside.
+
+    Guarantee: epsilon-local for any two records of one person; everybody reports once, with the whole epsilon.
+
+    Estimator: a center's coordinate is the difference of two counts over the size of the cluster. Errors are those of the last round, given
+    its centers; they do not say whether rounds began well. A center whose cluster is not seen above noise begins again beside the largest
+    one, nearer to it in each round; in the last round it stays, with an infinite error.
+
+    Cost: one report about 2 x clusters values. The noise of a center is about the bound x sqrt(2 rounds features Var / n) / its share,
+    with the oracle's variance Var for one person: few features, and clusters that are not small.
+
+    >>> search = KMeans(features={"age": (0, 120), "income": (0, 1_000_000)}, clusters=3, epsilon=2.0, rounds=4)
+    >>> search.open().questions[0].name, str(search.open().questions[0].share), str(search.open().questions[0].spec)
+    ('magnitude', '1/10', 'GRR(domain_size=9, epsilon=2.0)')
+
+    References: Xia, Hua, Tong, Zhong 2020 (clustering with local privacy, by rounds); Nguyên, Xiao, Yang, Hui, Shin, Shin 2016.
+    """
+
+    features: Any
+    clusters: int
+    epsilon: float
+    rounds: int = 5
+    clip: int | None = None
+    """How often the range is halved around its middle; None to ask."""
+    start: Any = None
+    """The first centers, in people's own numbers; if left out, points that are spread over the range."""
+    people: int = 100_000
+    stage: int = 0
+    centers: Centers = None  # type: ignore[assignment]  # resolved below
+    measuring: bool = None  # type: ignore[assignment]  # resolved below
+    """Whether a part of the people is asked how far out they are."""
+
+    def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
+        put("epsilon", check_epsilon(self.epsilon))
+        put("features", Features.of(self.features))
+        for name, least, most in (("clusters", 1, MOST_CLUSTERS), ("rounds", 1, 1000), ("people", 1, 10**15), ("stage", 0, 10**15)):
+            if type(getattr(self, name)) is not int or not least <= getattr(self, name) <= most:
+                raise ParameterError(name, getattr(self, name), allowed=f"an integer from {least} to {most}", fix="count in whole numbers")
+        put("measuring", self.clip is None if self.measuring is None else bool(self.measuring))
+        if self.clip is not None:
+            check_clip(self.clip)
+        if self.stage > self.rounds - (not self.measuring) or (self.clip is None) != (self.measuring and self.stage == 0):
+            raise ParameterError("stage", self.stage, allowed="a round that there is", fix="leave it out")
+        if self.centers is None:
+            put("centers", self._begun())
+        put("start", None)  # what was asked for is in centers now
+        waiting = self.clip is None and self.centers == ()  # the first centers are spread over what clipping leaves
+        if not waiting:
+            check_centers(self.features, self.centers)
+        if len(self.centers) != self.clusters and not waiting:
+            raise ParameterError("centers", len(self.centers), allowed=f"{self.clusters} points", fix="one for each cluster")
+
+    def _begun(self) -> Centers:
+        if self.start is None:
+            return () if self.clip is None else spread_out(self.clusters, len(self.features), HALF >> self.clip)
+        if any(len(center) != len(self.features) for center in self.start):
+            allowed = f"points of {len(self.features)} numbers"
+            raise ParameterError("start", self.start, allowed=allowed, fix="one number for each feature")
+        rows = [dict(zip(self.features.names, center, strict=True)) for center in self.start]
+        return tuple(tuple(self.features.point(row)) for row in rows)
+
+    # --- asking ---
+
+    @property
+    def scale(self) -> int:
+        return lcm(self._share.denominator, MEASURING.denominator if self.measuring else 1)
+
+    @property
+    def _share(self) -> Fraction:
+        """The share of people of one question about centers."""
+        return (1 - MEASURING * self.measuring) / (self.rounds * len(self.features))
+
+    @cached_property
+    def spec(self) -> FrequencySpec:
+        """The oracle for nearest centers and bits."""
+        return frequency_oracle(domain_size=2 * self.clusters, epsilon=self.epsilon, n=max(1, int(self.people * self._share))).spec
+
+    @cached_property
+    def _round(self) -> Round:
+        if self.clip is None:
+            spec = frequency_oracle(domain_size=MAGNITUDES, epsilon=self.epsilon, n=max(1, int(self.people * MEASURING))).spec
+            return Round((Question(name="magnitude", spec=spec, encoder=Magnitude(self.features), share=MEASURING),))
+        sides = (ClusterSide(self.features, self.centers, j, self.clip) for j in range(len(self.features)))
+        pairs = zip(self.features.names, sides, strict=True)
+        questions = tuple(Question(name=name, spec=self.spec, encoder=side, share=self._share) for name, side in pairs)
+        before = MEASURING * self.measuring + (self.stage - self.measuring) * len(self.features) * self._share
+        return Round(questions, Fraction(before))
+
+    def open(self) -> Round:
+        return self._round
+
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+        """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
+        return super().run(table_of(values, self.features), source=source, progress=progress)
+
+    def close(self, tallies: Mapping[str, Any]) -> KMeans | dict[str, Any]:
+        questions = self._round.questions
+        names = [question.name for question in questions]
+        if set(tallies) != set(names):
+            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
+        found = [question.spec.estimate(tallies[question.name]) for question in questions]
+        if self.clip is None:
+            clip = clipping(found[0].counts, found[0].n)
+            centers = self.centers or spread_out(self.clusters, len(self.features), HALF >> clip)
+            return replace(self, clip=clip, stage=1, centers=centers)
+        return self._moved(found)
+
+    def _moved(self, found: list[Any]) -> KMeans | dict[str, Any]:
+        """Each center at the mean of its people, as far as they can be told from noise."""
+        k, limit = self.clusters, HALF >> (self.clip or 0)
+        n = sum(each.n for each in found)
+        counts, noise = np.zeros((len(found), k, 2)), np.full((len(found), k, 2), inf)
+        for j, each in enumerate(found):
+            if each.n:
+                counts[j] = (each.counts / each.n).reshape(k, 2)
+                noise[j] = (np.square(each.stderr / each.n) + np.clip(each.counts / each.n, 0, 1) / each.n).reshape(k, 2)  # and sampling
+        shares, spread = _pooled(counts.sum(axis=2), noise.sum(axis=2))
+        seen = shares > SEEN * np.sqrt(spread)
+        size = np.where(seen, shares, 1.0)
+        means = limit * (counts[:, :, 1] - counts[:, :, 0]) / size
+        variance = (limit**2 * noise.sum(axis=2) + means**2 * np.where(seen, spread, 0.0)) / size**2
+        moved = np.where(seen & np.isfinite(variance), np.clip(np.rint(means), -limit, limit), np.array(self.centers).T).astype(int)
+        if self.stage + 1 < self.rounds + self.measuring:
+            nearer = np.array(spread_out(k, len(found), limit >> (self.stage + 1 - self.measuring))).T
+            beside = np.clip(moved[:, [np.argmax(shares)]] + nearer, -limit, limit)
+            again = tuple(map(tuple, np.where(seen, moved, beside).T.tolist()))
+            return replace(self, stage=self.stage + 1, centers=again if seen.any() else self.centers)
+        centers: Centers = tuple(map(tuple, moved.T.tolist()))
+        errors = np.where(seen, variance, inf).T
+        return {RESULT: ClusterEstimate(self.features, centers, errors, shares, spread, n, self.spec, self.clip or 0)}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        unit = "one report, about the nearest center and one coordinate, or how far out one is"
+        return Guarantee(epsilon=self.epsilon, unit=unit, neighbors="any two records of one person, in all columns at once")
+
+    # --- identity ---
+
+    @cached_property
+    def canonical(self) -> bytes:
+        plain = {
+            "protocol": self.kind,
+            "features": self.features.to_json(),
+            "clusters": self.clusters,
+            "epsilon": repr(self.epsilon),
+            "rounds": self.rounds,
+            "people": number(self.people),
+            "stage": number(self.stage),
+            "centers": [list(center) for center in self.centers],
+            "measuring": self.measuring,
+        }
+        return canonical_json(plain if self.clip is None else plain | {"clip": self.clip})
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> KMeans:
+        names = {"protocol", "features", "clusters", "epsilon", "rounds", "people", "stage", "centers", "measuring"}
+        parts = read_object("protocol", content, names, frozenset({"clip"}))
+        del parts["protocol"]
+        return cls(
+            **parts
+            | {
+                "features": Features.from_json(parts["features"]),
+                "epsilon": float(parts["epsilon"]),
+                "people": read_number("people", parts["people"]),
+                "stage": read_number("stage", parts["stage"]),
+                "centers": tuple(tuple(center) for center in parts["centers"]),
+            }
+        )
+
+
+def clipping(counts: Array, n: int) -> int:
+    """How often the range can be halved so that 5 % of people at most are beyond it, by a noisy histogram of magnitudes; 0 for nobody.
+
+    >>> clipping(np.array([1.0, 2, 40, 50, 7, 0, 0, -3, 3]), 100)
+    2
+    """
+    if not n:
+        return 0
+    beyond = np.cumsum(norm_sub(np.asarray(counts, dtype=float) / n, 1.0))
+    return int(np.sum(beyond[: MAGNITUDES - 1] <= OUTSIDE))
+
+
+def spread_out(clusters: int, dimension: int, limit: int) -> Centers:
+    """Points that lie apart from each other, half way out: the same for everyone, without any draw."""
+    turns = np.outer(np.arange(1, clusters + 1), np.sqrt(np.arange(2, dimension + 2) + 0.5))
+    return tuple(map(tuple, np.rint(0.5 * sqrt(2) * limit * np.cos(2 * np.pi * turns)).astype(int).tolist()))
+
+
+def _pooled(values: Array, noise: Array) -> tuple[Array, Array]:
+    """The mean over questions, each weighted by its precision; infinite noise where none was answered."""
+    precision = np.where(np.isfinite(noise), 1 / np.where(np.isfinite(noise), noise, 1.0), 0.0)
+    total = precision.sum(axis=0)
+    found = np.where(total > 0, (values * precision).sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
+    return found, np.where(total > 0, 1 / np.where(total > 0, total, 1.0), inf)

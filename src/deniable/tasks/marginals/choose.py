@@ -1,0 +1,178 @@
+"""Choosing how to ask about a table, by the predicted error of its marginals.
+
+Where all cells are alike, the variance of one person's scores is the same in every direction that keeps their sum. Then the variance of a
+share in the marginal of columns A, averaged over its d_A cells, is exactly::
+
+    sum over components S of A of  rank(S) / d_A^2 / (sum of the strengths of all views that have S)
+
+with the strengths n_V / (a_V d_V) of ``components``; and with T Hadamard coefficients, (2^b - 1) / 4^b T (e^epsilon + 1)^2 /
+(e^epsilon - 1)^2 / n where the keys of A have b bits. Both count what is due to people being a sample. Real tables are not alike in all
+cells; the prediction is for choosing, and every estimate comes with the error that its own reports imply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from deniable.core.table import Table
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.local.choose import CLOSE
+from deniable.tasks.marginals.columns import Columns, Names
+from deniable.tasks.marginals.components import components, rank
+from deniable.tasks.marginals.designs import METHODS, Asked, cover, groups_of
+from deniable.tasks.marginals.groups import Scores, oracle_for, strength
+
+WIDEST = 6
+"""Views of more columns are not considered."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to ask: a method with its groups, and the error that is expected of it."""
+
+    method: str
+    groups: tuple[Asked, ...]
+    error: float
+    """The standard error of a share, averaged (in the square) over all cells of the wanted marginals."""
+
+    @property
+    def label(self) -> str:
+        """The method, and how wide its views are."""
+        return f"views of {max(len(asked.columns) for asked in self.groups)}" if self.method == "views" else self.method
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DesignChoice(Table):
+    """The way to ask that was chosen, and the table that it was chosen from.
+
+    >>> from deniable.tasks.marginals.designs import wanted
+    >>> columns = Columns.of({name: ["yes", "no"] for name in "abcd"})
+    >>> choice = design_for(columns, wanted(columns, 2, None), epsilon=1.0, people=10_000)
+    >>> print(choice.why)
+    split: the smallest predicted error, 0.0263 of a share among 10,000 people; fourier 0.0296, views of 3 0.028, direct 0.0322
+    """
+
+    design: Design
+    people: int
+    considered: tuple[Design, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def why(self) -> str:
+        """The choice in a sentence, what else there was, and what was ruled out."""
+        if len(self.considered) == 1 and not self.refused:
+            return f"{self.design.label}, as asked: a predicted error of {self.design.error:.3g} of a share among {self.people:,} people"
+        least = "the smallest predicted error" if self.design.error == min(self._errors) else "within 3 % of the smallest predicted error"
+        others = [f"{other.label} {other.error:.3g}" for other in self.considered if other is not self.design]
+        chosen = f"{self.design.label}: {least}, {self.design.error:.3g} of a share among {self.people:,} people"
+        return "; ".join([chosen, *([", ".join(others)] if others else []), *self.refused])
+
+    @cached_property
+    def _errors(self) -> Array:
+        return np.array([design.error for design in self.considered])
+
+    def rows(self) -> dict[str, Any]:
+        return {
+            "value": [design.label for design in self.considered],
+            "error": self._errors,
+            "groups": [len(design.groups) for design in self.considered],
+        }
+
+    def headline(self) -> str:
+        return f"{self.why}\nerror: standard error of a share, averaged over all cells; groups: into how many people are split"
+
+    def order(self) -> Array:
+        return np.argsort(self._errors, kind="stable")
+
+
+def design_for(
+    columns: Columns,
+    sets: tuple[Names, ...],
+    *,
+    epsilon: float,
+    people: int,
+    method: str = "auto",
+    views: Sequence[Sequence[str]] | None = None,
+) -> DesignChoice:
+    """The way to ask with the smallest predicted error, and why; of one method, or of given views."""
+    if method not in ("auto", *METHODS):
+        raise ParameterError("method", method, allowed=f"auto or one of {list(METHODS)}", fix="auto takes the one with the smallest error")
+    if (views is not None) and method != "views":
+        raise ParameterError("views", views, allowed='method="views"', fix="the other methods have views of their own")
+    considered: list[Design] = []
+    refused: list[str] = []
+    for name, own in _candidates(columns, sets, method, views):
+        try:
+            groups = groups_of(name, columns, sets, own)
+        except ParameterError as error:
+            if method != "auto":
+                raise
+            refused.append(f"{name} allows {error.allowed}, not {error.received}")
+            continue
+        if any(groups == design.groups for design in considered):  # of two columns, all at once is the same as a pair
+            continue
+        considered.append(Design(name, groups, predicted_error(columns, sets, groups, epsilon=epsilon, people=people)))
+    if not considered:
+        raise ParameterError("columns", list(columns.asked), allowed="few enough cells", fix="; ".join(refused))
+    least = min(design.error for design in considered)
+    design = next(design for design in considered if design.error <= CLOSE * least)
+    return DesignChoice(design, people, tuple(considered), tuple(refused))
+
+
+def _candidates(
+    columns: Columns, sets: tuple[Names, ...], method: str, views: Sequence[Sequence[str]] | None
+) -> list[tuple[str, tuple[Names, ...] | None]]:
+    """Methods with their views, where these are theirs to choose: covers of every width, or else the marginals themselves."""
+    if views is not None:
+        return [("views", tuple(columns.check(view) for view in views))]
+    found: list[tuple[str, tuple[Names, ...] | None]] = []
+    for name in METHODS if method == "auto" else (method,):
+        if name != "views":
+            found.append((name, None))
+            continue
+        widths = range(max(map(len, sets)) + 1, min(len(columns.asked), WIDEST + 1))
+        covers = dict.fromkeys(cover(columns, sets, width) for width in widths)
+        found += [("views", views) for views in covers if views not in (None, sets)] or [("views", sets)] * (method == "views")
+    return found
+
+
+def predicted_error(columns: Columns, sets: Sequence[Names], groups: Sequence[Asked], *, epsilon: float, people: int) -> float:
+    """The standard error of a share where all cells are alike, averaged (in the square) over all cells of the wanted marginals.
+
+    >>> columns = Columns.of({name: ["yes", "no"] for name in "abcdefgh"})
+    >>> from deniable.tasks.marginals.designs import wanted
+    >>> pairs = wanted(columns, 2, None)
+    >>> for method in ("split", "fourier", "direct"):
+    ...     print(method, round(predicted_error(columns, pairs, groups_of(method, columns, pairs), epsilon=1.0, people=1) ** 2, 4))
+    split 24.9187
+    fourier 31.6082
+    direct 176.0792
+    """
+    size = people / len(groups)
+    if groups[0].masks is not None:
+        coefficient = 1 / _strength(2, epsilon, size)
+        bits = [2 ** sum(columns.bits[name] for name in names) for names in sets]
+        variances = [(whole - 1) / whole**2 * coefficient for whole in bits]
+    else:
+        totals: dict[frozenset[str], float] = {}
+        for asked in groups:
+            for component in components(asked.columns):
+                totals[component] = totals.get(component, 0.0) + _strength(columns.cells(asked.columns), epsilon, size)
+        variances = [
+            sum(rank(some, columns.sizes) / totals[some] if some in totals else inf for some in components(names))
+            / columns.cells(names) ** 2
+            for names in sets
+        ]
+    return float(np.sqrt(np.average(variances, weights=[columns.cells(names) for names in sets])))
+
+
+@cache
+def _strength(cells: int, epsilon: float, people: float) -> float:
+    return strength(Scores.of(oracle_for(cells, epsilon, int(people))), cells, people)

@@ -1,0 +1,112 @@
+"""Who is asked what: ways to split people so that all wanted marginals can be put together.
+
+========  ================================================================================================================
+split     one group for each wanted marginal
+fourier   one group for each Hadamard coefficient that a wanted marginal needs; a report is one bit
+views     fewer groups, each with more columns than one marginal has, so that every wanted marginal lies in one (CALM)
+direct    everyone is asked about all columns at once, and marginals are sums over the rest
+========  ================================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from deniable.errors import ParameterError
+from deniable.tasks.marginals.columns import MOST_CELLS, Columns, Names
+
+METHODS = ("split", "fourier", "views", "direct")
+MOST_GROUPS = 1 << 12
+"""The most groups that people are split into."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one group is asked: the cell in some columns, or a parity of it."""
+
+    columns: Names
+    masks: tuple[int, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The question's name."""
+        return " x ".join(self.columns) + ("" if self.masks is None else f" & {', '.join(map(str, self.masks))}")
+
+
+def wanted(columns: Columns, k: int, sets: Sequence[Sequence[str]] | None) -> tuple[Names, ...]:
+    """The marginals to be answered, in the order of the table's columns: all of k columns, or those named. None is part of another one.
+
+    >>> columns = Columns.of({name: ["yes", "no"] for name in "abc"} | {"d": ["always"]})
+    >>> wanted(columns, 2, None), wanted(columns, 2, [("b", "a"), ("a", "d")])
+    ((('a', 'b'), ('a', 'c'), ('b', 'c')), (('a', 'b'),))
+    """
+    if sets is None:
+        if type(k) is not int or not 1 <= k <= len(columns.declared):
+            allowed = f"an integer from 1 to {len(columns.declared)}, the columns of the table"
+            raise ParameterError("k", k, allowed=allowed, fix="2 shows how any two columns go together")
+        sets = list(combinations(columns.asked, min(k, len(columns.asked))))
+    found = {frozenset(columns.check(names)) for names in sets} - {frozenset()}
+    largest = [some for some in found if not any(some < other for other in found)]
+    place = {name: i for i, name in enumerate(columns.asked)}
+    return tuple(sorted((tuple(sorted(some, key=place.__getitem__)) for some in largest), key=lambda some: [place[name] for name in some]))
+
+
+def groups_of(method: str, columns: Columns, sets: tuple[Names, ...], views: tuple[Names, ...] | None = None) -> tuple[Asked, ...]:
+    """The groups of a method; ParameterError if there are too many, or one is asked about too many cells."""
+    if method == "fourier":
+        found = tuple(Asked(names, masks) for names, masks in coefficients(columns, sets))
+    elif method == "views":
+        found = tuple(Asked(view) for view in views or ())
+    else:
+        found = tuple(Asked(view) for view in (sets if method == "split" else (tuple(columns.asked),)))
+    largest = max((columns.cells(asked.columns) for asked in found if asked.masks is None), default=0)
+    if largest > MOST_CELLS:
+        allowed = f"at most {MOST_CELLS:,} cells for one person"
+        raise ParameterError(
+            "method", f"{method}: {largest:,} cells", allowed=allowed, fix="ask about fewer columns at once, or use fourier"
+        )
+    if not 1 <= len(found) <= MOST_GROUPS:
+        allowed = f"from 1 to {MOST_GROUPS:,} groups"
+        raise ParameterError("method", f"{method}: {len(found):,} groups", allowed=allowed, fix="name the marginals that you want: sets=")
+    return found
+
+
+def coefficients(columns: Columns, sets: Iterable[Names]) -> list[tuple[Names, tuple[int, ...]]]:
+    """The Hadamard coefficients of some marginals, each once: columns, and a mask of key bits for each of them."""
+    found: dict[tuple[Names, tuple[int, ...]], None] = {}
+    for names in sets:
+        for size in range(1, len(names) + 1):
+            for some in combinations(names, size):
+                found.update(dict.fromkeys((some, masks) for masks in product(*(range(1, 1 << columns.bits[n]) for n in some))))
+                if len(found) > MOST_GROUPS:
+                    allowed = f"at most {MOST_GROUPS:,} coefficients"
+                    raise ParameterError("method", "fourier", allowed=allowed, fix="split needs a group for each marginal only")
+    return list(found)
+
+
+def cover(columns: Columns, sets: tuple[Names, ...], size: int) -> tuple[Names, ...] | None:
+    """Views of at most ``size`` columns that hold every wanted marginal, each chosen to hold as many more of them as it can.
+
+    None if some marginal does not fit.
+
+    >>> columns = Columns.of({name: ["yes", "no"] for name in "abcd"})
+    >>> cover(columns, wanted(columns, 2, None), 3)
+    (('a', 'b', 'c'), ('a', 'b', 'd'), ('c', 'd'))
+    """
+    left = [frozenset(names) for names in sets]
+    if any(len(some) > size or columns.cells(some) > MOST_CELLS for some in left):
+        return None
+    views = []
+    while left:
+        view = left[0]
+        while len(view) < size:
+            more = [name for name in columns.asked if name not in view and columns.cells(view | {name}) <= MOST_CELLS]
+            gains = [(sum(some <= view | {name} for some in left), sum(len(some & (view | {name})) for some in left)) for name in more]
+            if not more or max(gains)[1] == sum(len(some & view) for some in left):
+                break
+            view |= {more[gains.index(max(gains))]}
+        views.append(tuple(name for name in columns.asked if name in view))
+        left = [some for some in left if not some <= view]
+    return tuple(views)

@@ -1,0 +1,147 @@
+"""Marginals of a table as a protocol: each person answers one question about their own record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, number, read_number, read_object
+from deniable.contract.cells import Cell
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.contract.source import Source
+from deniable.errors import ParameterError, ProtocolError
+from deniable.tasks.marginals.choose import design_for
+from deniable.tasks.marginals.columns import Columns, Names
+from deniable.tasks.marginals.designs import METHODS, Asked, groups_of, wanted
+from deniable.tasks.marginals.estimate import TableEstimate
+from deniable.tasks.marginals.groups import Group, oracle_for
+
+RESULT = "marginals"
+"""The name of the result."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginals(Protocol):
+    """How the columns of a table go together: shares of all combinations of ``k`` columns, or of the columns named in ``sets``.
+
+    ``columns`` maps names to domains or lists of labels. People are split at random into groups, and each group is asked about one view of
+    the table (``method``: see ``designs``; "auto" takes the one with the smallest predicted error for ``people``).
+
+    Guarantee: epsilon-local for any two records of one person, however many columns differ; everybody reports once, in one group, with the
+    whole epsilon. The group is drawn by the device before it looks at the record.
+
+    Estimator: unbiased shares, put together from what all groups say about the same columns (``components``), which agree with each
+    other; their exact covariance goes with them, for errors, conditional shares and association.
+
+    Cost: one report about at most 8,192 cells; for "fourier" one bit. With m groups variances are about m times those of one question.
+
+    >>> survey = Marginals(columns={"place": ["bar", "inn", "spa"], "mood": ["good", "bad"], "new": ["yes", "no"]}, k=2, epsilon=1.0)
+    >>> survey.method, [question.name for question in survey.open().questions]
+    ('split', ['place x mood', 'place x new', 'mood x new'])
+
+    References: Cormode, Kulkarni, Srivastava 2018 (fourier); Zhang, Wang, Li, He, Chen 2018 (CALM: views).
+    """
+
+    columns: Any
+    epsilon: float
+    k: int = 2
+    sets: Sequence[Sequence[str]] | None = None
+    method: str = "auto"
+    views: Sequence[Sequence[str]] | None = None
+    people: int = 100_000
+    why: str = field(default="", init=False, compare=False)
+    """The choice of the method, in a sentence."""
+
+    def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
+        put("epsilon", check_epsilon(self.epsilon))
+        put("columns", Columns.of(self.columns))
+        if type(self.people) is not int or self.people < 1:
+            raise ParameterError("people", self.people, allowed="an integer from 1 on", fix="say how many people you expect")
+        put("sets", wanted(self.columns, self.k, self.sets))
+        put("k", max(map(len, self.wanted)))
+        choice = design_for(self.columns, self.wanted, epsilon=self.epsilon, people=self.people, method=self.method, views=self.views)
+        put("why", choice.why)
+        put("method", choice.design.method)
+        put("views", tuple(asked.columns for asked in choice.design.groups) if self.method == "views" else None)
+
+    @property
+    def wanted(self) -> tuple[Names, ...]:
+        """The marginals to be answered."""
+        found: tuple[Names, ...] = self.sets  # type: ignore[assignment]  # resolved
+        return found
+
+    # --- asking ---
+
+    @cached_property
+    def asked(self) -> tuple[Asked, ...]:
+        """What each group is asked."""
+        return groups_of(self.method, self.columns, self.wanted, self.views)  # type: ignore[arg-type]  # resolved
+
+    @cached_property
+    def _round(self) -> Round:
+        share = Fraction(1, len(self.asked))
+        people = self.people // len(self.asked)
+        questions = []
+        for asked in self.asked:
+            encoder = Cell(tuple((name, self.columns.asked[name]) for name in asked.columns), asked.masks)
+            spec = oracle_for(encoder.size, self.epsilon, people)
+            questions.append(Question(name=asked.name, spec=spec, encoder=encoder, share=share))
+        return Round(tuple(questions))
+
+    def open(self) -> Round:
+        return self._round
+
+    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+        questions = self.open().questions
+        names = [question.name for question in questions]
+        if set(tallies) != set(names):
+            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
+        pairs = zip(self.asked, questions, strict=True)
+        groups = tuple(Group.of(asked.columns, asked.masks, question.spec, tallies[question.name]) for asked, question in pairs)  # type: ignore[arg-type]  # ours
+        return {RESULT: TableEstimate(self.columns, self.wanted, self.method, self.epsilon, groups, questions[0].spec, self.why)}
+
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+        """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
+        return super().run(self.columns.keyed(values), source=source, progress=progress)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        unit = "one report, about one view of the table"
+        return Guarantee(epsilon=self.epsilon, unit=unit, neighbors="any two records of one person, in all columns at once")
+
+    # --- identity ---
+
+    @cached_property
+    def canonical(self) -> bytes:
+        plain: dict[str, Any] = {
+            "protocol": self.kind,
+            "columns": self.columns.to_json(),
+            "epsilon": repr(self.epsilon),
+            "sets": [list(names) for names in self.wanted],
+            "method": self.method,
+            "people": number(self.people),
+        }
+        return canonical_json(plain if self.views is None else plain | {"views": [list(view) for view in self.views]})
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> Marginals:
+        parts = read_object("protocol", content, {"protocol", "columns", "epsilon", "sets", "method", "people"}, frozenset({"views"}))
+        if parts["method"] not in METHODS:
+            raise ParameterError("method", parts["method"], allowed=f"one of {list(METHODS)}", fix="publish the resolved protocol")
+        del parts["protocol"]
+        return cls(
+            **parts
+            | {
+                "columns": Columns.from_json(parts["columns"]),
+                "epsilon": float(parts["epsilon"]),
+                "people": read_number("people", parts["people"]),
+                "sets": [tuple(names) for names in parts["sets"]],
+            }
+        )

@@ -1,0 +1,35 @@
+"""Where people are and how they move, without knowing it of anybody: grids, quadtrees, named places, tracks."""
+
+from deniable.tasks.places.box import Box
+from deniable.tasks.places.estimate import PlacesEstimate, RegionCount
+from deniable.tasks.places.flows import Flows
+from deniable.tasks.places.geojson import read_geojson_points, read_regions, write_cells, write_tracks
+from deniable.tasks.places.grid import Grid
+from deniable.tasks.places.movement import Movement
+from deniable.tasks.places.named import NamedPlaces
+from deniable.tasks.places.personal import PersonalPlaces
+from deniable.tasks.places.polygon import Polygon
+from deniable.tasks.places.quadtree import QuadTree
+from deniable.tasks.places.taxonomy import Taxonomy
+from deniable.tasks.places.tracks import Tracks
+from deniable.tasks.places.uniform import UniformGrid
+
+__all__ = [
+    "Box",
+    "Flows",
+    "Grid",
+    "Movement",
+    "NamedPlaces",
+    "PersonalPlaces",
+    "PlacesEstimate",
+    "Polygon",
+    "QuadTree",
+    "RegionCount",
+    "Taxonomy",
+    "Tracks",
+    "UniformGrid",
+    "read_geojson_points",
+    "read_regions",
+    "write_cells",
+    "write_tracks",
+]

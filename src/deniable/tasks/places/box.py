@@ -1,0 +1,114 @@
+"""The box that places lie in: declared beforehand, since reading it off people's points would publish the outermost of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.canonical import read_object
+from deniable.errors import DomainError, ParameterError, WireError
+from deniable.kernels.compiled import Array
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of longitudes and latitudes in degrees, or with ``plane=True`` of any two coordinates.
+
+    A box does not cross the line where longitudes jump from 180 to -180. Places on the edge lie inside.
+
+    >>> Box(-125, 24, -66, 50).contains(np.array([[-87.6, 41.9], [2.3, 48.9]])).tolist()
+    [True, False]
+    """
+
+    west: float
+    south: float
+    east: float
+    north: float
+    plane: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("west", "south", "east", "north"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not isfinite(value):
+                raise ParameterError(name, value, allowed="a finite number", fix="write Box(west, south, east, north)")
+            object.__setattr__(self, name, float(value))
+        if not isinstance(self.plane, bool):
+            raise ParameterError("plane", self.plane, allowed="True or False", fix="leave it out for longitude and latitude")
+        for low, high in (("west", "east"), ("south", "north")):
+            if not getattr(self, low) < getattr(self, high) or not isfinite(getattr(self, high) - getattr(self, low)):
+                pair = (getattr(self, low), getattr(self, high))
+                raise ParameterError(
+                    f"{low}, {high}", pair, allowed=f"{low} below {high}", fix="swap them, or split a box at longitude 180"
+                )
+        if not self.plane:
+            for names, limit in ((("west", "east"), 180), (("south", "north"), 90)):
+                for name in names:
+                    if abs(getattr(self, name)) > limit:
+                        allowed = f"degrees from {-limit} to {limit}"
+                        raise ParameterError(name, getattr(self, name), allowed=allowed, fix="pass plane=True for other coordinates")
+
+    @property
+    def width(self) -> float:
+        """From west to east."""
+        return self.east - self.west
+
+    @property
+    def height(self) -> float:
+        """From south to north."""
+        return self.north - self.south
+
+    @property
+    def ring(self) -> list[list[float]]:
+        """The corners, against the clock, the first one again at the end."""
+        w, s, e, n = self.west, self.south, self.east, self.north
+        return [[w, s], [e, s], [e, n], [w, n], [w, s]]
+
+    def contains(self, points: Array) -> Array:
+        """Which points lie inside."""
+        x, y = points[:, 0], points[:, 1]
+        return np.asarray((x >= self.west) & (x <= self.east) & (y >= self.south) & (y <= self.north))
+
+    def describe(self) -> str:
+        """The box in a few words."""
+        kind = "" if not self.plane else ", plane=True"
+        return f"Box({self.west:g}, {self.south:g}, {self.east:g}, {self.north:g}{kind})"
+
+    def to_json(self) -> dict[str, Any]:
+        """The box as plain data: numbers as text, so that every machine reads the same."""
+        sides = {name: repr(getattr(self, name)) for name in ("west", "south", "east", "north")}
+        return {**sides, "plane": self.plane}
+
+    @classmethod
+    def from_json(cls, data: object) -> Box:
+        """The box behind ``to_json``; WireError if it is none."""
+        parts = read_object("box", data, {"west", "south", "east", "north", "plane"})
+        try:
+            west, south, east, north = (float(parts[name]) for name in ("west", "south", "east", "north"))
+            return cls(west, south, east, north, plane=parts["plane"])
+        except (TypeError, ValueError, ParameterError) as error:
+            raise WireError("box", data, allowed="four numbers as text, and whether it is a plane", fix=str(error)) from error
+
+
+def read_points(points: Any) -> Array:
+    """Points as an array of n rows and two columns, x (longitude) first; DomainError for what is none.
+
+    >>> read_points([(2.3, 48.9)]).shape, read_points([]).shape
+    ((1, 2), (0, 2))
+    """
+    try:
+        found = np.asarray(points, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DomainError("points", type(points).__name__, allowed="pairs of numbers, x first", fix=str(error)) from error
+    if found.size == 0 and found.ndim <= 2:
+        return np.zeros((0, 2))
+    if found.ndim != 2 or found.shape[1] != 2:
+        fix = "np.column_stack([longitudes, latitudes]) makes one"
+        raise DomainError("points", f"shape {found.shape}", allowed="one row of two numbers for each person", fix=fix)
+    good = np.isfinite(found).all(axis=1)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DomainError(f"points[{row}]", tuple(found[row]), allowed="two finite numbers", fix="drop the person; nothing was counted")
+    return found

@@ -1,0 +1,161 @@
+"""How many people are where: counts of cells with errors, and counts of boxes and polygons from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from deniable.contract.guarantee import Guarantee
+from deniable.core.interval import Limits, check_level
+from deniable.core.postprocess import norm_sub
+from deniable.core.table import Table
+from deniable.kernels.compiled import Array
+from deniable.tasks.places.grid import Grid
+from deniable.tasks.places.tree import Tree
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
+
+
+@dataclass(frozen=True)
+class RegionCount:
+    """The number of people in a region, with its standard error.
+
+    ``cut`` is how many people are in cells that lie partly inside, by the same estimate. They are taken to be spread evenly over each
+    cell, and ``stderr`` knows nothing of that: where they all stand in one corner, the count is off by up to ``uneven`` more.
+
+    >>> found = RegionCount(420.0, 12.0, cut=100.0, uneven=60.0)
+    >>> found, [round(limit, 1) for limit in found.interval(0.95)]
+    (420 +- 12 people; cells on its edge hold 100, taken to be spread evenly, [396.5, 443.5])
+    """
+
+    count: float
+    stderr: float
+    cut: float
+    uneven: float
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Limits (low, high) for the noise, by the normal law; they do not cover what even spreading gets wrong."""
+        check_level("level", level)
+        reach = float(stats.norm.isf((1 - level) / 2)) * self.stderr
+        return self.count - reach, self.count + reach
+
+    def __repr__(self) -> str:
+        error = f"{self.stderr:,.0f}" if self.stderr >= 100 else f"{self.stderr:.3g}"
+        told = f"{self.count:,.0f} +- {error} people"
+        even = f"; cells on its edge hold {self.cut:,.0f}, taken to be spread evenly" if self.uneven else ""
+        return told + even
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlacesEstimate(Table):
+    """Counts of cells, which are blocks of a fine grid. They are unbiased, and add up to n where nobody is outside.
+
+    Single counts may be negative. Errors of different cells are taken to be independent but for what is known of their sums. ``outside``
+    is the position of the leaf that stands for everywhere else, if there is one: it is the last.
+    """
+
+    grid: Grid
+    blocks: Array
+    """First column, first row, and the columns and rows after the last, for each cell."""
+    tree: Tree
+    n: int
+    how: str
+    guarantee: Guarantee
+    outside: bool = False
+
+    @cached_property
+    def counts(self) -> Array:
+        """The estimated number of people in each cell."""
+        return np.asarray(self.tree.counts[self.tree.leaves][: len(self.blocks)])
+
+    @cached_property
+    def stderr(self) -> Array:
+        """The standard error of each count."""
+        return np.asarray(np.sqrt(self.tree.variances[self.tree.leaves][: len(self.blocks)]))
+
+    @property
+    def frequencies(self) -> Array:
+        """The counts as shares of all people."""
+        return self.counts / max(self.n, 1)
+
+    @property
+    def elsewhere(self) -> RegionCount | None:
+        """The people outside of the box, if they were counted."""
+        if not self.outside:
+            return None
+        place = self.tree.leaves[-1]
+        return RegionCount(float(self.tree.counts[place]), float(self.tree.variances[place] ** 0.5), 0.0, 0.0)
+
+    @cached_property
+    def bounds(self) -> Array:
+        """West, south, east and north of each cell."""
+        return self.grid.block_bounds(self.blocks)
+
+    @property
+    def area(self) -> Array:
+        """The area of each cell, in square units of the coordinates."""
+        west, south, east, north = self.bounds.T
+        return np.asarray((east - west) * (north - south))
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
+        """Limits (low, high) for each cell, by the normal law; ``simultaneous=True`` makes all hold at once (Bonferroni)."""
+        check_level("level", level)
+        alpha = (1 - level) / (max(len(self.blocks), 1) if simultaneous else 1)
+        reach = stats.norm.isf(alpha / 2) * self.stderr
+        return self.counts - reach, self.counts + reach
+
+    def count(self, region: Any) -> RegionCount:
+        """The number of people in a box or a polygon, or in several polygons that do not overlap.
+
+        Cells that lie partly inside count in proportion to their area inside: people are taken to be spread evenly over a cell. Parts of
+        the region outside of the box hold nobody that was counted.
+        """
+        weights = self.grid.covered(region, self.blocks)
+        value, variance = self.tree.total(np.append(weights, 0.0) if self.outside else weights)
+        held = np.maximum(self.counts, 0.0)
+        cut = (weights > 0) & (weights < 1)
+        uneven = float((np.maximum(weights, 1 - weights) * held)[cut].sum())
+        return RegionCount(value, variance**0.5, float(held[cut].sum()), uneven)
+
+    def nonnegative(self) -> Array:
+        """The nearest counts that are not negative and add up as before (norm-sub). Biased: for maps, not for sums."""
+        total = max(float(self.counts.sum()), 0.0)
+        return norm_sub(self.counts, total) if total > 0 else np.zeros(len(self.blocks))
+
+    def fine(self) -> Array:
+        """The people in each cell of the fine grid, those of larger cells spread evenly: one row of cells after the other."""
+        steps = np.zeros((self.grid.rows + 1, self.grid.columns + 1))
+        west, south, east, north = self.blocks.T
+        level = self.counts / ((east - west) * (north - south))
+        for rows, columns, sign in ((south, west, 1), (south, east, -1), (north, west, -1), (north, east, 1)):
+            np.add.at(steps, (rows, columns), sign * level)
+        return np.asarray(steps.cumsum(axis=0).cumsum(axis=1)[: self.grid.rows, : self.grid.columns])
+
+    def chart(self, **options: Any) -> Chart:
+        """A map: see ``chart.map_chart``."""
+        from deniable.tasks.places.chart import map_chart
+
+        return map_chart(self, **options)
+
+    def to_geojson(self) -> dict[str, Any]:
+        """Every cell as a polygon with its count, stderr, low and high; see ``geojson``."""
+        from deniable.tasks.places.geojson import write_cells
+
+        return write_cells(self)
+
+    def rows(self) -> dict[str, Any]:
+        low, high = self.interval(0.95)
+        west, south, east, north = self.bounds.T
+        counts = {"count": self.counts, "stderr": self.stderr, "low": low, "high": high}
+        return {"value": list(range(len(self.blocks))), **counts, "west": west, "south": south, "east": east, "north": north}
+
+    def headline(self) -> str:
+        return f"{self.n:,} people in {len(self.blocks):,} cells; {self.how}; low and high: 95 %, noise only"
+
+    def order(self) -> Array:
+        return np.argsort(-self.counts, kind="stable")

@@ -1,0 +1,125 @@
+"""A grid of equal cells over a declared box: from points to the numbers of cells, and back to their bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.tasks.places.box import Box, read_points
+from deniable.tasks.places.polygon import coverage
+
+MOST_CELLS = 1 << 24
+"""The most cells of a grid."""
+OUTSIDE = ("refuse", "count")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells of equal size, numbered row by row from the south-west corner.
+
+    A point on a line between cells belongs to the cell north and east of it, and points on the outer edge to the last cell. A point
+    outside of the box is refused, unless ``outside="count"`` declares that there are some: then one more value stands for all of them.
+
+    >>> grid = Grid(Box(0, 0, 4, 2, plane=True), columns=4, rows=2)
+    >>> grid.cells([(0.5, 0.5), (4.0, 2.0), (1.0, 1.5)]).tolist(), grid.bounds(5)
+    ([0, 7, 5], (1.0, 1.0, 2.0, 2.0))
+    """
+
+    box: Box
+    columns: int
+    rows: int
+    outside: str = "refuse"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.box, Box):
+            raise ParameterError("box", self.box, allowed="a Box", fix="write Box(west, south, east, north)")
+        for name in ("columns", "rows"):
+            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
+                raise ParameterError(name, getattr(self, name), allowed="an integer from 1 on", fix="64 is usual")
+        if self.columns * self.rows > MOST_CELLS:
+            raise ParameterError("columns, rows", (self.columns, self.rows), allowed=f"at most {MOST_CELLS:,} cells", fix="use fewer")
+        check_outside(self.outside)
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return self.columns * self.rows
+
+    @property
+    def values(self) -> int:
+        """The number of values that are reported: the cells, and everywhere else if that is counted."""
+        return self.size + (self.outside == "count")
+
+    def cells(self, points: Any) -> Array:
+        """The cell of each point; ``size`` for those outside, if they are counted. DomainError if they are not."""
+        found = read_points(points)
+        inside = self.box.contains(found)
+        if self.outside == "refuse" and not inside.all():
+            first = int(np.argmin(inside))
+            raise refuse_point(self.box, found[first], f"points[{first}]")
+        x = np.clip((found[:, 0] - self.box.west) / self.box.width, 0.0, 1.0)
+        y = np.clip((found[:, 1] - self.box.south) / self.box.height, 0.0, 1.0)
+        column = np.minimum((x * self.columns).astype(np.int64), self.columns - 1)
+        row = np.minimum((y * self.rows).astype(np.int64), self.rows - 1)
+        return np.where(inside, row * self.columns + column, self.size)
+
+    def bounds(self, cell: int) -> tuple[float, float, float, float]:
+        """West, south, east and north of a cell."""
+        if isinstance(cell, bool) or not isinstance(cell, int | np.integer) or not 0 <= cell < self.size:
+            raise ParameterError("cell", cell, allowed=f"an integer from 0 to {self.size - 1}", fix="cells(points) tells them")
+        row, column = divmod(int(cell), self.columns)
+        x, y = self._lines
+        return float(x[column]), float(y[row]), float(x[column + 1]), float(y[row + 1])
+
+    @cached_property
+    def _lines(self) -> tuple[Array, Array]:
+        return (
+            np.linspace(self.box.west, self.box.east, self.columns + 1),
+            np.linspace(self.box.south, self.box.north, self.rows + 1),
+        )
+
+    def block_bounds(self, blocks: Array) -> Array:
+        """West, south, east and north of blocks of cells: first column, first row, and the columns and rows after the last."""
+        x, y = self._lines
+        return np.column_stack([x[blocks[:, 0]], y[blocks[:, 1]], x[blocks[:, 2]], y[blocks[:, 3]]])
+
+    @property
+    def centers(self) -> Array:
+        """The middle of each cell."""
+        x, y = ((lines[:-1] + lines[1:]) / 2 for lines in self._lines)
+        return np.column_stack([np.tile(x, self.rows), np.repeat(y, self.columns)])
+
+    def covered(self, region: Any, blocks: Array | None = None) -> Array:
+        """The fraction of each cell, or of each block of cells, that lies inside a region."""
+        fractions = coverage(region, self.box, self.columns, self.rows)
+        if blocks is None:
+            return fractions.ravel()
+        total = np.zeros((self.rows + 1, self.columns + 1))
+        total[1:, 1:] = fractions.cumsum(axis=0).cumsum(axis=1)
+        west, south, east, north = blocks.T
+        sums = total[north, east] - total[south, east] - total[north, west] + total[south, west]
+        shares = sums / ((east - west) * (north - south))
+        return np.asarray(np.where(np.abs(shares - np.round(shares)) < 1e-9, np.round(shares), shares))  # sums of many cells round
+
+
+def check_outside(outside: object) -> None:
+    """Refuse what says nothing about points outside of the box."""
+    if outside not in OUTSIDE:
+        raise ParameterError("outside", outside, allowed=f"one of {OUTSIDE}", fix='"count" makes everywhere else one more value')
+
+
+def refuse_point(box: Box, point: Any, where: str = "point") -> DomainError:
+    """The error for a point outside of the box."""
+    fix = 'widen the box, or declare outside="count"; nothing was counted'
+    return DomainError(where, tuple(float(number) for number in point), allowed=f"points inside {box.describe()}", fix=fix)
+
+
+def single_blocks(grid: Grid) -> Array:
+    """Every cell as a block of its own."""
+    row, column = np.divmod(np.arange(grid.size), grid.columns)
+    return np.column_stack([column, row, column + 1, row + 1])

@@ -1,0 +1,118 @@
+"""What groups of people said about squares of one size each, and how all of it becomes one tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.canonical import number, read_number, read_object
+from deniable.core.frequency import FrequencyEstimate
+from deniable.errors import ParameterError, WireError
+from deniable.kernels.compiled import Array
+from deniable.tasks.places.morton import blocks_of
+from deniable.tasks.places.tree import Tree
+
+
+@dataclass(frozen=True)
+class Level:
+    """The squares of one level that were asked about, in rising order: counts among the n people of the group, and variances."""
+
+    level: int
+    n: int
+    cells: tuple[int, ...]
+    counts: tuple[float, ...]
+    noise: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        numbers = (*self.counts, *self.noise)
+        if not len(self.cells) == len(self.counts) == len(self.noise) or not all(isfinite(each) for each in numbers):
+            raise ParameterError("measured", len(self.cells), allowed="a count and a variance for each cell", fix="take what close() gave")
+
+    @classmethod
+    def of(cls, level: int, cells: tuple[int, ...], estimate: FrequencyEstimate) -> Level:
+        """What a group's estimate says."""
+        counts = estimate.counts if estimate.n else np.zeros(len(cells))
+        noise = np.maximum(estimate.variance(np.clip(counts, 0, estimate.n)), 0.0)
+        return cls(level, estimate.n, cells, tuple(counts.tolist()), tuple(noise.tolist()))
+
+    def with_more(self, other: Level) -> Level:
+        """The same squares as told by one more group."""
+        if (other.level, other.cells) != (self.level, self.cells):
+            raise ParameterError("measured", other.level, allowed=f"the squares of level {self.level}", fix="take what close() gave")
+        counts, noise = np.add(self.counts, other.counts), np.add(self.noise, other.noise)
+        return Level(self.level, self.n + other.n, self.cells, tuple(counts.tolist()), tuple(noise.tolist()))
+
+    def dense(self, errors: float, outside: bool) -> tuple[int, ...]:
+        """The squares whose counts are above so many standard errors."""
+        cells = self.cells[:-1] if outside else self.cells
+        numbers = zip(cells, self.counts, self.noise, strict=False)  # everywhere else, the last one, is no square
+        return tuple(cell for cell, count, noise in numbers if self.n and count > errors * noise**0.5)
+
+    def scaled(self, n: int) -> tuple[Array, Array]:
+        """Counts among all n people, and variances: the noise, and that the group was drawn at random among them.
+
+        Both are larger by d / (d - 1) than for a cell by itself, since the sum over all d of them is known; see ``uniform.spread``. Of a
+        group of nobody all squares are taken to be equal, with errors as large as the crowd.
+        """
+        if not self.n:
+            return np.full(len(self.cells), n / max(len(self.cells), 1)), np.full(len(self.cells), float(n) ** 2)
+        counts, noise = np.array(self.counts), np.array(self.noise)
+        share = np.clip(counts / self.n, 0.0, 1.0)
+        drawn = self.n * share * (1 - share) * (1 - self.n / n)
+        return counts * n / self.n, (noise + drawn) * (n / self.n) ** 2 * counts.size / max(counts.size - 1, 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """The level as plain data."""
+        return {
+            "level": self.level,
+            "n": number(self.n),
+            "cells": [f"{cell:x}" for cell in self.cells],
+            "counts": [repr(count) for count in self.counts],
+            "noise": [repr(noise) for noise in self.noise],
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Level:
+        """The level behind ``to_json``; WireError if it is none."""
+        parts = read_object("measured", data, {"level", "n", "cells", "counts", "noise"})
+        try:
+            return cls(
+                parts["level"],
+                read_number("n", parts["n"]),
+                tuple(int(cell, 16) for cell in parts["cells"]),
+                tuple(float(count) for count in parts["counts"]),
+                tuple(float(noise) for noise in parts["noise"]),
+            )
+        except (TypeError, ValueError, ParameterError) as error:
+            raise WireError("measured", data, allowed="a level that was measured", fix=str(error)) from error
+
+
+def joined(levels: tuple[Level, ...], depth: int, outside: bool) -> tuple[Tree, Array, int]:
+    """All levels as one tree under a root with everybody in it; the blocks that its leaves are; and how many people there are.
+
+    The number of people in all groups is known, so the root's is. Each level's cells are children of the cell of the level before whose
+    code is their prefix.
+
+    >>> coarse, fine = Level(1, 9, (0, 1, 2, 3), (9.0, 0.0, 0.0, 0.0), (4.0,) * 4), Level(2, 0, (0, 1, 2, 3), (0.0,) * 4, (0.0,) * 4)
+    >>> tree, blocks, n = joined((coarse, fine), depth=2, outside=False)
+    >>> n, blocks.tolist()[-2:], tree.counts[tree.leaves].round(2).tolist()
+    (9, [[0, 1, 1, 2], [1, 1, 2, 2]], [0.0, 0.0, 0.0, 2.25, 2.25, 2.25, 2.25])
+    """
+    n = sum(level.n for level in levels)
+    parents, counts, variances = [np.zeros(1, dtype=np.int64)], [np.array([float(n)])], [np.zeros(1)]
+    above, start, known = np.zeros(1, dtype=np.uint64), 0, 0
+    for level in levels:
+        cells = np.array(level.cells, dtype=np.uint64)
+        prefixes = cells >> np.uint64(2 * (level.level - known)) if known else np.zeros(cells.size, dtype=np.uint64)
+        parents.append(start + np.searchsorted(above, prefixes))
+        told, spread = level.scaled(n)
+        counts.append(told)
+        variances.append(spread)
+        start, above, known = sum(map(len, parents[:-1])), cells, level.level
+    tree = Tree(np.concatenate(parents), np.concatenate(counts), np.concatenate(variances))
+    blocks = np.concatenate([np.zeros((1, 4), dtype=np.int64), *(blocks_of(np.array(each.cells), each.level, depth) for each in levels)])
+    leaves = tree.leaves[:-1] if outside else tree.leaves
+    return tree, blocks[leaves], n

@@ -1,0 +1,191 @@
+"""How people move between cells, without anybody's track: starts, ends, lengths and single moves, each from other people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.encoder import Attribute
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.question import Question
+from deniable.contract.source import SYSTEM, Source
+from deniable.contract.survey import Survey
+from deniable.core.stream import random_words
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.places.flows import Flows, Moves
+from deniable.tasks.places.grid import Grid
+from deniable.tasks.places.tracks import Tracks
+from deniable.tasks.places.uniform import chosen_oracle
+
+LEVELS = ("user", "event")
+SHARES = {"start": Fraction(1, 8), "end": Fraction(1, 8), "length": Fraction(1, 8), "move": Fraction(5, 8)}
+"""Who is asked what, if everybody is asked once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Movement:
+    """Where tracks start and end, how long they are, and how likely each move is.
+
+    ``level="user"``: everybody answers one of four questions, drawn at random, with the full epsilon: the first cell, the last one, the
+    number of moves (``longest`` and all longer ones together), or one move, drawn from all of their own. So the counts of moves weigh
+    people, not moves: somebody who moves a hundred times has one vote.
+
+    ``level="event"``: everybody reports the first cell, the last one and **every** move, with epsilon each. Much is learned, and it
+    protects one visit, not one person.
+
+    Guarantee: at the user level, epsilon-local for any two whole tracks of a person, whatever their lengths. At the event level, 2 epsilon
+    for two tracks that differ in one visit, which is part of two reports; a track of k moves costs (k + 2) epsilon; and k is public.
+
+    Moves go at most ``reach`` cells in each direction; farther ones are counted together, as jumps.
+
+    >>> from deniable.tasks.places.box import Box
+    >>> asking = Movement(grid=Grid(Box(0, 0, 8, 8, plane=True), 8, 8), epsilon=2.0, longest=20, people=50_000)
+    >>> [(question.name, str(question.share), question.spec.domain_size) for question in asking.protocol.questions]
+    [('start', '1/8', 64), ('end', '1/8', 64), ('length', '1/8', 21), ('move', '5/8', 578)]
+    """
+
+    grid: Grid
+    epsilon: float
+    longest: int
+    people: int = 100_000
+    reach: int = 1
+    level: str = "user"
+    oracle: str = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        check_oracle(self.oracle)
+        if self.level not in LEVELS:
+            raise ParameterError("level", self.level, allowed=f"one of {LEVELS}", fix='"user" protects whole tracks')
+        if not isinstance(self.grid, Grid) or self.grid.size < 2 or self.grid.outside != "refuse":
+            allowed = "a Grid of two or more cells that refuses points outside"
+            raise ParameterError("grid", self.grid, allowed=allowed, fix="in one cell nobody moves; widen the box for all tracks")
+        for name, least, most in (("longest", 1, 1 << 20), ("people", 0, 1 << 50), ("reach", 1, 64)):
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value <= most:
+                raise ParameterError(name, value, allowed=f"an integer from {least} to {most}", fix="count in whole numbers")
+
+    @cached_property
+    def moves(self) -> Moves:
+        """The numbers that stand for moves."""
+        return Moves(self.grid, self.reach)
+
+    @cached_property
+    def protocol(self) -> Survey:
+        """The four questions, to shares of the people; at the event level everybody answers all, and the last one for every move."""
+        sizes = {"start": self.grid.size, "end": self.grid.size, "length": self.longest + 1, "move": self.moves.size}
+        return Survey(
+            tuple(
+                Question(
+                    name=name,
+                    spec=chosen_oracle(self.oracle, size, self.epsilon, int(self.people * SHARES[name])),
+                    encoder=Attribute(name),
+                    share=SHARES[name],
+                )
+                for name, size in sizes.items()
+            )
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a person's track costs."""
+        if self.level == "user":
+            return Guarantee(
+                epsilon=self.epsilon,
+                unit="one whole track, however long: each person answers one question about it, once",
+                neighbors="any two tracks of one person",
+                exposed="that the person took part, and which of the four questions was answered",
+            )
+        return Guarantee(
+            epsilon=2 * self.epsilon,
+            unit=f"one visit of a track, which is part of two reports; a whole track of k moves costs (k + 2) times {self.epsilon:g}, "
+            f"at most {(self.longest + 2) * self.epsilon:g}",
+            neighbors="two tracks of one person that differ in one visit",
+            exposed="that the person took part, and how many moves the track has",
+        )
+
+    def statement(self) -> str:
+        """The promise in plain words, with the relaxation that it is, if it is one."""
+        kind = (
+            "User-level: the whole track is protected, with no relaxation of local privacy."
+            if self.level == "user"
+            else "Event-level: a relaxation. Single visits are protected; habits, which many visits show, are not."
+        )
+        return f"{self.guarantee.statement()}\nTrue answers are {self.guarantee.neighbors}. {kind}"
+
+    # --- one person ---
+
+    def record(self, track: Sequence[int], source: Source = SYSTEM) -> dict[str, int]:
+        """What a device answers from, at the user level: the start, the end, the length, and one of the own moves, drawn at random."""
+        if not len(track):
+            raise DomainError("track", track, allowed="one visit or more", fix="whoever went nowhere is not asked")
+        for cell in track:
+            self.grid.bounds(cell)  # refuses what is no cell
+        moves = len(track) - 1
+        drawn = source.below(moves) if moves > 1 else 0
+        move = self.moves.number(track[drawn], track[drawn + 1]) if moves else self.moves.none
+        return {"start": track[0], "end": track[-1], "length": min(moves, self.longest), "move": move}
+
+    def answer(self, track: Sequence[int], source: Source = SYSTEM) -> tuple[str, Any]:
+        """One person's only report, at the user level: the question's name, and the answer to it."""
+        if self.level != "user":
+            raise ParameterError("level", self.level, allowed="user for one report", fix="event-level devices report each move by question")
+        question: Any = self.protocol.question(self.protocol.ticket(source))  # there is one: the shares add up to one
+        return question.name, question.answer(self.record(track, source), source)
+
+    # --- many people ---
+
+    def run(self, tracks: Tracks, *, source: Source | None = None) -> Flows:
+        """Ask a crowd held in memory."""
+        if not isinstance(tracks, Tracks):
+            raise DomainError("tracks", type(tracks).__name__, allowed="Tracks", fix="Tracks.of(grid, lists of points) makes them")
+        if tracks.cells.size and not 0 <= int(tracks.cells.min()) <= int(tracks.cells.max()) < self.grid.size:
+            raise DomainError("tracks", int(tracks.cells.max()), allowed=f"cells from 0 to {self.grid.size - 1}", fix="use the same grid")
+        return self._every_move(tracks, source) if self.level == "event" else self._one_answer(tracks, source)
+
+    def _one_answer(self, tracks: Tracks, source: Source | None) -> Flows:
+        words, moves = random_words(tracks.people, source), tracks.moves
+        drawn = _scaled(words, np.maximum(moves, 1))
+        first = np.minimum(tracks.offsets[:-1] + drawn, max(tracks.cells.size - 2, 0))  # whoever never moved is overwritten below
+        numbers = self.moves.numbers(tracks.cells[first], tracks.cells[first + (moves > 0)])
+        columns = {
+            "start": tracks.starts,
+            "end": tracks.ends,
+            "length": np.minimum(moves, self.longest),
+            "move": np.where(moves > 0, numbers, self.moves.none),
+        }
+        return self.estimate(self.protocol.run(columns, source=source))
+
+    def _every_move(self, tracks: Tracks, source: Source | None) -> Flows:
+        if tracks.people and int(tracks.moves.max()) > self.longest:
+            person = int(tracks.moves.argmax())
+            allowed = f"at most longest = {self.longest} moves"
+            raise DomainError(f"tracks[{person}]", int(tracks.moves[person]), allowed=allowed, fix="cut it: each move is paid for")
+        columns = {"start": tracks.starts, "end": tracks.ends, "move": self.moves.numbers(*tracks.all_moves())}
+        found = {}
+        for question in self.protocol.questions:
+            if question.name in columns:
+                found[question.name] = question.spec.estimate(
+                    question.spec.tally(question.spec.privatize(columns[question.name], source=source))
+                )
+        known = np.bincount(tracks.moves, minlength=self.longest + 1).astype(float)  # how many moves are reported is no secret here
+        return self.estimate(found, known)
+
+    def estimate(self, found: Mapping[str, Any], lengths: Array | None = None) -> Flows:
+        """The movement behind the estimates of the questions; ``lengths`` are known at the event level."""
+        return Flows(self.moves, found["start"], found["end"], found["move"], found.get("length"), lengths, self.guarantee)
+
+
+def _scaled(words: Array, below: Array) -> Array:
+    """A number below each bound, from one word each; off by at most bound / 2^64 from uniform, which no privacy depends on."""
+    high, low = words >> np.uint64(32), words & np.uint64(0xFFFFFFFF)
+    bound = below.astype(np.uint64)  # below 2^32
+    return np.asarray((high * bound + (low * bound >> np.uint64(32))) >> np.uint64(32)).astype(np.int64)

@@ -1,0 +1,179 @@
+"""Personal privacy: everybody says which region they do not mind revealing, and how well places inside it are to be hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.tally import Tally
+from deniable.errors import DomainError, ParameterError, ProtocolError
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.places.grouping import Group, grouped
+from deniable.tasks.places.named import NamedPlaces, Part
+from deniable.tasks.places.taxonomy import Taxonomy
+from deniable.tasks.places.tree import star
+from deniable.tasks.places.uniform import chosen_oracle, spread
+
+EXPOSED = (
+    "that the person took part, the declared region and the declared epsilon. "
+    "The region is public: declare one that you would tell anyone, before you know where you will be in it"
+)
+RELAXATION = (
+    "This is a relaxation of local privacy (personalized: safe regions). Places inside the declared region are hidden among each other, "
+    "and that the person is inside the region is not hidden at all."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonalPlaces:
+    """How many people are at each place of a taxonomy, if everybody sets their own privacy (PSDA, personalized local privacy).
+
+    ``declared`` says how many people declared each pair of a region and an epsilon. Groups are made of that alone, with at most ``most``
+    oracles, each over the places of one region. Nobody is asked about a smaller region than declared, or with a larger epsilon.
+
+    Guarantee: for any two places **inside the region that a person declared**, no report is more than e^epsilon times as likely from one
+    as from the other, with the epsilon that the person declared. Region and epsilon themselves are public. Whoever declares a single place
+    reveals it. This is a relaxation of local privacy, which is about any two places; it is not geo-indistinguishability.
+
+    Estimator: the sum over the groups of their unbiased counts, each group's adding up to its people; places outside of a group's
+    region get exactly nothing from it. So a region that holds the declared regions of some people counts them without error.
+
+    Cost: one report of the group's oracle; people who declared one place send nothing more.
+
+    >>> town = Taxonomy(["north/hill", "north/mill", "south/lake", "south/port"])
+    >>> asking = PersonalPlaces(taxonomy=town, declared={("south", 1.0): 3000, ("everywhere", 0.5): 2000, ("north/hill", 1.0): 50}, most=3)
+    >>> [(group.region, group.epsilon, group.people) for group in asking.groups]
+    [('everywhere', 0.5, 2000), ('north/hill', 1.0, 50), ('south', 1.0, 3000)]
+    >>> print(asking.guarantee("south", 1.0).neighbors)
+    any two places of one person inside 'south', the region that the person declared
+    """
+
+    taxonomy: Taxonomy
+    declared: Mapping[tuple[str, float], int]
+    most: int = 32
+    oracle: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_oracle(self.oracle)
+        if type(self.most) is not int or self.most < 1:
+            raise ParameterError("most", self.most, allowed="an integer from 1 on", fix="32 is usual")
+        for (region, epsilon), people in self.declared.items():
+            self.taxonomy.span(region)
+            check_epsilon(epsilon)
+            if type(people) is not int or people < 0:
+                raise ParameterError("declared", people, allowed="how many people declared this", fix="count in whole numbers")
+        object.__setattr__(self, "declared", {(region, float(epsilon)): people for (region, epsilon), people in self.declared.items()})
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, regions: Any, epsilons: Any, **options: Any) -> PersonalPlaces:
+        """For a crowd whose declarations are at hand: a column of regions and one of epsilons."""
+        pairs, _ = _pairs(taxonomy, regions, epsilons)
+        return cls(taxonomy=taxonomy, declared={pair: count for pair, count in pairs.items() if count}, **options)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Who answers together."""
+        return grouped(self.taxonomy, dict(self.declared), self.most)
+
+    @cached_property
+    def _group_of(self) -> dict[tuple[str, float], int]:
+        return {pair: place for place, group in enumerate(self.groups) for pair in group.declared}
+
+    def group_of(self, region: str, epsilon: float) -> int:
+        """The group of whoever declared a region and an epsilon; ParameterError if nobody was expected to."""
+        place = self._group_of.get((region, float(epsilon)))
+        if place is None:
+            raise ParameterError("region, epsilon", (region, epsilon), allowed="a pair in declared", fix="add it there, and group again")
+        return place
+
+    @cached_property
+    def specs(self) -> tuple[FrequencySpec | None, ...]:
+        """The oracle of each group, over the positions in its region; None where the region is one place."""
+        found: list[FrequencySpec | None] = []
+        for group in self.groups:
+            start, end = self.taxonomy.span(group.region)
+            found.append(chosen_oracle(self.oracle, end - start, group.epsilon, group.people) if end - start > 1 else None)
+        return tuple(found)
+
+    def guarantee(self, region: str, epsilon: float) -> Guarantee:
+        """What is promised to whoever declared a region and an epsilon."""
+        self.group_of(region, epsilon)
+        near = f"any two places of one person inside {region!r}, the region that the person declared"
+        return Guarantee(
+            epsilon=float(epsilon), unit="one report about one place inside the declared region", neighbors=near, exposed=EXPOSED
+        )
+
+    def statement(self, region: str, epsilon: float) -> str:
+        """The promise in plain words, with the relaxation that it is."""
+        promise = self.guarantee(region, epsilon)
+        return f"{promise.statement()}\nTrue answers are {promise.neighbors}. {RELAXATION}"
+
+    def answer(self, place: str, region: str, epsilon: float, source: Source = SYSTEM) -> tuple[int, Any]:
+        """One person's group and report; None as the report where the group's region is one place."""
+        start, end = self.taxonomy.span(region)
+        leaf = int(self.taxonomy.places([place])[0])
+        if not start <= leaf < end:
+            raise DomainError("place", place, allowed=f"a place inside {region!r}, as declared", fix="declare a region that holds it")
+        number = self.group_of(region, epsilon)
+        spec, first = self.specs[number], self.taxonomy.span(self.groups[number].region)[0]
+        return number, None if spec is None else spec.randomize(leaf - first, source)
+
+    # --- many people ---
+
+    def run(self, places: Any, regions: Any, epsilons: Any, *, source: Source | None = None) -> NamedPlaces:
+        """Ask a crowd held in memory: columns of places, declared regions and declared epsilons."""
+        leaves = self.taxonomy.places(places)
+        pairs, number = _pairs(self.taxonomy, regions, epsilons)
+        if leaves.size != number.size:
+            raise DomainError("regions", f"{number.size} declarations", allowed=f"{leaves.size}, one for each person", fix="align them")
+        spans = np.array([self.taxonomy.span(region) for region, _ in pairs], dtype=np.int64).reshape(-1, 2)[number]
+        inside = (leaves >= spans[:, 0]) & (leaves < spans[:, 1])
+        if not inside.all():
+            row = int(np.argmin(inside))
+            told, region = self.taxonomy.leaves[leaves[row]], list(pairs)[number[row]][0]
+            raise DomainError(f"places[{row}]", told, allowed=f"a place inside {region!r}, as declared", fix="declare a larger region")
+        group = np.array([self.group_of(*pair) for pair in pairs], dtype=np.int64)[number]
+        tallies: dict[int, Any] = {}
+        for place, spec in enumerate(self.specs):
+            held = leaves[group == place] - self.taxonomy.span(self.groups[place].region)[0]
+            tallies[place] = held.size if spec is None else spec.tally(spec.privatize(held, source=source))
+        return self.estimate(tallies)
+
+    def estimate(self, tallies: Mapping[int, Tally | int]) -> NamedPlaces:
+        """The counts behind the groups' tallies; for a group of one place, the number of its people."""
+        if set(tallies) != set(range(len(self.groups))):
+            allowed = f"one for each of {len(self.groups)} groups"
+            raise ProtocolError("tallies", sorted(tallies), allowed=allowed, fix="tally every group once")
+        parts = []
+        for place, spec in enumerate(self.specs):
+            tally, (start, _) = tallies[place], self.taxonomy.span(self.groups[place].region)
+            if spec is None or not isinstance(tally, Tally):
+                if type(tally) is not int or tally < 0 or spec is not None:
+                    raise ProtocolError("tallies", tally, allowed="a Tally, or a number of people for one place", fix="tally the group")
+                parts.append(Part(start, star(np.array([float(tally)]), np.zeros(1), float(tally)), tally))
+            else:
+                found = spec.estimate(tally)
+                parts.append(Part(start, star(found.counts, spread(found), found.n), found.n))
+        return NamedPlaces(self.taxonomy, tuple(parts), f"{len(parts)} groups of people with privacy of their own")
+
+
+def _pairs(taxonomy: Taxonomy, regions: Any, epsilons: Any) -> tuple[dict[tuple[str, float], int], Array]:
+    """How many people declared each pair, and for each person which one."""
+    nodes, numbers = taxonomy.regions(regions), np.asarray(epsilons, dtype=float)
+    if numbers.shape != nodes.shape:
+        raise DomainError("epsilons", f"shape {numbers.shape}", allowed=f"{nodes.size}, one for each person", fix="align the columns")
+    different, which = np.unique(numbers, return_inverse=True)
+    for epsilon in different[[0, -1]] if different.size else ():  # the smallest and the largest; what is no number comes last
+        check_epsilon(float(epsilon))
+    codes, number, counts = np.unique(nodes * max(different.size, 1) + which, return_inverse=True, return_counts=True)
+    pairs = [(taxonomy.nodes[code // different.size], float(different[code % different.size])) for code in codes]
+    return dict(zip(pairs, counts.tolist(), strict=True)), number

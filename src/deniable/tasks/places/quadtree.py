@@ -1,0 +1,228 @@
+"""Squares within squares: every level of a quadtree is asked about, or only what is dense is looked at more closely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.canonical import canonical_json, number, read_number, read_object
+from deniable.contract.domain import Integers
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.contract.source import Source
+from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.searching import check_oracle, estimate_of, prefix_question
+from deniable.tasks.places.box import Box
+from deniable.tasks.places.estimate import PlacesEstimate
+from deniable.tasks.places.grid import Grid
+from deniable.tasks.places.levels import Level, joined
+from deniable.tasks.places.morton import DEEPEST, interleaved
+from deniable.tasks.places.uniform import chosen_oracle
+
+RESULT = "places"
+"""The name of the result."""
+SPLIT = sqrt(5)
+"""A cell is split if so many standard errors of noise are in it: the root of one more than its parts, as in AHEAD (2021)."""
+FIRST = 2
+"""The level that an adaptive search begins with: 16 cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuadTree(Protocol):
+    """How many people are where, from squares of several sizes.
+
+    People are split at random into groups, one for each level, and each names the square of that level that they are in. Squares add up to
+    larger ones, so least squares makes all levels agree. With ``adaptive=True`` the groups are asked one after another, and only squares
+    that stand out of the noise are split for the next: wide cells where few live, and narrow ones where many do. Where none does, all
+    groups that are left are asked once more about the squares of the last one.
+
+    Guarantee: epsilon-local for any two places; everybody reports once, in one group.
+
+    Estimator: unbiased counts of the smallest squares asked about, with errors for any region. An adaptive tree was split by the same
+    reports that count it, so squares that were split by luck come out a little too large.
+
+    Cost: one report of one oracle over at most 4^level squares. Without ``adaptive`` one round, else one for each level.
+
+    >>> from deniable.testing import ReplaySource
+    >>> search = QuadTree(box=Box(0, 0, 16, 16, plane=True), depth=4, epsilon=2.0, people=30_000, adaptive=True)
+    >>> search.levels, search.open().questions[0].spec
+    ((2, 3, 4), SubsetSelection(domain_size=16, epsilon=2.0, size=2))
+    >>> found = search.run(np.tile([[3.5, 3.5], [3.5, 3.5], [12.5, 1.5]], (10_000, 1)), source=ReplaySource.from_key("squares"))[RESULT]
+    >>> len(found.blocks), found.count(Box(2, 2, 4, 4, plane=True))
+    (31, 20,620 +- 266 people)
+    """
+
+    box: Box
+    depth: int
+    epsilon: float
+    people: int = 100_000
+    adaptive: bool = False
+    oracle: str = "auto"
+    outside: str = "refuse"
+    levels: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    measured: tuple[Level, ...] = ()
+    """What earlier rounds found."""
+    cells: tuple[int, ...] = ()
+    """The squares asked about in this round of an adaptive search. None: at first all, and later those of the round before once more."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        check_oracle(self.oracle)
+        if type(self.depth) is not int or not 1 <= self.depth <= DEEPEST:
+            raise ParameterError("depth", self.depth, allowed=f"an integer from 1 to {DEEPEST}", fix="8 makes 256 cells on a side")
+        if not isinstance(self.adaptive, bool):
+            raise ParameterError("adaptive", self.adaptive, allowed="True or False", fix="True asks in rounds")
+        if type(self.people) is not int or self.people < 0:
+            raise ParameterError("people", self.people, allowed="an integer from 0 on", fix="say how many are expected")
+        Grid(self.box, 1, 1, self.outside)  # its checks are ours
+        if self.levels is None:
+            object.__setattr__(self, "levels", tuple(range(min(FIRST, self.depth) if self.adaptive else 1, self.depth + 1)))
+        rising = all(type(level) is int for level in self.levels) and all(low < high for low, high in pairwise((0, *self.levels)))
+        if not rising or not self.levels or self.levels[-1] != self.depth:
+            allowed = f"rising integers from 1 on, the last one {self.depth}"
+            raise ParameterError("levels", self.levels, allowed=allowed, fix="leave them out for all levels")
+        before = self.levels[: len(self.measured)] if len(self.measured) < len(self.levels) else ()
+        known = tuple(level.level for level in self.measured) == before and (bool(before) or not self.cells)
+        if not known or (before and not self.adaptive) or any(low >= high for low, high in pairwise(self.cells)):
+            raise ParameterError("measured", len(self.measured), allowed="the rounds before this one", fix="take what close() gave")
+
+    # --- from points to codes ---
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The finest cells."""
+        return Grid(self.box, 1 << self.depth, 1 << self.depth, self.outside)
+
+    @property
+    def domain(self) -> Integers:
+        """The codes of the finest cells, and one more for everywhere else if that is counted."""
+        return Integers(0, (1 << 2 * self.depth) - (self.outside == "refuse"))
+
+    def codes(self, points: Any) -> Array:
+        """What each person holds: the code of the finest cell, as ``morton`` says."""
+        cells = self.grid.cells(points)
+        row, column = np.divmod(cells, self.grid.columns)
+        return np.where(cells == self.grid.size, np.uint64(1 << 2 * self.depth), interleaved(column, row))
+
+    def run(
+        self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, PlacesEstimate]:
+        """Ask a crowd held in memory: points, in rows of x and y."""
+        return super().run(self.codes(values), source=source, progress=progress)
+
+    # --- asking ---
+
+    def open(self) -> Round:
+        return Round(self._questions, Fraction(len(self.measured), len(self.levels)))
+
+    @property
+    def scale(self) -> int:
+        return len(self.levels)
+
+    def asked(self, level: int) -> tuple[int, ...]:
+        """The squares of a level that its group is asked about; the last one is everywhere else, if that is counted."""
+        if self.last:
+            return self.measured[-1].cells
+        return self.cells or tuple(range((1 << 2 * level) + (self.outside == "count")))
+
+    @property
+    def last(self) -> bool:
+        """Whether no square was dense, so that everybody left is asked about the squares of the round before."""
+        return bool(self.measured) and not self.cells
+
+    @property
+    def _now(self) -> tuple[int, ...]:
+        """The levels asked about in this round."""
+        if self.last:
+            return (self.measured[-1].level,)
+        return self.levels[len(self.measured) :][:1] if self.adaptive else self.levels
+
+    @cached_property
+    def _questions(self) -> tuple[Question, ...]:
+        groups = len(self.levels) - len(self.measured) if self.last else 1
+        share, people = Fraction(groups, len(self.levels)), self.people * groups // len(self.levels)
+        extra = self.outside == "count"  # one more bit in front tells everywhere else from the box
+        questions = []
+        for level in self._now:
+            asked = self.asked(level)
+            others = len(asked) < 1 << 2 * level + extra
+            oracle = chosen_oracle(self.oracle, max(len(asked) + others, 2), self.epsilon, people).mechanism
+            parts = {"oracle": oracle, "epsilon": self.epsilon, "people": people, "share": share}
+            questions.append(prefix_question(f"level-{level}{'-rest' * self.last}", self.domain, 2 * level + extra, asked, **parts))  # type: ignore[arg-type]  # as named
+        return tuple(questions)
+
+    def close(self, tallies: Mapping[str, Any]) -> QuadTree | dict[str, PlacesEstimate]:
+        names = [question.name for question in self._questions]
+        if set(tallies) != set(names):
+            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
+        now = tuple(
+            Level.of(level, self.asked(level), estimate_of(question, tallies[question.name], self.asked(level)))
+            for level, question in zip(self._now, self._questions, strict=True)
+        )
+        measured = (*self.measured[:-1], self.measured[-1].with_more(now[0])) if self.last else (*self.measured, *now)
+        if len(measured) < len(self.levels) and not self.last:
+            step = self.levels[len(measured)] - now[-1].level
+            dense = now[-1].dense(SPLIT, self.outside == "count")
+            cells = tuple(cell << 2 * step | part for cell in dense for part in range(1 << 2 * step))
+            if dense and self.outside == "count":
+                cells = (*cells, 1 << 2 * self.levels[len(measured)])
+            return replace(self, measured=measured, cells=cells)
+        how = f"{'adaptive ' * self.adaptive}quadtree of {len(measured)} levels, epsilon = {self.epsilon:.4g}"
+        tree, blocks, n = joined(measured, self.depth, self.outside == "count")
+        return {RESULT: PlacesEstimate(self.grid, blocks, tree, n, how, self.guarantee, self.outside == "count")}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        exposed = "that the person took part, and in which group"
+        return Guarantee(epsilon=self.epsilon, unit="one report, about one level of the tree", exposed=exposed)
+
+    # --- identity ---
+
+    @cached_property
+    def canonical(self) -> bytes:
+        return canonical_json(
+            {
+                "protocol": self.kind,
+                "domain": self.domain.to_json(),  # what a device holds; it looks here whether everybody can answer
+                "box": self.box.to_json(),
+                "depth": self.depth,
+                "epsilon": repr(self.epsilon),
+                "people": number(self.people),
+                "adaptive": self.adaptive,
+                "oracle": self.oracle,
+                "outside": self.outside,
+                "levels": list(self.levels),
+                "measured": [level.to_json() for level in self.measured],
+                "cells": [f"{cell:x}" for cell in self.cells],
+            }
+        )
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> QuadTree:
+        names = {"protocol", "domain", "box", "depth", "epsilon", "people", "adaptive", "oracle", "outside", "levels", "measured", "cells"}
+        parts = read_object("protocol", content, names)
+        del parts["protocol"]
+        domain = domain_from_json(parts.pop("domain"))
+        read = {
+            "box": Box.from_json(parts["box"]),
+            "epsilon": float(parts["epsilon"]),
+            "people": read_number("people", parts["people"]),
+            "levels": tuple(parts["levels"]),
+            "measured": tuple(Level.from_json(level) for level in parts["measured"]),
+            "cells": tuple(int(cell, 16) for cell in parts["cells"]),
+        }
+        made = cls(**parts | read)
+        if made.domain != domain:
+            raise WireError("domain", domain.describe(), allowed=made.domain.describe(), fix="take what canonical says")
+        return made

@@ -1,0 +1,132 @@
+"""People counted on a grid of equal cells: each names a cell once, by the oracle with the smallest error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.domain import IndexRange
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.question import Question
+from deniable.contract.source import Source
+from deniable.contract.spec import MECHANISMS
+from deniable.contract.survey import Survey
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.tally import Tally
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.local.choose import frequency_oracle
+from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.places.estimate import PlacesEstimate
+from deniable.tasks.places.grid import Grid, single_blocks
+from deniable.tasks.places.tree import star
+
+CELL = "cell"
+"""The name of the question."""
+SERVER_STEPS = 10**9
+"""What counting a map may take in all, in steps of about a nanosecond, unless there are many people: seconds, for a loss of about 1 %."""
+STEPS_A_PERSON = 200
+NOTHING_ASKED = Guarantee(epsilon=0.0, unit="taking part: there is one cell only, and nothing is asked")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniformGrid:
+    """How many people are in each cell of a grid.
+
+    Guarantee: epsilon-local for any two places, inside the box or not: everybody reports once.
+
+    Estimator: the oracle's unbiased counts, shifted so that they add up to the number of reports, which is known. The variance of a cell
+    is the oracle's; of a region, V sum (w - mean w)^2 with w the covered fractions, so that large regions err as little as small ones.
+
+    Cost: one report of the oracle, which ``people``, ``epsilon`` and the number of cells decide.
+
+    >>> from deniable.tasks.places.box import Box
+    >>> from deniable.testing import ReplaySource
+    >>> asking = UniformGrid(grid=Grid(Box(0, 0, 4, 4, plane=True), 4, 4), epsilon=2.0, people=20_000)
+    >>> points = np.tile([[0.5, 0.5], [0.5, 0.5], [3.5, 2.5], [1.5, 3.5]], (5000, 1))
+    >>> found = asking.run(points, source=ReplaySource.from_key("square"))
+    >>> asking.spec.mechanism, found.count(Box(0, 0, 2, 2, plane=True))
+    ('SubsetSelection', 10,219 +- 199 people)
+    >>> found.count(Box(0, 0, 1, 0.5, plane=True))
+    5,123 +- 68.9 people; cells on its edge hold 10,246, taken to be spread evenly
+    """
+
+    grid: Grid
+    epsilon: float
+    people: int = 100_000
+    oracle: str = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        check_oracle(self.oracle)
+        if not isinstance(self.grid, Grid):
+            raise ParameterError("grid", self.grid, allowed="a Grid", fix="write Grid(box, columns=64, rows=64)")
+        if type(self.people) is not int or self.people < 0:
+            raise ParameterError("people", self.people, allowed="an integer from 0 on", fix="say how many are expected")
+
+    @cached_property
+    def spec(self) -> FrequencySpec:
+        """The oracle that everybody reports by; ParameterError for a single cell, where there is nothing to ask."""
+        if self.grid.values < 2:
+            raise ParameterError("grid", "one cell", allowed="two or more values to tell apart", fix="run() counts one cell by itself")
+        return chosen_oracle(self.oracle, self.grid.values, self.epsilon, self.people)
+
+    @property
+    def protocol(self) -> Survey:
+        """The question as a protocol of one round, for devices and collectors."""
+        return Survey((Question(name=CELL, spec=self.spec),))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What taking part costs a person."""
+        return self.protocol.guarantee if self.grid.values > 1 else NOTHING_ASKED
+
+    def answer(self, point: Any, source: Source | None = None) -> Any:
+        """One person's report."""
+        cell = int(self.grid.cells([point])[0])
+        return self.spec.randomize(cell) if source is None else self.spec.randomize(cell, source)
+
+    def run(self, points: Any, *, source: Source | None = None) -> PlacesEstimate:
+        """Ask a crowd held in memory."""
+        cells = self.grid.cells(points)
+        if self.grid.values < 2:
+            return self._made(np.array([float(cells.size)]), np.zeros(1), cells.size, "one cell: nothing was asked")
+        return self.estimate(self.spec.tally(self.spec.privatize(cells, source=source)))
+
+    def estimate(self, tally: Tally) -> PlacesEstimate:
+        """The map behind a tally of everybody's reports."""
+        found: FrequencyEstimate = self.spec.estimate(tally)
+        how = f"{self.spec.mechanism}, epsilon = {self.epsilon:.4g}"
+        return self._made(found.counts, spread(found), found.n, how)
+
+    def _made(self, counts: Array, variance: Array, n: int, how: str) -> PlacesEstimate:
+        tree = star(counts, variance, n)
+        outside = self.grid.outside == "count"
+        return PlacesEstimate(self.grid, single_blocks(self.grid), tree, n, how, self.guarantee, outside)
+
+
+def spread(found: FrequencyEstimate) -> Array:
+    """The variance of each count as ``star`` needs it, who knows that all add up to n.
+
+    Oracles whose counts always do have it already: theirs are V (d - 1) / d after projection, if V is what independent ones would have.
+    """
+    size = len(found.values)
+    if found.n == 0:
+        return np.zeros(size)
+    variance = np.maximum(found.variance(np.clip(found.counts, 0, found.n)), 0.0)
+    return np.asarray(variance * size / max(size - 1, 1))
+
+
+def chosen_oracle(oracle: str, size: int, epsilon: float, people: int) -> FrequencySpec:
+    """The oracle of a name over so many values; "auto" is the one with the smallest error among those that count within seconds."""
+    if oracle == "auto":
+        steps = max(SERVER_STEPS, STEPS_A_PERSON * people)
+        return frequency_oracle(domain_size=size, epsilon=epsilon, n=max(people, 1), server=steps).spec
+    made: Any = MECHANISMS[oracle]
+    spec: FrequencySpec = made(domain=IndexRange(size), epsilon=epsilon)
+    return spec

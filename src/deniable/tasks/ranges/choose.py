@@ -1,0 +1,187 @@
+"""Choosing how to ask about ranges: the error of every range, predicted exactly before anyone is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from deniable.client.rr import RR
+from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.probability import check_epsilon
+from deniable.core.table import Table
+from deniable.kernels.compiled import Array
+from deniable.local.choose import check_people
+from deniable.tasks.ranges.consistency import Tree
+from deniable.tasks.ranges.haar import LARGEST_DOMAIN as LARGEST_HAAR
+from deniable.tasks.ranges.haar import HaarHRR, haar_levels
+from deniable.tasks.ranges.hierarchy import Hierarchy
+from deniable.tasks.ranges.levels import check_line, even_starts, level_spec, level_variance, tree_widths
+
+BRANCHINGS = (2, 3, 4, 5, 8, 16)
+"""The trees considered, beside the flat one."""
+ALL_ENDS = 257
+"""Up to so many ends of ranges, predictions look at all ranges ..."""
+SOME_ENDS = 65
+"""... and in larger domains at those between so many evenly spread ends."""
+FLAT = "flat"
+HAAR = "Haar"
+
+
+def tree_variances(size: int, widths: tuple[int, ...], each: list[float]) -> Array:
+    """N times the variance of the share between any two ends, for a consistent tree whose levels have these variances for one person.
+
+    >>> e = np.e
+    >>> oue = 4 * e / (e - 1) ** 2
+    >>> found = tree_variances(64, (16, 4, 1), [oue] * 3)
+    >>> round(average(found), 2), round(float(found.max()), 2)
+    (24.25, 38.72)
+    """
+    cells = [even_starts(size, width) for width in widths]
+    spread = [np.zeros(1), *(np.full(len(level), len(widths) * one) for level, one in zip(cells, each, strict=True))]
+    together, _ = Tree.of_cells([(0,), *cells]).covariance(_below(size), spread)
+    return _between(together)
+
+
+def haar_variances(size: int, each: float) -> Array:
+    """N times the variance of the share between any two ends, for HaarHRR with this variance of a difference for one person."""
+    levels = haar_levels(_below(size))
+    return _between(sum((len(levels) * each / 4**h * level.T @ level for h, level in enumerate(levels, start=1)), np.zeros(1)))
+
+
+def average(variances: Array) -> float:
+    """The average over all ranges: pairs of different ends."""
+    return float(variances[np.triu_indices(variances.shape[0], 1)].mean())
+
+
+def _below(size: int) -> Array:
+    """For each end, which values are below it; one column for each end."""
+    below: Array = np.arange(size)[:, None] < _ends(size)[None, :]
+    return below.astype(np.float64)
+
+
+def _ends(size: int) -> Array:
+    """Where ranges end; in large domains, evenly spread places."""
+    return np.unique(np.linspace(0, size, size + 1 if size < ALL_ENDS else SOME_ENDS).round().astype(np.int64))
+
+
+def _between(together: Array) -> Array:
+    """From covariances of cumulative shares to variances of what lies between them."""
+    own = np.diag(together)
+    return np.asarray(np.maximum(own[:, None] + own[None, :] - 2 * together, 0.0))
+
+
+def _of_the_crowd(size: int, variances: Array) -> tuple[float, float]:
+    """On average over ranges, and the worst; without what only drawing the crowd would add, for people who are spread evenly."""
+    ends = _ends(size) / size
+    share = np.abs(ends[:, None] - ends[None, :])
+    found = np.maximum(variances - share * (1 - share), 0.0)
+    return average(found), float(found.max())
+
+
+@lru_cache(maxsize=256)
+def predicted_tree(size: int, branching: int, *, epsilon: float, oracle: str = "auto", people: int = 100_000) -> tuple[float, float]:
+    """N times the variance of a range's share with this branching: on average over ranges, and of the worst one."""
+    widths = tree_widths(size, branching)
+    asking = {"domain": IndexRange(size), "oracle": oracle, "epsilon": epsilon, "people": people // len(widths)}
+    each = [level_variance(level_spec(len(even_starts(size, width)), **asking)) for width in widths]  # type: ignore[arg-type]  # as declared
+    return _of_the_crowd(size, tree_variances(size, widths, each))
+
+
+def predicted_haar(size: int, *, epsilon: float) -> tuple[float, float]:
+    """N times the variance of a range's share by HaarHRR: on average over ranges, and of the worst one."""
+    coin = RR(epsilon=epsilon)
+    return _of_the_crowd(size, haar_variances(size, float(1 / (coin.p - coin.q) ** 2)))
+
+
+def best_branching(size: int, *, epsilon: float, oracle: str = "auto", people: int = 100_000) -> int:
+    """The branching with the smallest predicted error, averaged over all ranges; the domain's size where flat is best.
+
+    >>> best_branching(256, epsilon=1.0), best_branching(8, epsilon=1.0)
+    (4, 8)
+    """
+    able = [*(b for b in BRANCHINGS if b < size), size]
+    found = {b: predicted_tree(size, b, epsilon=epsilon, oracle=oracle, people=people)[0] for b in able}
+    return min(found, key=lambda branching: found[branching])
+
+
+def literature_bound(size: int, branching: int | None) -> float:
+    """What the literature bounds the worst range's variance by, in units of the oracle's: for Haar (None), flat, or a consistent tree.
+
+    With B branches it is (B + 1) / 2 log_B(D)^2, least at B = 9.19; exact predictions are far below it, and favor fewer branches.
+    """
+    if branching is None:
+        return (log(size) / log(2)) ** 2 / 2
+    return float(size) if branching >= size else (branching + 1) / 2 * (log(size) / log(branching)) ** 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RangeChoice(Table):
+    """The way of asking that was chosen, and the table that it was chosen from.
+
+    >>> choice = range_method(domain=IndexRange(256), epsilon=1.0, n=100_000)
+    >>> choice.protocol.widths, choice.why.split(";")[0]
+    ((64, 16, 4, 1), 'branching 4: the smallest predicted error of a range, 2,043 people of 100,000 on average')
+    """
+
+    domain: Domain
+    epsilon: float
+    n: int
+    predicted: dict[str, tuple[float, float]]
+    """N times the variance of a share, by method: on average over ranges, and of the worst."""
+
+    @property
+    def best(self) -> str:
+        """The method with the smallest predicted error, on average over all ranges."""
+        return min(self.predicted, key=lambda name: self.predicted[name][0])
+
+    @cached_property
+    def protocol(self) -> Hierarchy | HaarHRR:
+        """The chosen way of asking."""
+        if self.best == HAAR:
+            return HaarHRR(domain=self.domain, epsilon=self.epsilon)
+        branching = self.domain.size if self.best == FLAT else int(self.best.split()[-1])
+        return Hierarchy(domain=self.domain, epsilon=self.epsilon, branching=branching, people=self.n)
+
+    @property
+    def why(self) -> str:
+        """The choice in a sentence, beside the naive one."""
+        best, flat = (self._people(self.predicted[name][0]) for name in (self.best, FLAT))
+        against = "" if self.best == FLAT else f"; counting every value: {flat:,.0f}"
+        rounds = "; where people crowd in few places and can be asked in rounds, AHEAD may err less, which no prediction can know"
+        return f"{self.best}: the smallest predicted error of a range, {best:,.0f} people of {self.n:,} on average{against}{rounds}"
+
+    def _people(self, variance: float) -> float:
+        return sqrt(self.n * variance)
+
+    def rows(self) -> dict[str, Any]:
+        average_error, worst = (np.array([self._people(pair[i]) for pair in self.predicted.values()]) for i in (0, 1))
+        return {"value": list(self.predicted), "error": average_error, "worst": worst}
+
+    def headline(self) -> str:
+        return (
+            f"{self.why}\nerror: standard error of a range, in people, averaged (in the square) over all ranges; worst: of the worst range"
+        )
+
+    def order(self) -> Array:
+        return np.argsort([pair[0] for pair in self.predicted.values()], kind="stable")
+
+
+def range_method(*, domain: Domain, epsilon: float, n: int = 100_000) -> RangeChoice:
+    """The way of asking about ranges with the smallest predicted error for n people, in one round, and why.
+
+    Predictions are exact for people who are spread evenly. Noise hardly depends on that; what depends on it, that each level is told by
+    some people only, counts at large epsilons.
+    """
+    check_people(n)
+    check_epsilon(epsilon)
+    check_line(domain)
+    size = domain.size
+    found = {FLAT: predicted_tree(size, size, epsilon=epsilon, oracle="auto", people=n)}
+    found |= {f"branching {b}": predicted_tree(size, b, epsilon=epsilon, oracle="auto", people=n) for b in BRANCHINGS if b < size}
+    if size <= LARGEST_HAAR:
+        found[HAAR] = predicted_haar(size, epsilon=epsilon)
+    return RangeChoice(domain, epsilon, n, found)

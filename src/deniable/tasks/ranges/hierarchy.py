@@ -1,0 +1,140 @@
+"""The hierarchical histogram: every level of a tree over the line is told by its own people, and all of them are made consistent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any
+
+from deniable.contract.canonical import canonical_json, number, read_number, read_object
+from deniable.contract.domain import Domain
+from deniable.contract.domain_json import domain_from_json
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Round
+from deniable.errors import ParameterError, ProtocolError
+from deniable.tasks.ranges.levels import RESULT, check_level_oracle, check_line, checked_widths, even_starts, level_question, tree_widths
+from deniable.tasks.ranges.tree_estimate import TreeEstimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchy(Protocol):
+    """Count people in any range of an ordered domain, with an error that hardly grows with the range.
+
+    People are split at random among the levels of a tree whose nodes have ``branching`` children, and report the node that holds their
+    value. A range is then made of few nodes, and not of many values.
+
+    Guarantee: epsilon-local for any two inputs; everybody reports once, about one level.
+
+    Estimator: generalized least squares over all levels, with the total known. With branching B, levels L = log_B D and an oracle whose
+    count has the variance n V, a range of r values costs about (B + 1) / 2 log_B(r) L V / n in the square of its share, where counting
+    all values (``branching`` of at least the domain's size: flat) costs up to D V / 4 n. Every answer comes with its own exact error.
+
+    Cost: one report of one oracle about at most D nodes.
+
+    ``branching`` may be any number from 2 on; left out, it is the one with the smallest predicted error (``choose``). ``people`` is how
+    many are expected, for the choices of branching and of each level's oracle.
+
+    >>> from deniable.contract.domain import Integers
+    >>> from deniable.testing import ReplaySource
+    >>> ages = Hierarchy(domain=Integers(0, 127), epsilon=1.0, branching=4, people=60_000)
+    >>> ages.widths, [question.spec.mechanism for question in ages.open().questions][:2]
+    ((64, 16, 4, 1), ['GRR', 'SubsetSelection'])
+    >>> found = ages.run([20 + i % 50 for i in range(60_000)], source=ReplaySource.from_key("ages"))["ranges"]
+    >>> found.ranges([(20, 39), (70, 127)])
+    60,000 reports, tree of 4 levels, epsilon = 1; low and high: 95 %, noise only
+    value       count  stderr     low    high  frequency
+    20 to 39   21,928   1,224  19,529  24,327      0.365
+    70 to 127   1,023   1,259  -1,445   3,490      0.017
+
+    References: Cormode, Kulkarni, Srivastava 2019; Hay, Rastogi, Miklau, Suciu 2010 (consistency).
+    """
+
+    domain: Domain
+    epsilon: float
+    branching: int | None = None
+    oracle: str = "auto"
+    people: int = 100_000
+    widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    """How many values a node holds on each level, the coarsest first."""
+
+    def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)
+        put("epsilon", check_epsilon(self.epsilon))
+        check_line(self.domain)
+        check_level_oracle(self.oracle)
+        if type(self.people) is not int or self.people < 0:
+            raise ParameterError("people", self.people, allowed="an integer from 0 on", fix="say how many reports you expect")
+        if self.widths is None:
+            put("widths", tree_widths(self.domain.size, self._branching()))
+        put("widths", checked_widths(self.widths, self.domain.size))
+        put("branching", None)  # what was asked for is in widths now; two trees that ask alike are equal
+
+    def _branching(self) -> int:
+        if self.branching is None:
+            from deniable.tasks.ranges.choose import best_branching
+
+            return best_branching(self.domain.size, epsilon=self.epsilon, oracle=self.oracle, people=self.people)
+        if type(self.branching) is not int or self.branching < 2:
+            fix = "4 is usual; the domain's size or more counts every value at once"
+            raise ParameterError("branching", self.branching, allowed="an integer from 2 on", fix=fix)
+        return self.branching
+
+    @cached_property
+    def cells(self) -> tuple[tuple[int, ...], ...]:
+        """Where the nodes of each level begin."""
+        return tuple(even_starts(self.domain.size, width) for width in self.widths)
+
+    @property
+    def how(self) -> str:
+        """The method, in a few words."""
+        return "flat" if len(self.widths) == 1 else f"tree of {len(self.widths)} levels"
+
+    def open(self) -> Round:
+        return self._round
+
+    @cached_property
+    def _round(self) -> Round:
+        share = Fraction(1, len(self.widths))
+        asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": self.people, "share": share}
+        levels = zip(self.widths, self.cells, strict=True)
+        return Round(tuple(level_question(f"width-{width}", self.domain, starts, **asking) for width, starts in levels))  # type: ignore[arg-type]  # as declared
+
+    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+        questions = self._round.questions
+        if set(tallies) != {question.name for question in questions}:
+            allowed = f"one of each of {[question.name for question in questions]}"
+            raise ProtocolError("tallies", sorted(tallies), allowed=allowed, fix="tally every question once")
+        levels = [question.spec.estimate(tallies[question.name]) for question in questions]
+        return {RESULT: TreeEstimate.of(self.domain, self.how, self.cells, levels)}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(epsilon=self.epsilon, unit="one report, about one level of the tree")
+
+    @cached_property
+    def canonical(self) -> bytes:
+        return canonical_json(
+            {
+                "protocol": self.kind,
+                "domain": self.domain.to_json(),
+                "epsilon": repr(self.epsilon),
+                "oracle": self.oracle,
+                "people": number(self.people),
+                "widths": list(self.widths),
+            }
+        )
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any]) -> Hierarchy:
+        parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "oracle", "people", "widths"})
+        return cls(
+            domain=domain_from_json(parts["domain"]),
+            epsilon=float(parts["epsilon"]),
+            oracle=parts["oracle"],
+            people=read_number("people", parts["people"]),
+            widths=tuple(parts["widths"]),
+        )

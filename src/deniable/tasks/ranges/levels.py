@@ -1,0 +1,131 @@
+"""One level of a tree: the cells of a line, the question that counts them, and how its answers err together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+from deniable.client.bloom_rr import BloomRR
+from deniable.client.frequency import FrequencySpec
+from deniable.client.grr import GRR
+from deniable.client.longitudinal import Longitudinal
+from deniable.client.sketch import SketchProtocol
+from deniable.client.subset_selection import SubsetSelection
+from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.encoder import Identity
+from deniable.contract.lines import Interval
+from deniable.contract.question import Question
+from deniable.contract.spec import MECHANISMS
+from deniable.errors import ParameterError
+from deniable.local.choose import frequency_oracle
+
+LARGEST_DOMAIN = 1 << 11
+"""The most values: no crowd that answers privately resolves more."""
+RESULT = "ranges"
+"""The name of the result."""
+INDEPENDENT = ("OUE", "SUE", "THE", "SHE", "OLH", "BLH", "HRR")
+"""Oracles whose scores of two values do not correlate, whoever reports; those that hash a key of their own, on average over the hash."""
+
+
+def check_line(domain: object) -> None:
+    """Refuse a domain that is no line of few enough values."""
+    if not isinstance(domain, Domain) or not domain.listed or domain.size > LARGEST_DOMAIN:
+        raise ParameterError(
+            "domain",
+            domain,
+            allowed=f"an ordered domain of at most {LARGEST_DOMAIN:,} values",
+            fix="declare a grid, as in Numbers(0, 120, steps=120), or list the labels in their order",
+        )
+
+
+def check_level_oracle(name: object) -> None:
+    """Refuse an oracle that cannot count the cells of a level."""
+    unfit = (Longitudinal, SketchProtocol, BloomRR)  # answers that are kept; collisions that a whole level shares
+    fit = sorted(
+        m for m, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec) and not issubclass(cls, unfit) and cls is not MECHANISMS["RR"]
+    )
+    if name not in ("auto", *fit):
+        raise ParameterError("oracle", name, allowed=f"auto or one of {fit}", fix="auto takes the one with the smallest error")
+
+
+def tree_widths(size: int, branching: int) -> tuple[int, ...]:
+    """How many values a node holds on each level, where every node has ``branching`` children; the last level is of single values.
+
+    >>> tree_widths(256, 4), tree_widths(256, 8), tree_widths(100, 10), tree_widths(7, 99)
+    ((64, 16, 4, 1), (64, 8, 1), (10, 1), (1,))
+    """
+    widths = [1]
+    while widths[-1] * branching < size:
+        widths.append(widths[-1] * branching)
+    return tuple(reversed(widths))
+
+
+def checked_widths(widths: Any, size: int) -> tuple[int, ...]:
+    """The widths of a tree's levels; refused unless every node is made of whole nodes of the next level."""
+    found = tuple(widths)
+    whole = all(type(width) is int and width > 0 for width in found)
+    if not whole or found[-1:] != (1,) or found[0] >= size or any(a <= b or a % b for a, b in pairwise(found)):
+        allowed = f"falling numbers below {size}, each a multiple of the next, the last 1"
+        raise ParameterError("widths", found[:5], allowed=allowed, fix="leave it out, and set branching")
+    return found
+
+
+def even_starts(size: int, width: int) -> tuple[int, ...]:
+    """Where cells of one width begin; the last one may be narrower."""
+    return tuple(range(0, size, width))
+
+
+def level_spec(cells: int, *, domain: Domain, oracle: str, epsilon: float, people: int) -> FrequencySpec:
+    """The oracle that counts the cells of a level; of single values, the values themselves."""
+    asked = domain if cells == domain.size else IndexRange(cells)
+    if oracle == "auto":
+        return frequency_oracle(domain=asked, epsilon=epsilon, n=max(people, 1)).spec
+    made: Any = MECHANISMS[oracle]
+    found: FrequencySpec = made(domain=asked, epsilon=epsilon)
+    return found
+
+
+def level_question(
+    name: str, domain: Domain, starts: tuple[int, ...], *, oracle: str, epsilon: float, people: int, share: Fraction
+) -> Question:
+    """The question that counts the cells of a level."""
+    expected = ceil(people * share)
+    spec = level_spec(len(starts), domain=domain, oracle=oracle, epsilon=epsilon, people=expected)
+    encoder = Identity() if len(starts) == domain.size else Interval(domain, starts)
+    return Question(name=name, spec=spec, encoder=encoder, share=share)
+
+
+@lru_cache(maxsize=256)
+def pair_covariances(spec: FrequencySpec) -> tuple[float, float]:
+    """How one report's scores of two values vary together: if its sender holds neither, and if one of them.
+
+    Where a report speaks for a fixed number of values, scores correlate negatively, and sums that it fixes do not err at all. For oracles
+    that are not known here it is taken to be as negative as it can be for all pairs alike, which makes differences err most.
+
+    >>> from deniable.client import OUE
+    >>> pair_covariances(OUE(domain_size=9, epsilon=1.0)), round(pair_covariances(GRR(domain_size=4, epsilon=1.0))[0], 4)
+    ((0.0, 0.0), -0.3387)
+    """
+    if spec.mechanism in INDEPENDENT:
+        return 0.0, 0.0
+    if not isinstance(spec, GRR | SubsetSelection):
+        alike = -spec.variance(1, 0.0) / (spec.domain_size - 1)
+        return alike, alike
+    d, w = spec.domain_size, spec.size if isinstance(spec, SubsetSelection) else 1
+    p, q = spec.p, spec.q
+    one = p * Fraction(w - 1, d - 1)
+    neither = (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / ((d - 1) * (d - 2)) if d > 2 else q * q  # of two, one is held
+    return float((neither - q * q) / (p - q) ** 2), float((one - p * q) / (p - q) ** 2)
+
+
+@lru_cache(maxsize=256)
+def level_variance(spec: FrequencySpec) -> float:
+    """What one person adds to the error of an average cell, times the people squared: noise, and that only some people are asked.
+
+    It is the same for all cells of a level, and what the cells have in common does not count, since the total is known.
+    """
+    d, (neither, one) = spec.domain_size, pair_covariances(spec)
+    return spec.variance(1, 1 / d) - neither - (one - neither) * 2 / d + 1 / d

@@ -1,0 +1,202 @@
+"""Matrix factorization with locally private gradients: people's own factors never leave their devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.stream import serve_everyone
+from deniable.errors import DomainError, ParameterError, ProtocolError
+from deniable.kernels.compiled import Array
+from deniable.kernels.sampling import fill_below
+from deniable.local.vector.priv_unit import PrivUnit
+from deniable.tasks.recommend.personal import item_gradients, shortened
+from deniable.tasks.recommend.ratings import Ratings
+from deniable.tasks.recommend.recommender import Recommender
+
+RIDGE = 0.3
+"""How strongly people's own factors are drawn to zero; ratings lie between -1 and 1."""
+STEP = 2.0
+"""How far items move along the mean gradient of those who rated them."""
+RAREST = 0.05
+"""Items that fewer rated move no further than if so many had."""
+LARGEST = 100.0
+"""No number of a model is larger: ratings lie between -1 and 1."""
+START = 0.3
+"""The size of the factors before the first round: from zero they could not leave."""
+LARGEST_MODEL = 1 << 14
+_NUMBERS = 1 << 22
+"""Numbers of a chunk of people: memory stays flat however many there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What everybody may see between two rounds: the items, how popular each is, and how much noise came in so far."""
+
+    stage: int
+    items: Array
+    popularity: Array
+    noise: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixFactorization:
+    """Fit goodness + kindness + factors · taste to ratings, the items by everybody, kindness and taste by each person alone.
+
+    People are split at random into ``rounds`` + 1 groups. The first says which items it rated. Each further group gets the items as they
+    are, works out its own kindness and taste by ridge regression, and says how the items should move: the error of each rating times
+    (1, taste), shortened to length ``radius``. The collector adds the mean to each item, divided by the share of people who rated it.
+
+    Guarantee: epsilon-local for any two sets of ratings of a person: which items were rated is protected like the ratings. Everybody
+    reports once, by ``PrivUnit`` with the whole epsilon, in floating point like that. Without ``epsilon`` nothing is promised, and the
+    mean is exact: the fit to compare with.
+
+    Estimator: ``Recommender.stderr`` adds up the noise of all rounds, to first order; what few rounds leave unlearned is not in it.
+
+    Cost: 16 bits for each of items (rank + 1) numbers, once for each person. The noise of an item's number is about radius
+    sqrt(rounds + 1) / (m sqrt(n)) over its share, with ``PrivUnit``'s m: small catalogs, or very many people.
+
+    >>> fit = MatrixFactorization(items=100, epsilon=4.0)
+    >>> fit.gradient.dimension, fit.gradient.report_bits, fit.guarantee.epsilon
+    (400, 6400, 4.0)
+
+    References: Koren, Bell, Volinsky 2009; Shin, Kim, Shin, Xiao 2018 (one sampled entry of the gradient instead of all of it).
+    """
+
+    items: int
+    epsilon: float | None = None
+    rank: int = 3
+    rounds: int = 10
+    radius: float = 1.0
+    rated: int = 30
+    """How many items people usually rate at most: who rated more says a little less about each."""
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        for name, least, most in (("items", 2, LARGEST_MODEL), ("rank", 0, 64), ("rounds", 1, 1000), ("rated", 1, LARGEST_MODEL)):
+            if type(getattr(self, name)) is not int or not least <= getattr(self, name) <= most:
+                allowed = f"an integer from {least} to {most}"
+                raise ParameterError(name, getattr(self, name), allowed=allowed, fix="leave it out, or ask about fewer items")
+        if self.items * (self.rank + 1) > LARGEST_MODEL:
+            allowed = f"items x (rank + 1) of at most {LARGEST_MODEL}"
+            raise ParameterError("items", self.items, allowed=allowed, fix="ask about fewer items, such as the most popular ones")
+        if isinstance(self.radius, bool) or not isinstance(self.radius, int | float) or not 0 < self.radius <= 1e6:
+            raise ParameterError("radius", self.radius, allowed="a number above 0", fix="1 is usual for ratings between -1 and 1")
+
+    # --- what is promised, and what is sent ---
+
+    @cached_property
+    def popularity(self) -> PrivUnit:
+        """What the first group sends."""
+        return PrivUnit(dimension=self.items, epsilon=self._epsilon)
+
+    @cached_property
+    def gradient(self) -> PrivUnit:
+        """What every further group sends."""
+        return PrivUnit(dimension=self.items * (self.rank + 1), radius=float(self.radius), epsilon=self._epsilon)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What taking part in the whole fit costs a person."""
+        told = "one report for the whole fit, all ratings together, and computed in floating point"
+        return replace(self.gradient.guarantee, unit=told, neighbors="any two sets of ratings of one person, the empty one too")
+
+    def ticket(self, source: Source = SYSTEM) -> int:
+        """The group of a person, drawn on the person's own device and kept."""
+        return source.below(self.rounds + 1)
+
+    def answer(self, model: Model, ratings: Ratings, source: Source = SYSTEM) -> Any:
+        """One person's report, for the round of the person's group."""
+        if len(ratings) != 1:
+            raise DomainError("ratings", repr(ratings), allowed="those of one person", fix="each device answers for its own person")
+        self._check(model)
+        (row,) = self._rows(model, self._known(ratings), slice(0, 1))
+        return self._spec(model).randomize(row.tolist(), source)
+
+    # --- what the collector does ---
+
+    def open(self) -> Model:
+        """The model before anyone was asked: all items are middling, with factors that only differ."""
+        places = np.outer(np.arange(1, self.items + 1), np.sqrt(np.arange(2, self.rank + 2) + 0.5))
+        factors = START * sqrt(2) * np.cos(2 * np.pi * places)
+        items = np.concatenate([np.zeros((self.items, 1)), factors], axis=1)
+        return Model(0, items, np.full(self.items, RAREST), np.zeros(items.shape))
+
+    def close(self, model: Model, mean: Array, noise: Array) -> Model:
+        """The model after a round whose answers have this mean, each number with this variance."""
+        if model.stage == 0:
+            return Model(1, model.items, np.maximum(mean * sqrt(self.rated), RAREST), model.noise)
+        pace = (STEP / model.popularity)[:, None]
+        items = np.clip(model.items + pace * mean.reshape(model.items.shape), -LARGEST, LARGEST)
+        return Model(model.stage + 1, items, model.popularity, model.noise + pace**2 * noise.reshape(model.items.shape))
+
+    def run(self, ratings: Ratings, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Recommender:
+        """Ask a crowd held in memory, from the first round to the fitted items. ``progress`` gets the rounds done, and all of them."""
+        self._known(ratings)
+        group = np.zeros(len(ratings), dtype=np.uint32)
+        serve_everyone(len(ratings), lambda part, words: fill_below(np.uint64(self.rounds + 1), group[part], words), source)
+        model = self.open()
+        for stage in range(self.rounds + 1):
+            model = self.close(model, *self._asked(model, ratings.take(np.flatnonzero(group == stage)), source))
+            if progress is not None:
+                progress(stage + 1, self.rounds + 1)
+        promise = None if self.epsilon is None else self.guarantee
+        return Recommender(model.items, model.noise, RIDGE, len(ratings), promise)
+
+    def _asked(self, model: Model, ratings: Ratings, source: Source | None) -> tuple[Array, Array]:
+        """The mean of a group's answers, and the variance of each number; zeros where nobody is in the group."""
+        size = self.items if model.stage == 0 else model.items.size
+        if not len(ratings):
+            return np.zeros(size), np.full(size, np.inf if self.epsilon is not None else 0.0)
+        chunk = max(1, _NUMBERS // size)
+        parts = (slice(start, min(start + chunk, len(ratings))) for start in range(0, len(ratings), chunk))
+        rows = (self._rows(model, ratings, part) for part in parts)
+        if self.epsilon is None:
+            return sum(part.sum(axis=0) for part in rows) / len(ratings), np.zeros(size)
+        spec, tally = self._spec(model), None
+        for part in rows:
+            counted = spec.tally(spec.privatize(part, source=source))
+            tally = counted if tally is None else tally + counted
+        estimate = spec.estimate(tally)  # type: ignore[arg-type]  # there is someone in the group
+        return estimate.mean, estimate.noise
+
+    # --- inside ---
+
+    @property
+    def _epsilon(self) -> float:
+        if self.epsilon is None:
+            raise ParameterError("epsilon", None, allowed="a number", fix="without one nothing is promised, and nothing is randomized")
+        return self.epsilon
+
+    def _spec(self, model: Model) -> PrivUnit:
+        return self.gradient if model.stage else self.popularity
+
+    def _check(self, model: Model) -> None:
+        """Refuse a model that no collector can have fitted, before the ratings are looked at: who fails on one would tell by it."""
+        shape = (self.items, self.rank + 1)
+        items = np.asarray(model.items)
+        good = items.dtype == np.float64 and items.shape == shape and bool(np.all(np.abs(items) <= LARGEST))
+        if not good or type(model.stage) is not int or not 0 <= model.stage <= self.rounds:
+            allowed = f"a stage, and {shape[0]} x {shape[1]} numbers from {-LARGEST:g} to {LARGEST:g}"
+            raise ProtocolError("model", f"stage {model.stage}, shape {items.shape}", allowed=allowed, fix="do not answer this collector")
+
+    def _rows(self, model: Model, ratings: Ratings, part: slice) -> Array:
+        """What people would say without noise: a vector each."""
+        rated, values = ratings.dense(part)
+        if model.stage == 0:
+            return shortened(rated / sqrt(self.rated), 1.0)
+        return item_gradients(model.items, rated, values, RIDGE, float(self.radius))
+
+    def _known(self, ratings: Any) -> Ratings:
+        if not isinstance(ratings, Ratings) or ratings.number_of_items != self.items:
+            raise DomainError("ratings", type(ratings).__name__, allowed=f"Ratings of {self.items} items", fix="make them with Ratings.of")
+        return ratings

@@ -1,0 +1,112 @@
+"""Ratings: which person rated which item, and how, on a declared scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings:
+    """The ratings of a crowd, person by person, scaled so that ``low`` is -1 and ``high`` is 1.
+
+    >>> ratings = Ratings.of([0, 0, 2], [1, 3, 1], [5, 2, 1], shape=(3, 4), low=1, high=5)
+    >>> ratings
+    3 ratings from 1 to 5, of 4 items, by 3 people
+    >>> rated, values = ratings.dense(slice(0, 1))
+    >>> rated.tolist(), values.tolist()
+    ([[False, True, False, True]], [[0.0, 1.0, 0.0, -0.5]])
+    """
+
+    starts: Array
+    """Where a person's ratings begin; one more at the end."""
+    items: Array
+    values: Array
+    """Ratings, scaled."""
+    number_of_items: int
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, people: Any, items: Any, values: Any, *, shape: tuple[int, int], low: float, high: float) -> Ratings:
+        """Ratings as three columns: who, what and how. ``shape`` is the number of people, with or without ratings, and of items."""
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            raise ParameterError("low", low, allowed=f"a number below high = {high}", fix="name the ends of the scale, as in low=1, high=5")
+        if len(shape) != 2 or any(type(size) is not int or size < least for size, least in zip(shape, (0, 1), strict=True)):
+            raise ParameterError("shape", shape, allowed="the number of people, and of items from 1 on", fix="write shape=(1000, 50)")
+        who, what, how = np.asarray(people), np.asarray(items), np.asarray(values, dtype=float)
+        if not who.shape == what.shape == how.shape == (who.size,):
+            raise DomainError("values", [who.shape, what.shape, how.shape], allowed="three columns of one length", fix="align the columns")
+        for name, column, size in (("people", who, shape[0]), ("items", what, shape[1])):
+            if column.size and column.dtype.kind not in "iu":
+                raise DomainError(name, f"dtype {column.dtype}", allowed="numbers from 0 on", fix=f"number the {name} from 0 on")
+            _refuse_first(name, column, (column < 0) | (column >= size), f"numbers from 0 to {size - 1}")
+        _refuse_first("values", how, ~((how >= low) & (how <= high)), f"ratings from {low:g} to {high:g}")
+        order = np.lexsort((what, who))
+        who, what, how = who[order], what[order], how[order]
+        twice = np.zeros(who.size, dtype=bool)
+        twice[order[1:]] = (who[1:] == who[:-1]) & (what[1:] == what[:-1])
+        _refuse_first("items", np.asarray(items), twice, "each item once for each person")
+        starts = np.zeros(shape[0] + 1, dtype=np.int64)
+        np.cumsum(np.bincount(who.astype(np.int64), minlength=shape[0]), out=starts[1:])
+        return cls(starts, what.astype(np.int64), 2 * (how - low) / (high - low) - 1, shape[1], float(low), float(high))
+
+    @classmethod
+    def from_sparse(cls, matrix: Any, *, low: float, high: float) -> Ratings:
+        """Ratings as a SciPy sparse matrix of people x items; what it stores is rated, zeros too."""
+        found = sparse.coo_array(matrix)
+        row, column = found.coords
+        return cls.of(row, column, found.data, shape=tuple(map(int, found.shape)), low=low, high=high)  # type: ignore[arg-type]  # two of them
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    def __repr__(self) -> str:
+        return f"{self.items.size:,} ratings from {self.low:g} to {self.high:g}, of {self.number_of_items:,} items, by {len(self):,} people"
+
+    @property
+    def people(self) -> Array:
+        """Who gave each rating."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def take(self, people: Array) -> Ratings:
+        """The ratings of some people, in this order."""
+        counts = np.diff(self.starts)[people]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[people] - starts[:-1], counts)
+        return Ratings(starts, self.items[places], self.values[places], self.number_of_items, self.low, self.high)
+
+    def split(self, hidden: Array) -> tuple[Ratings, Ratings]:
+        """Ratings that are known and ratings that are ``hidden``, one mark for each rating: to judge predictions by."""
+        return self._only(~hidden), self._only(hidden)
+
+    def _only(self, kept: Array) -> Ratings:
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return Ratings(starts, self.items[kept], self.values[kept], self.number_of_items, self.low, self.high)
+
+    def dense(self, part: slice) -> tuple[Array, Array]:
+        """For some people in a row: who rated what, and the scaled ratings, 0 where there is none."""
+        bounds = self.starts[part.start : part.stop + 1]
+        rows = np.repeat(np.arange(bounds.size - 1), np.diff(bounds))
+        inside = slice(bounds[0], bounds[-1])
+        rated = np.zeros((bounds.size - 1, self.number_of_items), dtype=bool)
+        values = np.zeros(rated.shape)
+        rated[rows, self.items[inside]] = True
+        values[rows, self.items[inside]] = self.values[inside]
+        return rated, values
+
+    def original(self, scaled: Array) -> Array:
+        """Scaled numbers on the declared scale."""
+        return self.low + (scaled + 1) * (self.high - self.low) / 2
+
+
+def _refuse_first(name: str, column: Array, bad: Array, allowed: str) -> None:
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise DomainError(f"{name}[{place}]", column[place].item(), allowed=allowed, fix="correct or drop it; nothing was counted")

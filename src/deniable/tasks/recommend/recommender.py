@@ -1,0 +1,65 @@
+"""A fitted model of the items: what a person would say of them, worked out on the person's own device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from deniable.contract.guarantee import Guarantee
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.tasks.recommend.personal import own_factors, predictions
+from deniable.tasks.recommend.ratings import Ratings
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommender:
+    """Items with their factors; a person's own part is worked out from the person's ratings, and stays with them."""
+
+    items: Array
+    """For each item how good it is, and its factors; scaled."""
+    noise: Array
+    """The variance of each of them through the mechanism, added up over the rounds: what later rounds make of it is left out."""
+    ridge: float
+    n: int
+    guarantee: Guarantee | None
+
+    def __repr__(self) -> str:
+        promise = "without any promise" if self.guarantee is None else f"epsilon = {self.guarantee.epsilon:.4g}"
+        return f"{len(self.items):,} items, {self.items.shape[1] - 1} factors, from {self.n:,} people, {promise}"
+
+    def predict(self, ratings: Ratings) -> Array:
+        """What each of these people would say of each item, on their scale and within it."""
+        scaled = predictions(self.items, self._own(ratings))
+        return ratings.original(np.clip(scaled, -1.0, 1.0))
+
+    def stderr(self, ratings: Ratings) -> Array:
+        """About the standard error of each prediction through the mechanism's noise, with people's own part held fast."""
+        own = self._own(ratings)
+        squares = np.concatenate([np.ones((len(own), 1)), own[:, 1:] ** 2], axis=1)
+        return np.asarray(np.sqrt(squares @ self.noise.T) * (ratings.high - ratings.low) / 2)
+
+    def rmse(self, known: Ratings, hidden: Ratings) -> float:
+        """The root mean square error of predictions from what is known, for what is hidden."""
+        if len(known) != len(hidden) or known.number_of_items != hidden.number_of_items:
+            raise DomainError("hidden", repr(hidden), allowed="the same people and items as known", fix="make both with split")
+        if not hidden.items.size:
+            raise DomainError("hidden", repr(hidden), allowed="one rating or more", fix="hide some ratings with split")
+        errors = self.predict(known)[hidden.people, hidden.items] - hidden.original(hidden.values)
+        return sqrt(float(np.mean(errors**2)))
+
+    def top(self, ratings: Ratings, k: int = 10) -> Array:
+        """For each person the k items with the largest predictions that they have not rated, best first; -1 where there are no more."""
+        if type(k) is not int or not 1 <= k <= len(self.items):
+            raise ParameterError("k", k, allowed=f"an integer from 1 to {len(self.items)}", fix="ask for fewer items")
+        scores = self.predict(ratings)
+        scores[ratings.people, ratings.items] = -np.inf
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return np.asarray(np.where(np.isfinite(np.take_along_axis(scores, best, axis=1)), best, -1))
+
+    def _own(self, ratings: Ratings) -> Array:
+        if ratings.number_of_items != len(self.items):
+            raise DomainError("ratings", repr(ratings), allowed=f"ratings of {len(self.items)} items", fix="use the items of the model")
+        return own_factors(self.items, *ratings.dense(slice(0, len(ratings))), self.ridge)

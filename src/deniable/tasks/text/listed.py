@@ -1,0 +1,108 @@
+"""What the questions about a public list of words share: the list, the oracle, one draw on each device, and "none of them"."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.probability import check_epsilon
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.frequency import FrequencyEstimate
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.places.uniform import chosen_oracle
+from deniable.tasks.text.texts import Texts, split
+
+NONE = ""
+"""The value of whoever has nothing that is on the list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed(ABC):
+    """A question to people who wrote something, about a public list of words.
+
+    Each device finds what it holds of the list, draws one of these, and reports it by one oracle. Whoever holds nothing of the list
+    reports that, as a value like any other: staying silent would tell it.
+
+    Guarantee: epsilon-local for any two texts of a person, whatever their lengths. The draw is a mixture of reports that are epsilon-local
+    each, and cannot cost more.
+    """
+
+    vocabulary: Sequence[str]
+    epsilon: float
+    people: int = 100_000
+    oracle: str = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "vocabulary", check_words("vocabulary", self.vocabulary))
+        check_oracle(self.oracle)
+        if not self.vocabulary:
+            raise ParameterError("vocabulary", (), allowed="one word or more", fix="name the words to ask about")
+        check_count("people", self.people, 0)
+
+    @property
+    @abstractmethod
+    def nothing(self) -> int:
+        """The number that stands for "none of them": the last of all."""
+
+    @abstractmethod
+    def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
+        """What one device reports on."""
+
+    @abstractmethod
+    def draw_many(self, texts: Texts, source: Source | None) -> Array:
+        """What many devices report on."""
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Where each word stands in the list."""
+        return {word: place for place, word in enumerate(self.vocabulary)}
+
+    @cached_property
+    def spec(self) -> FrequencySpec:
+        """The oracle that is asked."""
+        return chosen_oracle(self.oracle, self.nothing + 1, self.epsilon, self.people)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a person's text costs."""
+        return Guarantee(
+            epsilon=self.epsilon,
+            unit="one whole text, however long: each person reports once, on one draw from it",
+            neighbors="any two texts of one person",
+        )
+
+    def known(self, text: str | Sequence[str]) -> list[int]:
+        """The places of one person's words in the list; -1 for others."""
+        return [self.index.get(word, -1) for word in split(text)]
+
+    def answer(self, text: str | Sequence[str], source: Source = SYSTEM) -> Any:
+        """One person's only report."""
+        return self.spec.randomize(self.draw(text, source), source)
+
+    def ask(self, texts: Any, source: Source | None = None) -> FrequencyEstimate:
+        """The shares of all numbers, of a crowd held in memory."""
+        drawn = self.draw_many(Texts.of(texts), source)
+        estimate: FrequencyEstimate = self.spec.estimate(self.spec.tally(self.spec.privatize(drawn, source=source)))
+        return estimate
+
+
+def check_words(name: str, words: Any) -> tuple[str, ...]:
+    """A public list of different words that are not empty."""
+    found = tuple(words) if not isinstance(words, str | bytes) else ()
+    if isinstance(words, str | bytes) or not all(isinstance(word, str) and word for word in found) or len(set(found)) < len(found):
+        raise ParameterError(name, words, allowed="different words that are not empty", fix="a list of strings, each once")
+    return found
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number from ``least`` on."""
+    if type(value) is not int or not least <= value <= 10**15:
+        raise ParameterError(name, value, allowed=f"an integer from {least} to 10^15", fix="count in whole numbers")

@@ -1,0 +1,173 @@
+"""Words that no list has yet: a search over text, of which each device leaves out the words that everybody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.contract.codes import code_of
+from deniable.contract.domain import Text
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import Limits
+from deniable.core.table import Table
+from deniable.kernels.compiled import Array
+from deniable.tasks.heavy_hitters.pem import PEM
+from deniable.tasks.heavy_hitters.searching import RESULT
+from deniable.tasks.text.listed import NONE, check_count, check_words
+from deniable.tasks.text.texts import Texts, check_ngram, draw, draw_one, ngrams_of, split
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewWords:
+    """Find the k most frequent new words, or n of them in a row, of up to ``longest`` bytes in UTF-8.
+
+    ``known`` is public. Each device leaves out what is known and what is too long, and draws one of the rest, every occurrence as likely as
+    another. Whoever has nothing new reports that: the empty string, a value like any other. A device that stayed silent instead would tell
+    that its owner wrote nothing new, and to everybody.
+
+    The drawn word is searched for by ``PEM``. Its code is UTF-8, most significant bit first, then bytes 0xFF, which UTF-8 never uses: the
+    first of them ends the word, the others fill it up.
+
+    Guarantee: epsilon-local for any two texts of a person. Everybody reports once, in one group of the search.
+
+    Estimator: the mean over people of the word's share among a person's new words. Whoever has none counts with 0. So it is a share of
+    people's words, and everybody has one vote, however much they write.
+
+    Cost: one report of one oracle; ``known`` has to be on the device.
+
+    >>> from deniable.testing import ReplaySource
+    >>> asking = NewWords(known=["i", "like", "tea"], longest=6, k=2, epsilon=4.0, people=20_000)
+    >>> texts = ["I like yerba"] * 6000 + ["I like tea"] * 9000 + ["yerba? I like boba"] * 5000
+    >>> found = asking.run(texts, source=ReplaySource.from_key("new"))
+    >>> found.words, found.nothing_new.frequencies.round(2).tolist()
+    (['yerba', 'boba'], [0.45])
+    """
+
+    known: Sequence[str] = ()
+    longest: int = 12
+    k: int
+    epsilon: float
+    people: int = 100_000
+    ngram: int = 1
+    oracle: str = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", check_words("known", self.known))
+        check_ngram(self.ngram)
+        check_count("k", self.k, 1)
+        object.__setattr__(self, "epsilon", self.search.epsilon)  # which checks the rest
+
+    @cached_property
+    def search(self) -> PEM:
+        """The protocol that devices take part in. One place more is for "nothing new", which the last group is always asked about."""
+        domain = Text(self.longest)
+        nothing = (code_of(domain, NONE),)
+        return PEM(domain=domain, k=self.k + 1, epsilon=self.epsilon, people=self.people, oracle=self.oracle, found=nothing)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a person's text costs."""
+        return Guarantee(
+            epsilon=self.search.epsilon,
+            unit="one whole text, however long: each person reports once, on one word drawn from it",
+            neighbors="any two texts of one person",
+            exposed="that the person took part, and in which group of the search",
+        )
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.known)
+
+    def is_new(self, word: str) -> bool:
+        """Whether a word is not known, and not too long to be asked for."""
+        return word not in self._known and len(word.encode()) <= self.longest
+
+    def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> str:
+        """What one device takes part with: one of its new words, or the empty string."""
+        drawn: str = draw_one([word for word in ngrams_of(split(text), self.ngram) if self.is_new(word)], NONE, source)
+        return drawn
+
+    def draw_many(self, texts: Any, source: Source | None = None) -> Any:
+        """What many devices take part with, as an Arrow column."""
+        column = Texts.of(texts).ngrams(self.ngram)
+        new = np.array([self.is_new(label) for label in column.labels], dtype=bool)
+        places = np.where(new, np.arange(new.size), -1)
+        drawn = draw(*column.held(places), len(column.labels), source)
+        return pa.array([*column.labels, NONE]).take(pa.array(drawn))
+
+    def run(self, texts: Any, *, source: Source | None = None) -> FoundWords:
+        """Ask a crowd held in memory, from the first group to the result."""
+        return FoundWords(self, self.search.run(self.draw_many(texts, source), source=source)[RESULT])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoundWords(Table):
+    """The words that a search came up with, the most frequent first, with shares and errors.
+
+    A search gives up to k of them, whatever there is to find. ``words`` are those that stand out of the noise of all that the last group
+    was asked about. Limits cover the noise, the draw on each device, and that the people are a sample.
+    """
+
+    asked: NewWords
+    everything: FrequencyEstimate
+
+    @cached_property
+    def estimate(self) -> FrequencyEstimate:
+        """The words without "nothing new"."""
+        at = [i for i, value in enumerate(self.everything.values) if value != NONE]
+        return self.everything.select(np.array(at[: self.asked.k], dtype=np.int64))
+
+    @property
+    def nothing_new(self) -> FrequencyEstimate | None:
+        """The share of people without any new word; None where it is smaller than those of the k + 1 strongest."""
+        at = [i for i, value in enumerate(self.everything.values) if value == NONE]
+        return self.everything.select(np.array(at)) if at else None
+
+    @property
+    def words(self) -> list[str]:
+        """The words of which it is clear that people use them: 95 % for all that were asked about together."""
+        return self.clear(0.95)
+
+    def clear(self, level: float = 0.95) -> list[str]:
+        """The words whose share is above 0, with at most 1 - level as the chance that any is not."""
+        low, _ = self.interval(level)
+        return [word for word, above in zip(self.estimate.values, low > 0, strict=True) if above]
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = True) -> Limits:
+        """Limits (low, high) for each word's share, for all candidates together unless told otherwise."""
+        low, high = self.estimate.interval(level, simultaneous=simultaneous, population=True)
+        people = max(self.estimate.n, 1)
+        return low / people, high / people
+
+    def rows(self) -> dict[str, Any]:
+        low, high = self.interval()
+        counts = np.clip(self.estimate.counts, 0, self.estimate.n)
+        error = np.sqrt(self.estimate.variance(counts, population=True)) / max(self.estimate.n, 1)
+        return {"value": list(self.estimate.values), "share": self.estimate.frequencies, "stderr": error, "low": low, "high": high}
+
+    def headline(self) -> str:
+        together = f"low and high: 95 % for all {self.estimate.family_size:,} candidates together"
+        return (
+            f"new words, share of people's new words, counted by {self.estimate.n:,} reports, epsilon = {self.asked.epsilon:g}; {together}"
+        )
+
+    def order(self) -> Array:
+        return np.arange(len(self.estimate.values))
+
+    def chart(self, k: int = 20) -> Chart:
+        """The k most frequent words with their intervals."""
+        from deniable.core.chart import bar_chart
+
+        rows = {name: column[:k] for name, column in self.rows().items()}
+        limits, title = (rows["low"], rows["high"]), f"New words, {self.estimate.n:,} reports, epsilon = {self.asked.epsilon:g}"
+        return bar_chart(rows["value"], rows["share"], *limits, title=title, together=True, axis="share of people's new words")

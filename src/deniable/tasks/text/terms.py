@@ -1,0 +1,116 @@
+"""Terms of a public list, and which of them are used more than before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from deniable.contract.source import SYSTEM, Source
+from deniable.core.comparison import Comparison
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.table import Table
+from deniable.kernels.compiled import Array
+from deniable.tasks.text.listed import NONE, Listed
+from deniable.tasks.text.texts import Texts, check_ngram, draw, draw_one, ngrams_of, split
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms(Listed):
+    """How much people write of each term of a public list: words, or n of them in a row.
+
+    Each person draws one of their own words that are on the list, every occurrence as likely as another, or "none of them", the empty
+    string.
+
+    Estimator: the mean over people of the term's share among the listed terms that a person wrote. Everybody has one vote, however much
+    they write. Take ``population=True`` for intervals: it covers the draw on the device as well.
+
+    >>> from deniable.testing import ReplaySource
+    >>> asking = Terms(vocabulary=["tea", "coffee"], epsilon=3.0, people=9000)
+    >>> found = asking.run(["Tea and tea!", "coffee, tea", "hello"] * 3000, source=ReplaySource.from_key("terms"))
+    >>> list(found.values), found.frequencies.round(2).tolist()
+    (['tea', 'coffee', ''], [0.51, 0.16, 0.33])
+    """
+
+    ngram: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ngram(self.ngram)
+
+    @property
+    def nothing(self) -> int:
+        return len(self.vocabulary)
+
+    def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
+        held = [self.index[term] for term in ngrams_of(split(text), self.ngram) if term in self.index]
+        drawn: int = draw_one(held, self.nothing, source)
+        return drawn
+
+    def draw_many(self, texts: Texts, source: Source | None) -> Array:
+        column = texts.ngrams(self.ngram)
+        return draw(*column.held(column.places(self.index)), self.nothing, source)
+
+    def run(self, texts: Any, *, source: Source | None = None) -> FrequencyEstimate:
+        """The share of each term, and of "none of them"; the values are the terms, and the empty string."""
+        return replace(self.ask(texts, source), values=[*self.vocabulary, NONE])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trends(Table):
+    """Which terms rose and which fell, between two periods, with errors that hold for all terms together."""
+
+    comparison: Comparison
+
+    @property
+    def cost(self) -> float:
+        """What both periods cost somebody who answered in both: epsilons add up."""
+        return self.comparison.first.epsilon + self.comparison.second.epsilon
+
+    def rising(self, alpha: float = 0.05) -> list[str]:
+        """The terms that are used more than before, the clearest first; any of them is named wrongly with probability alpha at most."""
+        return self._moved(alpha, 1)
+
+    def falling(self, alpha: float = 0.05) -> list[str]:
+        """The terms that are used less than before, the clearest first."""
+        return self._moved(alpha, -1)
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = True) -> tuple[Array, Array]:
+        """Limits (low, high) for each change, for all of them together unless told otherwise."""
+        return self.comparison.interval(level, simultaneous=simultaneous)
+
+    def _moved(self, alpha: float, sign: int) -> list[str]:
+        changed = set(self.comparison.changed(alpha)) - {NONE}
+        values, change = self.comparison.values, self.comparison.difference
+        return [values[i] for i in self.order().tolist() if values[i] in changed and sign * change[i] > 0]
+
+    def rows(self) -> dict[str, Any]:
+        return self.comparison.rows()
+
+    def headline(self) -> str:
+        return self.comparison.headline()
+
+    def order(self) -> Array:
+        return self.comparison.order()
+
+    def chart(self, k: int = 20) -> Chart:
+        """The k clearest changes with their intervals."""
+        return self.comparison.chart(k)
+
+
+def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Trends:
+    """The change of each term's share from one period to another one; both with the same list.
+
+    A person who answers in both periods pays for both. Holm's correction keeps the chance of naming any term wrongly.
+
+    >>> from deniable.testing import ReplaySource
+    >>> asking, source = Terms(vocabulary=["tea", "mate", "milk"], epsilon=2.0, people=9000), ReplaySource.from_key("trend")
+    >>> weeks = [["tea"] * 6000 + ["milk"] * 3000, ["tea"] * 4500 + ["mate"] * 1500 + ["milk"] * 3000]
+    >>> trends = trending(*(asking.run(week, source=source) for week in weeks))
+    >>> trends.rising(), trends.falling(), trends.cost
+    (['mate'], ['tea'], 4.0)
+    """
+    return Trends(before.compare(after))

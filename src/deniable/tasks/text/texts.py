@@ -1,0 +1,183 @@
+"""Many people's texts at once: words in one flat array, where each person's begin, and one of them drawn for everybody.
+
+Nothing here loops over people: texts are split by one pass of one regular expression, and all else is array arithmetic or a kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.contract.source import Source
+from deniable.core.stream import serve_everyone
+from deniable.errors import DomainError, ParameterError
+from deniable.kernels.compiled import Array
+from deniable.kernels.sets import draw_padded
+
+_END = "\0"
+"""What separates one person's text from the next one's, while they are split."""
+_WORD = r"\w+(?:['’]\w+)*"
+_FIX = "an empty text is one; leave out who was not asked"
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case: letters, digits and underscores, with apostrophes inside.
+
+    >>> words_of("Don't PANIC: it's only tea, Zoë!"), words_of("... ?")
+    (["don't", 'panic', "it's", 'only', 'tea', 'zoë'], [])
+    """
+    if not isinstance(text, str) or _END in text:
+        raise DomainError("text", text, allowed="text without zero characters", fix="pass what one person wrote as one string")
+    return re.findall(_WORD, text.lower())
+
+
+def split(text: str | Sequence[str]) -> list[str]:
+    """One person's words: those of a text, or a list of words as it is."""
+    if isinstance(text, str):
+        return words_of(text)
+    if not isinstance(text, list | tuple) or not all(isinstance(word, str) for word in text):
+        raise DomainError("text", text, allowed="a text, or a list of words", fix="pass what one person wrote")
+    return list(text)
+
+
+def ngrams_of(words: Sequence[str], n: int) -> list[str]:
+    """Every n words in a row, joined by spaces.
+
+    >>> ngrams_of(["a", "cup", "of", "tea"], 2), ngrams_of(["tea"], 2)
+    (['a cup', 'cup of', 'of tea'], [])
+    """
+    return [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """A column of texts: every word as its place in ``labels``, person after person, and where each person's words begin.
+
+    >>> column = Texts.of(["Tea, please. Tea!", "", "coffee"])
+    >>> len(column), column.labels, column.codes.tolist(), column.offsets.tolist()
+    (3, ['tea', 'please', 'coffee'], [0, 1, 0, 2], [0, 3, 3, 4])
+    >>> column.ngrams(2).labels
+    ['tea please', 'please tea']
+    """
+
+    labels: list[str]
+    codes: Array
+    offsets: Array
+
+    @classmethod
+    def of(cls, values: Any) -> Texts:
+        """A column from texts, or from lists of words; DomainError names the first row that is neither."""
+        if isinstance(values, Texts):
+            return values
+        readers = [getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist")]  # Arrow; Polars and pandas; NumPy
+        rows = next((reader() for reader in readers if reader is not None), values)
+        if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
+            raise DomainError("texts", type(values).__name__, allowed="a list of texts, or of lists of words", fix="one for each person")
+        kinds = set(map(type, rows))
+        if kinds <= {str, np.str_}:
+            return cls._split(rows)
+        if not kinds <= {list, tuple}:
+            wanted = str if isinstance(rows[0], str) else (list, tuple)
+            row = next(i for i, each in enumerate(rows) if not isinstance(each, wanted))
+            raise DomainError(f"texts[{row}]", rows[row], allowed="texts, or lists of words, all alike", fix=_FIX)
+        words = list(chain.from_iterable(rows))
+        offsets = _offsets(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
+        if not set(map(type, words)) <= {str, np.str_}:
+            at = next(i for i, word in enumerate(words) if not isinstance(word, str))
+            row = int(np.searchsorted(offsets, at, side="right")) - 1
+            raise DomainError(f"texts[{row}]", words[at], allowed="words", fix="make every word a string")
+        return cls(*_encoded(words), offsets)
+
+    @classmethod
+    def _split(cls, rows: Sequence[str]) -> Texts:
+        joined = _END.join(rows).lower()
+        if joined.count(_END) != max(len(rows) - 1, 0):
+            row = next(i for i, text in enumerate(rows) if _END in text)
+            raise DomainError(f"texts[{row}]", rows[row], allowed="text without zero characters", fix="correct or drop it")
+        pieces = re.findall(f"{_END}|{_WORD}", joined)
+        labels, codes = _encoded(pieces)
+        end = labels.index(_END) if _END in labels else -1
+        ends = np.flatnonzero(codes == end)
+        sizes = np.diff(np.concatenate([[-1], ends, [codes.size]])) - 1 if len(rows) else np.zeros(0, dtype=np.int64)
+        words = codes[codes != end]
+        return cls([label for label in labels if label != _END], words - (words > end) * (end >= 0), _offsets(sizes))
+
+    def __len__(self) -> int:
+        return int(self.offsets.size - 1)
+
+    @property
+    def sizes(self) -> Array:
+        """How many words each person has."""
+        return np.diff(self.offsets)
+
+    @property
+    def people(self) -> Array:
+        """Whose each word is."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def ngrams(self, n: int) -> Texts:
+        """Every n words in a row of one person's, as one."""
+        check_ngram(n)
+        found = self
+        for more in range(1, n):  # a pair of a shorter one and the word after it
+            first = np.flatnonzero(found.people[:-1] == found.people[1:]) if found.codes.size else np.zeros(0, dtype=np.int64)
+            last = self.codes[(self.offsets[:-1].repeat(np.maximum(found.sizes - 1, 0)) + _places(found.sizes - 1)) + more]
+            pairs, codes = np.unique(found.codes[first] * len(self.labels) + last, return_inverse=True)
+            labels = [f"{found.labels[a]} {self.labels[b]}" for a, b in zip(*divmod(pairs, max(len(self.labels), 1)), strict=True)]
+            found = Texts(labels, codes.astype(np.int64), _offsets(np.maximum(found.sizes - 1, 0)))
+        return found
+
+    def held(self, places: Array) -> tuple[Array, Array]:
+        """Where each word stands in another list, by its label's place there, without those at -1; and where each person's begin."""
+        items = places[self.codes] if self.codes.size else np.zeros(0, dtype=np.int64)
+        return _offsets(np.bincount(self.people[items >= 0], minlength=len(self))), items[items >= 0]
+
+    def places(self, index: Mapping[str, int]) -> Array:
+        """Where each label stands in a list; -1 if it does not."""
+        return np.array([index.get(label, -1) for label in self.labels], dtype=np.int64)
+
+
+def draw(offsets: Array, items: Array, nothing: int, source: Source | None) -> Array:
+    """One of everybody's items, each as likely as the other, exactly; ``nothing`` for whoever has none. As ``draw_one`` does."""
+    drawn = np.empty(offsets.size - 1, dtype=np.int64)
+
+    def serve(part: slice, words: Array) -> tuple[int, int]:
+        return draw_padded(offsets[part.start : part.stop + 1], items, 1, nothing, drawn[part], words)
+
+    serve_everyone(drawn.size, serve, source)
+    return drawn
+
+
+def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:
+    """What a device draws: one of its items, or nothing where it has none. Both take the same number of random words."""
+    place = source.below(max(len(items), 1))
+    return items[place] if items else nothing
+
+
+def check_ngram(n: object) -> None:
+    """Refuse what is no number of words in a row."""
+    if type(n) is not int or not 1 <= n <= 8:
+        raise ParameterError("ngram", n, allowed="an integer from 1 to 8", fix="1 asks for single words, 2 for pairs in a row")
+
+
+def _encoded(words: list[str]) -> tuple[list[str], Array]:
+    column = pa.array(words, pa.large_string()).dictionary_encode()
+    return column.dictionary.to_pylist(), column.indices.to_numpy().astype(np.int64)
+
+
+def _offsets(sizes: Array) -> Array:
+    offsets = np.zeros(sizes.size + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _places(sizes: Array) -> Array:
+    """0, 1, 2 ... for each row."""
+    offsets = _offsets(np.maximum(sizes, 0))
+    return np.arange(offsets[-1]) - offsets[:-1].repeat(np.maximum(sizes, 0))

@@ -1,0 +1,49 @@
+"""Frequent items of people who hold sets, over a collector's rounds and through its answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.collect.analysis.analyst import estimate
+from deniable.contract.envelope import Envelope
+from deniable.contract.protocol import Protocol
+from deniable.contract.subsets import Subsets
+from deniable.tasks.itemsets import SVIM
+from deniable.testing import ReplaySource
+from tests.collect.crowd import send, survey_task
+
+SHOP = Subsets(dn.Categories("tea", "milk", "bread", "jam", "salt", "rice"))
+
+
+@pytest.mark.parametrize("address", ["embedded"], indirect=True)
+def test_a_search_for_items_over_a_collector_is_the_protocol_itself(collector):
+    """Devices' reports, one by one, in three rounds: the same result as the library's own loop, and told at the epsilon that was paid."""
+    search, source = SVIM(domain=SHOP, k=2, epsilon=4.0), ReplaySource.from_key("sets over a collector")
+    base = survey_task(collector.registry.key, dn.RR(epsilon=4.0))
+    task = replace(base, name="items", protocol=search.canonical, rounds=True, period=0, answers=1)
+    collector.publish(task)
+    state, number = search, 0
+    while isinstance(state, Protocol):
+        (question,) = collector.registry.state(task.id, number).open().questions
+        reports = [question.answer(held, source) for held in [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 30]
+        sent = [
+            Envelope(task.id, number, 0, 0, bytes([number]) + i.to_bytes(15, "big"), question.spec.encode(report))
+            for i, report in enumerate(reports)
+        ]
+        assert send(collector, *sent) == {}
+        state = state.close({question.name: question.spec.tally(reports)})
+        assert collector.advance(task.id) == isinstance(state, Protocol)
+        number += 1
+    assert number == 3
+    found = collector.outcome(task.id, 2)["items"]
+    assert list(found.values) == list(state["items"].values) == ["tea", "milk"]
+    np.testing.assert_array_equal(found.counts, state["items"].counts)
+    items, lengths = estimate(collector, task.id).to_json()["answers"]
+    assert (items["mechanism"], lengths["mechanism"]) == ("GRR", "OLH")
+    assert items["epsilon"] == pytest.approx(4.0)
+    assert found.spec.epsilon > 4.3
+    assert [row["value"] for row in items["rows"]] == ["tea", "milk"]

@@ -1,0 +1,198 @@
+"""Maps from private reports: errors as stated, dense places looked at closely, states that can be stored, and crowds at the edge."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import deniable as dn
+from deniable.contract.probability import exp_below
+from deniable.contract.protocol import Protocol, protocol_from_json
+from deniable.core.run import ask, draw_tickets
+from deniable.core.tally import Tally
+from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
+from deniable.tasks.places import Box, Grid, Polygon, QuadTree, UniformGrid
+from deniable.tasks.places.morton import interleaved, separated
+from deniable.testing import ReplaySource, law_of
+
+SQUARE = Box(0, 0, 16, 16, plane=True)
+ASKED = Box(4, 4, 8, 12, plane=True)
+"""Two squares of the second level, or eight of the third."""
+ALPHA = 1e-6
+
+
+@cache
+def crowd(n=3000):
+    """A town, and people all over: the same points every time."""
+    draw = np.random.default_rng(5)
+    points = np.concatenate([draw.normal((5, 6), 1.0, (n * 2 // 3, 2)), draw.uniform(0, 16, (n - n * 2 // 3, 2))])
+    return np.clip(points, 0, 16)
+
+
+def asked(way, oracle="auto", epsilon=1.5, **options):
+    if way == "grid":
+        return UniformGrid(grid=Grid(SQUARE, 8, 8), epsilon=epsilon, people=3000, oracle=oracle)
+    return QuadTree(box=SQUARE, depth=3, epsilon=epsilon, people=3000, oracle=oracle, adaptive=way == "adaptive", **options)
+
+
+def told(asking, points, key):
+    found = asking.run(points, source=ReplaySource.from_key(key))
+    return found["places"] if isinstance(found, dict) else found
+
+
+@pytest.mark.parametrize(("way", "oracle", "runs"), [("grid", "GRR", 150), ("grid", "OLH", 150), ("quadtree", "GRR", 100)])
+def test_a_region_errs_as_stated(way, oracle, runs):
+    """The sum of (error / stderr)^2 is chi-squared at 1e-6; who claims half of the error is caught (power above 0.999)."""
+    asking, points = asked(way, oracle), crowd()
+    truth = np.count_nonzero(Grid(SQUARE, 8, 8).covered(ASKED)[Grid(SQUARE, 8, 8).cells(points)])
+    scores = []
+    for run in range(runs):
+        found = told(asking, points, f"{way} {oracle} {run}").count(ASKED)
+        scores.append((found.count - truth) / found.stderr)
+    square, limits = float(np.square(scores).sum()), stats.chi2(runs).ppf([ALPHA / 2, 1 - ALPHA / 2])
+    assert limits[0] < square < limits[1]
+    assert square / 0.5**2 > limits[1]
+    assert abs(np.mean(scores)) < stats.norm.isf(ALPHA / 2) / np.sqrt(runs)
+
+
+def test_dense_squares_are_split_and_empty_ones_are_not():
+    found = told(asked("adaptive", epsilon=1.0), crowd(), "adaptive")
+    west, south, east, north = found.blocks.T
+    covered = np.zeros((8, 8), dtype=int)
+    for block in found.blocks:
+        covered[block[1] : block[3], block[0] : block[2]] += 1
+    assert np.all(covered == 1)  # every place is in one square
+    side = (east - west)[(west <= 2) & (east > 2) & (south <= 3) & (north > 3)]
+    assert side.tolist() == [1]  # the town
+    assert np.count_nonzero(east - west == 2) >= 8  # most of the land stays as it was first asked about
+    assert found.counts.sum() == pytest.approx(found.n)
+    assert found.fine().sum() == pytest.approx(found.n)
+
+
+def test_a_hierarchy_beats_a_flat_grid_on_large_regions_only():
+    large, small = Box(0, 0, 8, 8, plane=True), Box(4, 6, 6, 8, plane=True)
+    flat, tree = (told(asked(way), crowd(), "compare") for way in ("grid", "quadtree"))
+    assert tree.count(large).stderr < 0.6 * flat.count(large).stderr
+    assert tree.count(small).stderr > flat.count(small).stderr
+
+
+@pytest.mark.parametrize("outside", ["refuse", "count"])
+def test_the_whole_answer_keeps_epsilon_exactly(outside):
+    """The law of group and report together, for any two places, inside the box or not."""
+    asking = QuadTree(box=SQUARE, depth=2, epsilon=1.0, oracle="GRR", outside=outside)
+
+    def answer(code, source):
+        question = asking.question(asking.ticket(source))
+        return question.name, question.answer(code, source)
+
+    codes = range(16 + (outside == "count"))
+    laws = [law_of(lambda source, code=code: answer(code, source)) for code in codes]
+    assert all(law.total == 1 for law in laws)
+    worst = max(a.ratio(b) for a in laws for b in laws)
+    assert 2.718 < worst <= exp_below(1.0)
+    assert asking.guarantee.epsilon == 1.0
+
+
+@pytest.mark.parametrize("adaptive", [False, True], ids=["one round", "rounds"])
+def test_a_search_resumes_from_its_json(adaptive):
+    asking = QuadTree(box=SQUARE, depth=3, epsilon=3.0, people=3000, adaptive=adaptive, outside="count")
+    points = np.concatenate([crowd(), [(-3.0, 40.0)] * 500])
+    direct = told(asking, points, "resume")
+    source, values, state = ReplaySource.from_key("resume"), asking.codes(points), asking
+    tickets = draw_tickets(state, len(points), source)
+    while isinstance(state, Protocol):
+        state = protocol_from_json(state.canonical)
+        tallies = ask(state, values, tickets, source=source)
+        state = state.close({name: Tally.from_bytes(tally.to_bytes()) for name, tally in tallies.items()})
+    assert state["places"].counts.tolist() == direct.counts.tolist()
+    assert direct.elsewhere.count == pytest.approx(500, abs=5 * direct.elsewhere.stderr)
+    assert direct.count(SQUARE).count + direct.elsewhere.count == pytest.approx(3500)
+    later = asking.close(ask(asking, values, tickets, source=source))
+    if adaptive:
+        damaged = later.canonical.replace(b'"level":2', b'"level":2.5')
+        with pytest.raises(WireError):
+            protocol_from_json(damaged)
+    with pytest.raises(ProtocolError, match="tallies"):
+        asking.close({})
+
+
+@pytest.mark.parametrize("way", ["grid", "quadtree", "adaptive"])
+@pytest.mark.parametrize("points", [np.zeros((0, 2)), [(1.0, 1.0)], [(3.3, 3.3)] * 400], ids=["nobody", "one", "all in one place"])
+def test_hardly_anyone_and_everybody_alike(way, points):
+    found = told(asked(way), points, "edge")
+    assert found.n <= len(points)
+    assert np.isfinite(found.counts).all()
+    assert np.isfinite(found.stderr).all()
+    everybody = found.count(SQUARE)
+    assert everybody.count == pytest.approx(found.n)
+    assert everybody.stderr == pytest.approx(0, abs=1e-6)
+    assert (found.nonnegative() >= 0).all()
+    assert repr(found)
+    if len(points) == 400:
+        assert found.nonnegative().argmax() in np.flatnonzero(found.grid.covered(Box(3, 3, 3.5, 3.5, plane=True), found.blocks))
+
+
+def test_one_cell_asks_nothing():
+    alone = UniformGrid(grid=Grid(SQUARE, 1, 1), epsilon=1.0)
+    found = alone.run(crowd())
+    assert (found.counts.tolist(), found.stderr.tolist(), alone.guarantee.epsilon) == ([3000.0], [0.0], 0.0)
+    half = found.count(Box(0, 0, 16, 8, plane=True))
+    assert (half.count, half.stderr, half.cut, half.uneven) == (1500.0, 0.0, 3000.0, 1500.0)  # nothing but even spreading is known
+    with pytest.raises(ParameterError, match="grid"):
+        alone.spec  # noqa: B018  # there is nothing to ask
+    with_others = UniformGrid(grid=Grid(SQUARE, 1, 1, outside="count"), epsilon=3.0, people=400)
+    found = with_others.run([(1, 1)] * 300 + [(99, 1)] * 100, source=ReplaySource.from_key("others"))
+    assert found.elsewhere.count == pytest.approx(100, abs=5 * found.elsewhere.stderr)
+
+
+def test_points_outside_are_refused_before_anybody_reports():
+    for way in ("grid", "quadtree", "adaptive"):
+        with pytest.raises(DomainError, match=r"points\[1\].*outside"):
+            asked(way).run([(1, 1), (1, 17)])
+
+
+def test_the_oracle_is_chosen_and_counts_within_seconds():
+    """A quarter of a million candidates for each of a million reports would take minutes; the next best errs 1.2 % more at most."""
+    asking = UniformGrid(grid=Grid(SQUARE, 256, 256), epsilon=1.0, people=1_000_000)
+    best = dn.frequency_oracle(domain_size=65_536, epsilon=1.0, n=1_000_000).spec
+    assert asking.spec.mechanism == "PGR"
+    assert asking.spec.variance(10**6) < 1.012**2 * best.variance(10**6) * 1.001
+    assert asked("grid", "OUE").spec == dn.OUE(domain_size=64, epsilon=1.5)
+
+
+def test_codes_are_prefixes_of_squares():
+    draw = np.random.default_rng(3)
+    column, row = draw.integers(0, 4096, (2, 500))
+    codes = interleaved(column, row)
+    assert all(np.array_equal(*pair) for pair in zip(separated(codes), (column, row), strict=True))
+    assert np.array_equal(codes >> np.uint64(6), interleaved(column >> 3, row >> 3))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"depth": 0},
+        {"depth": 13},
+        {"depth": 3, "levels": (1, 2)},
+        {"depth": 3, "levels": (2, 1, 3)},
+        {"depth": 3, "outside": "drop"},
+        {"depth": 3, "epsilon": 0},
+    ],
+    ids=str,
+)
+def test_settings_that_cannot_be_are_refused(options):
+    with pytest.raises(ParameterError):
+        QuadTree(**{"box": SQUARE, "epsilon": 1.0} | options)
+
+
+def test_a_polygon_is_counted_with_its_error():
+    triangle = Polygon([[(0, 0), (16, 0), (16, 16), (0, 0)]])
+    found = told(asked("grid", epsilon=4.0), crowd(), "triangle").count(triangle)
+    x, y = crowd().T
+    assert abs(found.count - np.count_nonzero(x > y)) < 5 * found.stderr + found.uneven
+    low, high = found.interval(0.95)
+    assert high - low == pytest.approx(2 * 1.95996 * found.stderr, rel=1e-4)
+    assert "taken to be spread evenly" in repr(found)

@@ -1,0 +1,160 @@
+"""Tracks: what a whole one costs, exactly; moves that are estimated without bias; and made-up tracks that move as people do."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from deniable.contract.probability import exp_below
+from deniable.errors import DomainError, ParameterError
+from deniable.tasks.places import Box, Grid, Movement, Tracks
+from deniable.tasks.places.chart import flow_chart
+from deniable.testing import ReplaySource, law_of
+
+ROAD = Grid(Box(0, 0, 3, 1, plane=True), 3, 1)
+SQUARE = Grid(Box(0, 0, 4, 4, plane=True), 4, 4)
+DRIFT = 0.7
+"""How likely people go east, in the crowd below; else they stay."""
+
+
+def test_a_whole_track_costs_epsilon_however_long():
+    """Every track of up to three moves on three cells, through every branch of what a device draws."""
+    asking = Movement(grid=ROAD, epsilon=1.0, longest=2, oracle="GRR")
+    tracks = [track for visits in range(1, 5) for track in product(range(3), repeat=visits)][::13]
+    laws = [law_of(lambda source, track=track: asking.answer(track, source)) for track in tracks]
+    assert all(law.total == 1 for law in laws)
+    worst = max(one.ratio(other) for one in laws for other in laws)
+    assert 2.7 < worst <= exp_below(1.0)
+    assert (asking.guarantee.epsilon, asking.guarantee.neighbors) == (1.0, "any two tracks of one person")
+    assert "User-level" in asking.statement()
+
+
+def test_a_twin_that_sends_every_answer_is_caught():
+    asking = Movement(grid=ROAD, epsilon=1.0, longest=2, oracle="GRR")
+
+    def all_four(track, source):
+        record = asking.record(track, source)
+        return tuple(question.answer(record, source) for question in asking.protocol.questions[:2])
+
+    one, other = (law_of(lambda source, track=track: all_four(track, source)) for track in ((0, 1), (2, 1, 0)))
+    assert one.ratio(other) > exp_below(1.0)
+
+
+def test_events_cost_twice_for_a_visit_and_more_for_a_track():
+    """Reports are independent, so that ratios multiply: one visit is in two of them, a track of k moves in k + 2."""
+    asking = Movement(grid=ROAD, epsilon=1.0, longest=4, level="event", oracle="GRR")
+    start, end, _, move = asking.protocol.questions
+
+    def worst(track, other):
+        ratio = Fraction(1)
+        for question, a, b in ((start, track[0], other[0]), (end, track[-1], other[-1])):
+            ratio *= question.spec.law(a).ratio(question.spec.law(b))
+        for place in range(len(track) - 1):
+            a, b = (asking.moves.number(*each[place : place + 2]) for each in (track, other))
+            ratio *= move.spec.law(a).ratio(move.spec.law(b))
+        return ratio
+
+    for visit in range(4):
+        other = [1, 1, 1, 1]
+        other[visit] = 0
+        assert exp_below(1.0) < worst((1, 1, 1, 1), other) <= exp_below(2.0)
+    assert exp_below(4.0) < worst((1, 1, 1, 1), (0, 0, 2, 2)) <= exp_below(5.0)
+    assert asking.guarantee.epsilon == 2.0
+    assert "(k + 2) times 1, at most 6" in asking.guarantee.unit
+    assert "relaxation" in asking.statement()
+    with pytest.raises(ParameterError, match="level"):
+        asking.answer((0, 1))
+
+
+def drifting(n, longest=6):
+    """People who start in the west, and go east with a known probability; and how many moves they make."""
+    draw = np.random.default_rng(4)
+    moves = draw.integers(0, longest + 1, n)
+    offsets = np.concatenate([[0], np.cumsum(moves + 1)])
+    cells = np.empty(offsets[-1], dtype=np.int64)
+    column, row = np.zeros(n, dtype=np.int64), draw.integers(0, 4, n)
+    for step in range(longest + 1):
+        going = moves >= step
+        cells[offsets[:-1][going] + step] = (4 * row + column)[going]
+        column = np.minimum(column + (draw.random(n) < DRIFT), 3)
+    return Tracks(cells, offsets)
+
+
+@pytest.mark.parametrize("level", ["user", "event"])
+def test_moves_are_estimated_and_tracks_are_made_that_move_alike(level):
+    tracks = drifting(40_000)
+    asking = Movement(grid=SQUARE, epsilon=4.0, longest=6, people=40_000, level=level)
+    found = asking.run(tracks, source=ReplaySource.from_key(level))
+    east, stay = 5, 4  # of nine ways
+    for cell in range(16):
+        if cell % 4 < 2:
+            assert found.matrix[cell, east] == pytest.approx(DRIFT, abs=5 * found.matrix_stderr[cell, east])
+        if cell % 4 == 3:
+            assert found.matrix[cell, stay] == pytest.approx(1.0, abs=5 * found.matrix_stderr[cell, stay])
+    assert found.matrix.sum(axis=1) == pytest.approx(np.ones(16))
+    assert found.lengths[:7] == pytest.approx(np.full(7, 1 / 7), abs=0.03)
+    made = found.tracks(20_000, source=ReplaySource.from_key("made"))
+    for one, other in ((made.starts, tracks.starts), (made.ends, tracks.ends), (made.cells, tracks.cells)):
+        shares = [np.bincount(cells, minlength=16) / cells.size for cells in (one, other)]
+        assert np.abs(shares[0] - shares[1]).sum() / 2 < 0.06
+    going, coming = made.all_moves()
+    assert set(asking.moves.numbers(going, coming)) <= set(range(asking.moves.jump))  # nobody jumps
+    if level == "user":
+        assert found.move.n == pytest.approx(25_000, abs=600)  # five of eight people
+    assert "rule" in str(flow_chart(found).altair.to_dict())
+
+
+def test_moves_weigh_people_and_not_moves():
+    """One in two people goes to and fro a hundred times, the others once to the right: both have one vote."""
+    busy, calm = [0, 1] * 50, [1, 2]
+    tracks = Tracks(np.array((busy + calm) * 2000), np.arange(2001).repeat(2)[:4001] * 102 + np.tile([0, 100], 2001)[:4001])
+    found = Movement(grid=ROAD, epsilon=5.0, longest=99, people=4000).run(tracks, source=ReplaySource.from_key("votes"))
+    right = found.shares[1, 5]
+    assert right == pytest.approx(0.5, abs=5 * found.move.frequency_stderr.max())
+
+
+def test_few_and_short_tracks():
+    asking = Movement(grid=ROAD, epsilon=2.0, longest=3, people=10)
+    nobody = asking.run(Tracks(np.zeros(0, dtype=int), np.zeros(1, dtype=int)))
+    assert nobody.matrix[:, 4].tolist() == [1.0] * 3  # nothing was seen: people stay
+    assert len(nobody.tracks(5, source=ReplaySource.from_key("few"))) == 5
+    assert len(nobody.tracks(0)) == 0
+    still = asking.run(Tracks(np.full(400, 2), np.arange(401)), source=ReplaySource.from_key("still"))
+    assert still.move.frequencies[asking.moves.none] == pytest.approx(1.0, abs=5 * still.move.frequency_stderr.max())
+    assert still.lengths.argmax() == 0
+    assert repr(still)
+
+
+def test_jumps_are_one_answer_of_their_own():
+    asking = Movement(grid=Grid(Box(0, 0, 9, 1, plane=True), 9, 1), epsilon=5.0, longest=1, people=800)
+    found = asking.run(Tracks(np.array([0, 8] * 800), np.arange(801) * 2), source=ReplaySource.from_key("jump"))
+    assert found.move.frequencies[asking.moves.jump] == pytest.approx(1.0, abs=5 * found.move.frequency_stderr.max())
+
+
+def test_tracks_that_cannot_be_are_refused():
+    with pytest.raises(DomainError, match=r"tracks\[1\].*Box"):
+        Tracks.of(ROAD, [[(0.5, 0.5)], [(1.5, 0.5), (3.5, 0.5)]])
+    with pytest.raises(DomainError, match=r"tracks\[1\]: got 'no visits'"):
+        Tracks.of(ROAD, [[(0.5, 0.5)], []])
+    with pytest.raises(DomainError, match="offsets"):
+        Tracks(np.array([0, 1]), np.array([0, 1]))
+    with pytest.raises(DomainError, match="same grid"):
+        Movement(grid=ROAD, epsilon=1.0, longest=2).run(Tracks(np.array([7]), np.array([0, 1])))
+    with pytest.raises(DomainError, match="longest = 2"):
+        Movement(grid=ROAD, epsilon=1.0, longest=2, level="event").run(Tracks(np.zeros(4, dtype=int), np.array([0, 4])))
+    with pytest.raises(DomainError, match="track"):
+        Movement(grid=ROAD, epsilon=1.0, longest=2).answer([])
+    with pytest.raises(ParameterError, match="cell"):
+        Movement(grid=ROAD, epsilon=1.0, longest=2).answer([0, 3])
+    for options in (
+        {"level": "day"},
+        {"longest": 0},
+        {"reach": 0},
+        {"grid": Grid(ROAD.box, 1, 1)},
+        {"grid": Grid(ROAD.box, 3, 1, "count")},
+    ):
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            Movement(**{"grid": ROAD, "epsilon": 1.0, "longest": 2} | options)
