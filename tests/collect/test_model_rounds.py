@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.collect.analysis.analyst import estimate
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
+from deniable.errors import ProtocolError
 from deniable.tasks.learning import LogisticRegression
 from deniable.testing import ReplaySource
 from tests.collect.crowd import send, survey_task
@@ -50,3 +52,5 @@ def test_a_model_over_a_collector_is_the_protocol_itself(collector):
     np.testing.assert_array_equal(found.noise, state["model"].noise)
     assert found.n == len(PEOPLE)
     assert found.predict({"age": [10, 115]}) == [0, 1]
+    with pytest.raises(ProtocolError, match=r"LinearModel.*read it in Python"):  # pages and JSON show counts and numbers only
+        estimate(collector, task.id)

@@ -226,7 +226,7 @@ def test_a_wrong_share_is_found_out_and_never_spoils_a_sum(small, lost):
         if number == 0:
             body[-1] ^= 1  # its share of the last neighbor
         small.aggregator.receive(reply._replace(body=bytes(body)).pack())
-    with pytest.raises(ProtocolError, match="wrong one"):
+    with pytest.raises(ProtocolError, match="wrong one: its epsilon is spent"):  # without that one, it could be opened
         small.aggregator.close()
     assert small.aggregator.total is None
 
@@ -276,7 +276,7 @@ def test_the_aggregator_names_who_sends_such_keys(parts, resumed):
 
 
 @pytest.mark.parametrize("lost", [None, 0, 4])
-@pytest.mark.parametrize("parts", [{}, {"hybrid": True}], ids=str)
+@pytest.mark.parametrize("parts", [{}, {"active": True}, {"hybrid": True}], ids=str)
 def test_every_role_goes_on_from_what_it_saved(parts, lost):
     """Party and aggregator are thrown away and made anew after every step; one party may be lost before it sends its vector."""
     small = MaskedSum(5, **SOME, **parts)
@@ -297,6 +297,18 @@ def test_every_role_goes_on_from_what_it_saved(parts, lost):
         MaskingParty.resume(small.parties[0].save(), terms=MaskedSum(5, key="other", **SOME).terms, identity=small.identities[0])
     with pytest.raises(WireError, match="saved state"):
         MaskingAggregator.resume(b"{}", terms=small.terms)
+
+
+@pytest.mark.parametrize("parts", [{}, {"hybrid": True}], ids=str)
+def test_numbers_and_what_hides_them_are_not_kept_once_they_are_hidden(parts):
+    """Who steals a party's folder after its vector was sent finds neither its numbers nor the masks that the aggregator would need."""
+    whole = MaskedSum(5, **SOME, **parts)
+    messages, party = whole.advance(whole.begin()), whole.parties[0]
+    secret = [party.vector.tobytes(), *party._seeds.values(), *party._agreed.values()]
+    assert len(secret) == 4 + 4 * bool(parts)
+    assert all(each.hex() in party.save().decode() for each in secret)
+    assert Message.open(party.answer(messages[0])).kind == layout.MASKED
+    assert not [each for each in secret if each.hex() in party.save().decode()]
 
 
 def test_nothing_secret_is_shown(small):

@@ -73,6 +73,19 @@ def test_without_all_parties_there_is_no_sum():
         stream.aggregator.open(0, moved)
 
 
+def test_a_sum_beyond_its_bound_is_not_said_to_be_closed():
+    """A party that does not keep to its bound ends the search, and a longer one opens the sum: here by 5 more than all may have."""
+    stream = Stream()
+    stream.parties[0].terms = StreamTerms(stream.terms.id, 6, 2, 105)
+    for message in stream.send(0, np.array([[105, 0]] + [[100, 0]] * 5)):
+        stream.aggregator.receive(message)
+    messages = dict(stream.aggregator._messages)
+    with pytest.raises(ProtocolError, match="its epsilon is spent"):
+        stream.aggregator.close()
+    stream.aggregator.terms = stream.parties[0].terms
+    assert stream.aggregator.open(0, messages).tolist() == [605, 0]
+
+
 def test_other_periods_streams_and_points_are_refused():
     stream, other = Stream(), Stream(b"o" * 32)
     messages = stream.send(0, NUMBERS)

@@ -115,6 +115,11 @@ class Sum:
         self.signal(signal.SIGKILL, *numbers)
         assert [self.nursery.status(self.parties[number]) for number in numbers] == [-signal.SIGKILL] * len(numbers)
 
+    def stop(self) -> None:
+        """End the aggregator, as ``kill -9`` does."""
+        os.kill(self.aggregator, signal.SIGKILL)
+        assert self.over() == -signal.SIGKILL
+
     def status_of(self, number: int) -> int:
         return self.nursery.status(self.parties[number])
 
@@ -168,7 +173,7 @@ class Sum:
         return self.folders[number].standing(self.id)
 
     def contributions(self) -> np.ndarray:
-        """What every party put in, noise included, as each has it on disk while it runs; the noise is checked to be no more than noise."""
+        """What every party puts in, noise included, as it is on disk until it is masked; the noise is checked to be no more than noise."""
         found = [np.frombuffer(bytes.fromhex(json.loads(self.standing(n).engine)["vector"]), "<i8") for n in range(len(self.folders))]
         noise = np.array(found) - self.numbers
         assert np.abs(noise).max() <= laplace_reach(1.0, noise.size, 1.0)

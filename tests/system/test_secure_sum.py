@@ -16,6 +16,7 @@ from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.message import Message
 from deniable.testing.faults import STATUS
 from tests.system.conftest import COMMAND
+from tests.system.load import wait_for
 from tests.system.nursery import Nursery
 from tests.system.summing import Sum, agreement_text
 
@@ -40,11 +41,10 @@ def test_twenty_parties_two_of_them_killed_mid_round(tmp_path, nursery, signed):
         whole.signal(signal.SIGSTOP, 5)
         whole.join(19)
         whole.wait_for_step("shares", 1)  # only that of the stopped one is missing
+        true, secret = whole.contributions(), secrets_of(whole)  # a party forgets them with its vector
         whole.signal(signal.SIGSTOP, 7)
         whole.signal(signal.SIGCONT, 5)
         whole.wait_for_step("vectors", 1)
-        true = whole.contributions()
-        secret = secrets_of(whole)
         masked = bytes.fromhex(whole.standing(3).outgoing)
         assert masked in whole.traces()  # what the aggregator may see; and this is how the others would be found
         whole.kill(7, 11)
@@ -98,20 +98,30 @@ def test_too_few_survivors_and_nothing_is_opened(tmp_path, nursery):
             assert (whole.standing(number).state, whole.standing(number).spent, whole.standing(number).engine) == ("aborted", True, "")
 
 
+def begun(whole: Sum) -> np.ndarray:
+    """What parties will put in: all have begun, with their first messages on disk, and nothing was sent. A party forgets it later."""
+    whole.serve()
+    whole.join(*range(5), fault="answer saved:1")
+    assert [whole.status_of(number) for number in range(5)] == [STATUS] * 5
+    whole.stop()
+    whole.parties.clear()
+    return whole.contributions()
+
+
 @pytest.mark.parametrize(
     "faults",
     [("message kept:3", "step ended:1"), ("message kept:13",), ("step ending:1", "step ending:3"), ("step ended:2",), ("sum ended:1",)],
     ids=str,
 )
 def test_an_aggregator_that_is_killed_goes_on(tmp_path, nursery, faults):
-    """In the middle of a step, before and after one ends, and right after the end; nobody but the aggregator is started again."""
+    """In the middle of a step, before and after one ends, and right after the end; parties wait for it, and are not started again."""
     with Sum(tmp_path, nursery) as whole:
+        true = begun(whole)
         whole.join(0, 1, 2)  # whoever is early waits for the aggregator
         for fault in faults:
             whole.serve(fault)
             whole.join(*({3, 4} - whole.parties.keys()))
             assert whole.over() == STATUS
-        true = whole.contributions()
         whole.serve()
         assert [whole.status_of(number) for number in range(5)] == [0] * 5
         assert whole.over() == 0
@@ -130,7 +140,9 @@ def test_parties_that_are_killed_go_on_and_send_the_same(tmp_path, nursery, poin
         for number, kind in enumerate(kinds):
             assert whole.status_of(number) == STATUS
             digests[kind, number] = whole.digest(number)
-            true = whole.contributions() if number == 1 else true
+            if number == 0:  # and nobody goes on without it
+                wait_for(lambda: all(whole.standing(each) for each in range(5)))
+                true = whole.contributions()
             (tmp_path / f"{number}.csv").unlink()  # it is not read again
             whole.join(number)
         assert [whole.status_of(number) for number in range(5)] == [0] * 5

@@ -150,9 +150,11 @@ def count_among(
         pairs[i] = kept * (kept - 1) // 2
         total, most = np.int64(0), np.int64(0)
         for a in range(begin, end):
-            row, mine = rows[neighbors[a]], np.int64(0)
-            for b in range(begin, end):  # the node itself is not on its list
-                mine += np.int64(row[neighbors[b] >> 6] >> np.uint64(neighbors[b] & 63) & _ONE)
+            u, mine = neighbors[a], np.int64(0)
+            for b in range(begin, end):  # tied if both rows say so
+                v = neighbors[b]
+                if u != v:
+                    mine += np.int64((rows[u, v >> 6] >> np.uint64(v & 63)) & (rows[v, u >> 6] >> np.uint64(u & 63)) & _ONE)
             total += mine
             most = max(most, mine)
         counts[i] = total  # each pair twice: in halves, as what counts beyond the limit is

@@ -179,6 +179,29 @@ def test_counting_in_a_noisy_graph_keeps_epsilon_only_with_both_limits(sample, l
         assert max(abs(plain[g, a] - plain[g, b]) for g in range(64) for a, b in FIVE) > mechanism.steps(4)
 
 
+def test_rows_that_contradict_each_other_cost_no_more():
+    """Person 4 of five, the limit K = 1, all 4,096 ways in which a collector can set bits among the four others.
+
+    Node 0 comes to the list of all others, which has room for it or not. The twin takes rows at their word: where all others name 0, no
+    row has more than one bit, and 0 moves the answer by up to 2 where the noise is for 1.
+    """
+    mechanism = ClippedTriangles(nodes=5, epsilon=2.0, sample=0.0005)
+    ways = [(a, b) for a in range(4) for b in range(4) if a != b]
+    trusting = 0
+    for bits in product((0, 1), repeat=12):
+        rows = np.zeros((5, 1), dtype=np.uint64)
+        for (a, b), bit in zip(ways, bits, strict=True):
+            rows[a, 0] |= np.uint64(bit << b)
+        noisy = NoisyGraph(mechanism.coin, rows)
+        for bound in (3, 4):
+            without, with_it = (mechanism.answer_second(4, mine, bound, noisy) for mine in ((1, 2, 3), (0, 1, 2, 3)))
+            assert abs(without - with_it) <= mechanism.steps(bound)
+        matrix = np.array([[noisy.has(a, b) for b in range(4)] for a in range(4)])
+        if matrix.sum(axis=1).max() <= mechanism.limit(4):  # the twin sees nothing to cut
+            trusting = max(trusting, (matrix.sum() - matrix[1:, 1:].sum()) / 2)
+    assert trusting == 2 > mechanism.limit(4)  # the three others name 0, and 0 names one of them
+
+
 def count_all(mechanism, mine, edges):
     """What would be told without the second limit."""
     pairs = list(combinations(mine, 2))

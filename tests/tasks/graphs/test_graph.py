@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -11,6 +12,8 @@ from scipy import sparse
 
 from deniable.errors import DomainError, MissingExtra, ParameterError
 from deniable.tasks.graphs import ClippedStars, ClippedTriangles, Degrees, Graph, LDPGen, NodeDegrees, Triangles
+from deniable.tasks.graphs.clipped_triangles import FirstRound
+from deniable.tasks.graphs.noisy import NoisyGraph
 from deniable.testing import ReplaySource
 
 KARATE = nx.karate_club_graph()
@@ -99,6 +102,69 @@ def test_bad_parameters_are_named(make, parameter):
     assert caught.value.parameter == parameter
 
 
+# --- what a collector sends is checked before the list is read ---
+
+MANY = 130
+LISTS = ([], [0, 1], [0, 7, 64, 128])
+WORDS = np.zeros((MANY, 3), dtype=np.uint64)
+
+
+def sent(rows, bound=3, person=129):
+    mechanism = ClippedTriangles(nodes=MANY, epsilon=1.0)
+    return lambda mine: mechanism.randomize_second(person, mine, bound, NoisyGraph(mechanism.coin, rows))
+
+
+def grouped(groups, turn=1):
+    return lambda mine: LDPGen(nodes=MANY, epsilon=1.0, groups=4).randomize(mine, groups, turn)
+
+
+def one_wrong(value, kind=np.int64):
+    groups = np.zeros(MANY, dtype=kind)
+    groups[7] = value
+    return groups
+
+
+@pytest.mark.parametrize(
+    ("device", "parameter"),
+    [
+        (sent(WORDS[:100]), "noisy"),
+        (sent(WORDS[:, :2]), "noisy"),
+        (sent(WORDS.astype(np.uint32)), "noisy"),
+        (sent(WORDS.tolist()), "noisy"),
+        (sent(WORDS, bound=MANY), "bound"),
+        (sent(WORDS, bound=3.0), "bound"),
+        (sent(WORDS, person=MANY), "person"),
+        (lambda mine: ClippedTriangles(nodes=MANY, epsilon=1.0).randomize_first(-1, mine), "person"),
+        (lambda mine: Triangles(nodes=MANY, epsilon=1.0).randomize(MANY, mine), "person"),
+        (grouped(one_wrong(9)), "groups"),
+        (grouped(one_wrong(-1)), "groups"),
+        (grouped(one_wrong(0.5, float)), "groups"),
+        (grouped(one_wrong(1)[:100]), "groups"),
+        (grouped(one_wrong(1).tolist()), "groups"),
+        (grouped(one_wrong(1), turn=-1), "turn"),
+        (lambda mine: ClippedStars(nodes=MANY, epsilon=1.0, k=2).randomize_second(len(mine), MANY), "bound"),
+    ],
+    ids=range(16),
+)
+def test_a_device_refuses_what_a_collector_sends_whatever_is_on_its_list(device, parameter):
+    """A device that failed only with friend 7 would tell who has that friend: by its silence. The list is not even looked at."""
+    for mine in (*LISTS, None if parameter != "bound" else [5]):
+        with pytest.raises((ParameterError, DomainError)) as caught:
+            device(mine)
+        assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize("mine", [[-1], [3, 3], [MANY], [129], [0.5], [[1]]], ids=range(6))
+def test_what_is_no_list_is_refused_and_not_shown(mine):
+    first = ClippedTriangles(nodes=MANY, epsilon=1.0)
+    for device in (sent(WORDS), partial(Triangles(nodes=MANY, epsilon=1.0).randomize, 129), partial(first.randomize_first, 129)):
+        with pytest.raises(DomainError, match="neighbors"):
+            device(mine)
+    if mine != [129]:  # whose list it is does not matter to groups
+        with pytest.raises(DomainError, match="neighbors"):
+            grouped(one_wrong(1))(mine)
+
+
 # --- many at once ---
 
 
@@ -138,6 +204,7 @@ def test_counts_of_the_second_round_are_those_of_single_people(sample):
     first = mechanism.first_round(FRIENDS, source=replay("first"))
     if sample < 1:
         object.__setattr__(first, "noisy", Triangles(nodes=70, epsilon=1.0).privatize(FRIENDS, source=replay("dense")))
+        object.__setattr__(first, "noisy", NoisyGraph(mechanism.coin, first.noisy.rows | first.noisy.rows[::-1]))  # rows that disagree
     answers = mechanism.answers(FRIENDS, first)
     singly = [mechanism.answer_second(i, FRIENDS.list_of(i), int(first.bounds[i]), first.noisy) for i in range(70)]
     assert answers.tolist() == singly
@@ -145,3 +212,6 @@ def test_counts_of_the_second_round_are_those_of_single_people(sample):
     bound, source = int(first.bounds[69]), replay("second")
     told = mechanism.randomize_second(69, FRIENDS.list_of(69), bound, first.noisy, replay("second"))
     assert told == singly[69] + mechanism.noise(bound).noise.draw(source)
+    for wrong in (FirstRound(first.lengths, first.bounds[:-1], first.noisy), FirstRound(first.lengths, first.bounds * 70, first.noisy)):
+        with pytest.raises(ParameterError, match="bounds"):
+            mechanism.second_round(FRIENDS, wrong)

@@ -125,6 +125,15 @@ def test_a_constant_column_has_no_association():
     assert margin(COLUMNS, constant, ("place",)).tolist() == [1.0, 0.0, 0.0]
 
 
+def test_noise_that_leaves_less_than_nobody_for_the_others_is_no_association():
+    """Two places seem to hold everybody each, the third one minus everybody: counted with one of them, it leaves nobody to divide by."""
+    pair = told(Marginals(columns=COLUMNS, epsilon=2.0), COLUMNS, np.kron([1.0, 1.0, -1.0], [0.4, 0.3, 0.3]), 10**6)[
+        "place", "mood"
+    ].association()
+    assert np.isnan(pair.value)
+    assert (pair.interval(0.95), pair.p_value, pair.left_out) == ((0.0, 1.0), 1.0, ("place = spa",))
+
+
 def test_what_cannot_be_asked_is_refused():
     survey = Marginals(columns=COLUMNS, epsilon=2.0)
     found = told(survey, COLUMNS, TIED, 1000)

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
-from deniable.errors import DomainError, ParameterError, ProtocolError
+from deniable.contract.survey import Survey
+from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.tasks.marginals import Marginals, marginals
 from deniable.tasks.marginals.columns import Columns
 from deniable.testing import ReplaySource
+from tests.client.fake import Device, FakeCollector, drink_task, rounds_task
 from tests.tasks.marginals.tables import MIXED, margin, rows_of, shares_of, told
 
 FEW = {"place": ["bar", "inn"], "mood": ["good", "bad"], "country": ["Norway"]}
@@ -54,6 +56,28 @@ def test_nobody_and_a_group_of_nobody(method):
     assert bool(unknown) == (method != "direct")  # of what nobody was asked about nothing is known
     if unknown:
         assert few[unknown[0]].association().interval(0.95) == (0.0, 1.0)
+
+
+def test_devices_answer_the_questions_as_a_survey_and_no_rounds():
+    """As a task of rounds it does not say which records there are: refused before anything is asked, and nothing is spent."""
+    survey = Marginals(columns={"place": ["bar", "inn"], "mood": ["good", "bad"], "new": ["yes", "no"]}, epsilon=8.0, method="split")
+    rounds = rounds_task(protocol=survey.canonical, epsilon=8.0)
+    record = {"place": "inn", "mood": "bad", "new": "no"}
+    device = Device(FakeCollector(rounds), rounds)
+    with pytest.raises(WireError, match="domain"):
+        device.report(record)
+    assert device.ledger.entries() == []
+
+    task = drink_task(protocol=Survey(survey.open().questions).canonical, epsilon=8.0)
+    collector, source = FakeCollector(task), ReplaySource.from_key("survey")
+    assert all(Device(collector, task, source=source).report(record).state == "sent" for _ in range(60))
+    asked = dict.fromkeys(range(3), ())
+    for sent in collector.reports.values():
+        asked[sent.question] += (sent.payload,)
+    tallies = {q.name: q.spec.tally([q.spec.decode(payload) for payload in asked[i]]) for i, q in enumerate(survey.open().questions)}
+    found = survey.close(tallies)["marginals"]
+    assert found.n == 60
+    assert [found[pair].top(1).values for pair in (("place", "mood"), ("mood", "new"))] == [[("inn", "bad")], [("bad", "no")]]
 
 
 def test_every_kind_of_table_is_read_alike():

@@ -95,7 +95,10 @@ def test_points_on_lines_belong_to_one_cell_and_blocks_to_their_cells():
 
 @pytest.mark.parametrize(
     ("points", "wrong"),
-    [([(0, 0), (9, 3)], r"points\[1\]: got \(9.0, 3.0\).*Box\(0, 0, 8, 8.*declare outside=\"count\""), ([(1, np.nan)], r"points\[0\]")],
+    [
+        ([(0, 0), (9, 3)], r"points\[1\]: got 'a point outside'.*Box\(0, 0, 8, 8.*declare outside=\"count\""),
+        ([(1, np.nan)], r"points\[0\]"),
+    ],
     ids=["outside", "nan"],
 )
 def test_points_outside_are_refused_unless_they_are_declared(points, wrong):
@@ -144,6 +147,9 @@ def test_geojson_goes_out_and_comes_back():
     lines = write_tracks(Tracks(np.array([0, 1, 5]), np.array([0, 2, 3])), found.grid)
     assert [feature["geometry"]["type"] for feature in lines["features"]] == ["LineString", "Point"]
     assert found.grid.cells(lines["features"][0]["geometry"]["coordinates"]).tolist() == [0, 1]
+    for cells in ([found.grid.size], []):
+        with pytest.raises(ParameterError, match="tracks"):
+            write_tracks(Tracks(np.array(cells, dtype=int), np.array([0, len(cells)])), found.grid)
     feature = {"type": "Feature", "properties": None, "geometry": {"type": "Point", "coordinates": [-87.5, 41.5]}}
     assert read_geojson_points(json.dumps({"type": "FeatureCollection", "features": [feature] * 2})).tolist() == [[-87.5, 41.5]] * 2
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.client.answerable import check_answerable
 from deniable.contract.probability import exp_below
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.core.run import ask, draw_tickets
@@ -72,6 +75,56 @@ def test_dense_squares_are_split_and_empty_ones_are_not():
     assert found.fine().sum() == pytest.approx(found.n)
 
 
+def test_a_search_that_stops_early_asks_everybody_left():
+    """Where nothing stands out of the noise, all who are left count the first squares; stored between the rounds, it goes on alike."""
+    asking = QuadTree(box=SQUARE, depth=4, epsilon=1.0, people=300, adaptive=True)
+    points = np.random.default_rng(1).uniform(0, 16, (300, 2))
+    source, state = ReplaySource.from_key("still"), asking
+    tickets, names = draw_tickets(asking, 300, source), []
+    while isinstance(state, Protocol):
+        state = protocol_from_json(state.canonical)
+        names += [(question.name, question.share) for question in state.open().questions]
+        state = state.close(ask(state, asking.codes(points), tickets, source=source))
+    assert names == [("level-2", Fraction(1, 3)), ("level-2-rest", Fraction(2, 3))]
+    found = state["places"]
+    assert (found.n, len(found.blocks), found.how.split(",")[0]) == (300, 16, "adaptive quadtree of 1 level")
+    one = asking.close(ask(asking, asking.codes(points), tickets, source=source)).measured[0]
+    assert found.stderr.mean() < 0.75 * np.mean(one.noise) ** 0.5 * 300 / one.n  # three times the people
+
+
+@pytest.mark.parametrize(("way", "runs"), [("grid", 300), ("quadtree", 200)])
+def test_errors_are_as_stated_where_all_are_in_one_cell(way, runs):
+    """The sum of (error / stderr)^2 is below chi-squared's limit at 1e-6; errors too small by a fifth, as of independent cells, are not."""
+    box = Box(0, 0, 4, 4, plane=True)
+    grid = UniformGrid(grid=Grid(box, 4, 4), epsilon=4.0, people=2000, oracle="GRR")
+    asking = grid if way == "grid" else QuadTree(box=box, depth=1, epsilon=4.0, people=2000, oracle="GRR")
+    cell = Box(0, 0, 1, 1, plane=True) if way == "grid" else Box(0, 0, 2, 2, plane=True)
+    scores, largest = [], []
+    for run in range(runs):
+        found = told(asking, np.full((2000, 2), 0.5), f"crowded {way} {run}")
+        single, region = (found.counts[0], found.stderr[0]), found.count(cell)
+        assert (region.count, region.stderr) == pytest.approx(single)
+        scores.append((single[0] - 2000) / single[1])
+        largest.append(single[1])
+    square, limits = float(np.square(scores).sum()), stats.chi2(runs).ppf([ALPHA / 2, 1 - ALPHA / 2])
+    assert limits[0] < square < limits[1]
+    spec = asking.spec if way == "grid" else asking.open().questions[0].spec
+    exact = np.sqrt(2000 * float(spec.p * (1 - spec.p))) / float(spec.p - spec.q)
+    assert np.mean(largest) == pytest.approx(exact, rel=0.05)  # the law's own, with everybody in the cell
+
+
+@pytest.mark.parametrize("adaptive", [False, True], ids=["one round", "rounds"])
+def test_devices_can_answer_a_tree_wherever_they_are(adaptive):
+    """They look into the task's JSON for what may be held, and answer only rounds that all of it can answer."""
+    state = QuadTree(box=SQUARE, depth=3, epsilon=3.0, people=3000, adaptive=adaptive, outside="count")
+    task, tickets = SimpleNamespace(protocol=state.canonical), draw_tickets(state, 3000, ReplaySource.from_key("devices"))
+    while isinstance(state, Protocol):
+        check_answerable(task, state.open())
+        state = state.close(ask(state, state.codes(crowd()), tickets, source=ReplaySource.from_key("answers")))
+    with pytest.raises(WireError, match="domain"):
+        protocol_from_json(task.protocol.replace(b'"high":64', b'"high":63'))
+
+
 def test_a_hierarchy_beats_a_flat_grid_on_large_regions_only():
     large, small = Box(0, 0, 8, 8, plane=True), Box(4, 6, 6, 8, plane=True)
     flat, tree = (told(asked(way), crowd(), "compare") for way in ("grid", "quadtree"))
@@ -123,7 +176,7 @@ def test_a_search_resumes_from_its_json(adaptive):
 @pytest.mark.parametrize("points", [np.zeros((0, 2)), [(1.0, 1.0)], [(3.3, 3.3)] * 400], ids=["nobody", "one", "all in one place"])
 def test_hardly_anyone_and_everybody_alike(way, points):
     found = told(asked(way), points, "edge")
-    assert found.n <= len(points)
+    assert found.n == len(points)  # also of those who were left when a search had nothing to split
     assert np.isfinite(found.counts).all()
     assert np.isfinite(found.stderr).all()
     everybody = found.count(SQUARE)

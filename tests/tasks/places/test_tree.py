@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from deniable.errors import ParameterError
-from deniable.tasks.places.tree import Tree, star
+from deniable.tasks.places.flat import Flat
+from deniable.tasks.places.joint import Common, Joint
+from deniable.tasks.places.tree import Tree
 
 
 def full(branching, height, measured, variance, root):
@@ -19,6 +21,34 @@ def full(branching, height, measured, variance, root):
         parents += [parent for parent in range(level[0] - len(level) // branching, level[0]) for _ in range(branching)]
     nodes = len(parents)
     return Tree(np.array(parents), measured[:nodes], np.concatenate([[root], np.full(nodes - 1, variance)]))
+
+
+def check_groups(tree, sums, draw):
+    """Errors that go together within two groups of nodes: against the covariance written out, through the same weights."""
+    weight = np.where(np.isinf(tree.variance), 0.0, 1 / tree.variance)
+    solve = sums @ np.linalg.inv(sums.T @ (weight[:, None] * sums)) @ sums.T * weight  # from measurements to counts
+    groups = [Common(start, draw.dirichlet(np.ones(8)), *draw.uniform(0, 0.02, 2), drawn=0.03) for start in (5, 20)]
+    covariance = np.diag(np.where(np.isinf(tree.variance), 0.0, tree.variance))
+    for group in groups:
+        ones, part = np.ones(8), slice(group.start, group.start + 8)
+        shared = np.outer(group.shares, ones) + np.outer(ones, group.shares)
+        covariance[part, part] += group.apart + (group.own - group.apart) * shared - group.drawn * np.outer(group.shares, group.shares)
+    joint = Joint(tree, tuple(groups))
+    assert joint.variances == pytest.approx(np.diag(solve @ covariance @ solve.T))
+    weights = draw.uniform(-1, 2, tree.leaves.size)
+    leaves = weights @ solve[tree.leaves]
+    assert joint.total(weights)[1] == pytest.approx(leaves @ covariance @ leaves)
+
+
+def test_cells_without_a_tree_have_the_covariance_written_out():
+    """Shifting all counts alike is a projection P: the covariance is P diag(D) P."""
+    flat = Flat(np.array([5.0, 1.0, 3.0]), np.array([2.0, 1.0, 4.0]), 12)
+    shift = np.eye(3) - 1 / 3
+    covariance = shift @ np.diag(flat.diagonal) @ shift
+    assert flat.counts.tolist() == [6, 2, 4]
+    assert flat.variances == pytest.approx(np.diag(covariance))
+    weights = np.array([1.0, 0.5, 0.0])
+    assert flat.total(weights) == pytest.approx((7.0, weights @ covariance @ weights))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -39,6 +69,7 @@ def test_any_tree_is_solved_like_dense_least_squares(seed):
             if node == 0:
                 break
             node = parents[node]
+    check_groups(tree, sums, draw)
     weight = np.where(np.isinf(variance), 0.0, 1 / variance)
     covariance = np.linalg.inv(sums.T @ (weight[:, None] * sums))
     wanted = covariance @ sums.T @ (weight * tree.measured)
@@ -75,10 +106,11 @@ def test_the_error_of_all_ranges_is_the_reference():
 
 
 def test_known_counts_stay_and_nothing_divides_by_nothing():
-    tree = star(np.array([3.0, 4.0]), np.zeros(2), 7)
+    parents = np.zeros(3, dtype=np.int64)
+    tree = Tree(parents, np.array([7.0, 3.0, 4.0]), np.zeros(3))
     assert tree.counts.tolist() == [7, 3, 4]
     assert tree.total(np.array([1.0, 0.0])) == (3.0, 0.0)
-    free = star(np.array([3.0, 4.0]), np.array([1.0, 1.0]), None)
+    free = Tree(parents, np.array([0.0, 3.0, 4.0]), np.array([np.inf, 1.0, 1.0]))
     assert free.total(np.array([1.0, 1.0])) == (7.0, 2.0)
     chain = Tree(np.array([0, 0, 1]), np.array([10.0, 9.0, 12.0]), np.array([np.inf, 1.0, 1.0]))  # one place measured twice
     assert chain.counts.tolist() == [10.5] * 3

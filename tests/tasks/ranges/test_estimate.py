@@ -77,7 +77,7 @@ def test_labels_have_an_order_but_no_mean():
     assert found.quantile(0.5) == "medium"
     assert found.cdf("medium") == pytest.approx(0.75, abs=0.06)
     with pytest.raises(ParameterError, match="median"):
-        found.mean  # noqa: B018
+        found.mean  # noqa: B018  # refused when it is read
     with pytest.raises(DomainError):
         found.count("small", "enormous")
     svg = found.chart(truth=[0, 0.25, 0.5, 0, 0.25])._repr_svg_()

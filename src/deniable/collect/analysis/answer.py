@@ -18,6 +18,7 @@ from deniable.collect.analysis.selection import Selection
 from deniable.collect.analysis.shares import Shares
 from deniable.contract.canonical import from_plain, parse_canonical, to_plain
 from deniable.contract.task import Task
+from deniable.errors import ProtocolError
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -43,7 +44,7 @@ class Answer:
     mixed: Mixed | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "estimates", {name: MANNERS[each.kind].ready(each) for name, each in self.estimates.items()})
+        object.__setattr__(self, "estimates", {name: _known(each).ready(each) for name, each in self.estimates.items()})
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data; values as ``canonical.to_plain`` writes them."""
@@ -132,6 +133,15 @@ def charts_of(content: Mapping[str, Any], k: int = 20) -> dict[str, Chart]:
 def manner_of(answer: Mapping[str, Any]) -> Manner:
     """How one question's part of the JSON is read."""
     return MANNERS[answer.get("kind", "frequency")]
+
+
+def _known(estimate: Any) -> Manner:
+    """How an estimate is told; ProtocolError where only the library can show it, as a model or a map."""
+    kind = getattr(estimate, "kind", None)
+    if kind not in MANNERS:
+        fix = "read it in Python, by collector.outcome(task, round)"
+        raise ProtocolError("result", type(estimate).__name__, allowed=f"estimates of a kind among {sorted(MANNERS)}", fix=fix)
+    return MANNERS[kind]
 
 
 def _about(task: Task, withheld: tuple[str, ...], provisional: bool, mixed: Mixed | None) -> dict[str, Any]:

@@ -48,9 +48,15 @@ class MaskingParty:
     def __post_init__(self) -> None:
         check_place(self.terms, self.number, self.identity)
         self.terms.degree  # noqa: B018  # refuses shares for which there is no graph
-        self.vector = as_words(self.vector, self.terms)
+        if not self._hidden:
+            self.vector = as_words(self.vector, self.terms)
         if self.terms.hybrid:
             hybrid.check_available()
+
+    @property
+    def _hidden(self) -> bool:
+        """Whether the masked vector was made: from then on its numbers, and what hides them, are of no use but to a thief."""
+        return self.sent >= layout.MASKED
 
     # --- the steps ---
 
@@ -177,15 +183,15 @@ class MaskingParty:
             raise ProtocolError("signature", f"of party {message.party}", allowed=allowed, fix="abort: somebody made it up")
 
     def save(self) -> bytes:
-        """All that the next step needs, secrets included: keep it where nobody else reads."""
+        """All that the next step needs, secrets included, and no more: keep it where nobody else reads."""
         content: dict[str, Any] = {
             "version": 1,
             "sum": self.terms.id.hex(),
             "number": self.number,
             "sent": self.sent,
-            "vector": self.vector.tobytes().hex(),
-            "seeds": {name: seed.hex() for name, seed in self._seeds.items()},
-            "agreed": {str(party): secret.hex() for party, secret in self._agreed.items()},
+            "vector": "" if self._hidden else self.vector.tobytes().hex(),
+            "seeds": {} if self._hidden else {name: seed.hex() for name, seed in self._seeds.items()},
+            "agreed": {} if self._hidden else {str(party): secret.hex() for party, secret in self._agreed.items()},
             "keys": {str(party): [part.hex() for part in key] for party, key in self._keys.items()},
             "shares": {str(party): [share.hex() for share in pair] for party, pair in self._shares.items()},
             "survivors": self._survivors,

@@ -7,11 +7,12 @@ alone cuts a list with probability ``cut`` at most. Bounds depend on noisy repor
 from __future__ import annotations
 
 from math import ceil, log
+from typing import Any
 
 import numpy as np
 
 from deniable.central.laplace import Laplace
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, shorten
 from deniable.kernels.compiled import Array
 
 CUT = 0.02
@@ -45,7 +46,15 @@ def choose(reports: Array, noise: Laplace, top: int) -> Array:
     return np.asarray(rungs[np.searchsorted(rungs, wanted)])
 
 
-def check_bound(bound: object) -> None:
-    """Refuse a bound that is none: a device takes it from the collector, and believes nothing."""
-    if type(bound) is not int or bound < 2:
-        raise ParameterError("bound", bound, allowed="an integer from 2 on", fix="a rung of the ladder")
+def check_bound(bound: object, top: int) -> None:
+    """Refuse a bound that is none: a device takes it from the collector, believes nothing, and looks at it before its own list."""
+    if type(bound) is not int or not 2 <= bound <= max(top, 2):
+        raise ParameterError("bound", bound, allowed=f"an integer from 2 to {max(top, 2)}", fix="a rung of the ladder")
+
+
+def check_bounds(bounds: Any, nodes: int) -> None:
+    """Refuse everybody's bounds if one of them is none."""
+    top = max(nodes - 1, 2)
+    whole = isinstance(bounds, np.ndarray) and bounds.shape == (nodes,) and bounds.dtype.kind in "iu"
+    if not whole or ((bounds < 2) | (bounds > top)).any():
+        raise ParameterError("bounds", shorten(bounds), allowed=f"{nodes} integers from 2 to {top}", fix="pass what the first round gave")

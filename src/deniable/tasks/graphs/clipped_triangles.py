@@ -20,7 +20,7 @@ from deniable.kernels.graphs import count_among
 from deniable.tasks.graphs import bounds
 from deniable.tasks.graphs.count import CountEstimate
 from deniable.tasks.graphs.degrees import Degrees
-from deniable.tasks.graphs.graph import Graph, check_graph
+from deniable.tasks.graphs.graph import Graph, check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
 
@@ -109,7 +109,7 @@ class ClippedTriangles:
 
     def noise(self, bound: int) -> Laplace:
         """What is added to the count of somebody with this bound."""
-        bounds.check_bound(bound)
+        bounds.check_bound(bound, self.nodes - 1)
         return _noise(self.epsilons[2], self.steps(bound))
 
     @property
@@ -121,19 +121,27 @@ class ClippedTriangles:
 
     def randomize_first(self, person: int, neighbors: Any, source: Source = SYSTEM) -> tuple[int, int]:
         """One person's noisy length and bits."""
-        before = [int(j) for j in neighbors if j < person]
+        check_person(person, self.nodes)
+        before = [int(j) for j in check_list(neighbors, self.nodes, person) if j < person]
         return self.lengths.randomize(len(before), source), randomize_list(self.coin, person, before, source)
 
     def answer_second(self, person: int, neighbors: Any, bound: int, noisy: NoisyGraph) -> int:
-        """One person's count before noise, in steps. It is safe for any bound and any noisy graph that a collector may send."""
-        bounds.check_bound(bound)
-        kept = sorted(int(j) for j in neighbors if j < person)[:bound]
-        tied = np.array([[a != b and noisy.has(a, b) for b in kept] for a in kept], dtype=np.int32).reshape(len(kept), len(kept))
-        return int(self._steps_of(twice_bounded(tied, self.limit(bound)), len(kept) * (len(kept) - 1) // 2))
+        """One person's count before noise, in steps. It is safe for any bound and any noisy graph that a collector may send.
+
+        All of what was sent is checked before the list is read, so that a refusal says nothing about it. A pair counts as tied only if both
+        rows say so: the limit per node holds for symmetric ties.
+        """
+        check_person(person, self.nodes)
+        bounds.check_bound(bound, self.nodes - 1)
+        noisy.check_shape(self.nodes)
+        mine = check_list(neighbors, self.nodes, person)
+        kept = mine[mine < person][:bound]
+        return int(self._steps_of(twice_bounded(noisy.among(kept), self.limit(bound)), kept.size * (kept.size - 1) // 2))
 
     def randomize_second(self, person: int, neighbors: Any, bound: int, noisy: NoisyGraph, source: Source = SYSTEM) -> int:
         """One person's noisy count, in steps."""
-        return self.answer_second(person, neighbors, bound, noisy) + self.noise(bound).noise.draw(source)
+        noise = self.noise(bound).noise  # first: it may refuse the bound
+        return self.answer_second(person, neighbors, bound, noisy) + noise.draw(source)
 
     def _steps_of(self, twice: Any, pairs: Any) -> Any:
         return twice * (1 << BITS - 1) - pairs * int(self.coin.q * (1 << BITS))
@@ -149,6 +157,8 @@ class ClippedTriangles:
 
     def answers(self, graph: Graph, first: FirstRound) -> Array:
         """Everybody's counts before noise, in steps."""
+        first.noisy.check_shape(self.nodes)
+        bounds.check_bounds(first.bounds, self.nodes)
         counts, pairs, over = (np.zeros(self.nodes, dtype=kind) for kind in (np.int64, np.int64, np.bool_))
         rungs, place = np.unique(first.bounds, return_inverse=True)
         limits = np.array([self.limit(int(rung)) for rung in rungs])[place]
@@ -196,7 +206,7 @@ class ClippedTriangles:
 
 
 def twice_bounded(tied: Array, limit: int) -> int:
-    """Twice the largest sum of weights from 0 to 1 on the ties, at most ``limit`` at each node: a flow through two copies of the nodes.
+    """Twice the largest sum of weights from 0 to 1 on symmetric ties, at most ``limit`` at each node: a flow through two copies of all.
 
     >>> star = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
     >>> twice_bounded(star, 3), twice_bounded(star, 2), twice_bounded(np.zeros((0, 0), dtype=int), 1)
@@ -205,11 +215,12 @@ def twice_bounded(tied: Array, limit: int) -> int:
     if tied.size == 0 or tied.sum(axis=1).max() <= limit:
         return int(tied.sum())
     nodes = len(tied)
-    table = np.zeros((2 * nodes + 2, 2 * nodes + 2), dtype=np.int32)
-    table[0, 1 : nodes + 1] = limit
-    table[1 : nodes + 1, nodes + 1 : -1] = tied
-    table[nodes + 1 : -1, -1] = limit
-    return int(sparse.csgraph.maximum_flow(sparse.csr_array(table), 0, 2 * nodes + 1).flow_value)
+    start, end, each = 2 * nodes, 2 * nodes + 1, np.arange(nodes)
+    one, other = np.nonzero(tied)
+    tails, heads = np.concatenate([np.full(nodes, start), one, nodes + each]), np.concatenate([each, nodes + other, np.full(nodes, end)])
+    room = np.repeat(np.array([limit, 1, limit], dtype=np.int32), [nodes, one.size, nodes])
+    network = sparse.csr_array((room, (tails, heads)), shape=(end + 1, end + 1))
+    return int(sparse.csgraph.maximum_flow(network, start, end).flow_value)
 
 
 @cache

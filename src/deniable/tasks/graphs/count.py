@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from deniable.tasks.graphs.privacy import GraphGuarantee
 
 FEW = 30
-"""Below so many people intervals hold by Chebyshev's inequality rather than by the normal law."""
+"""Below so many people intervals are those of Chebyshev's inequality rather than of the normal law."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +27,9 @@ class CountEstimate(Table):
     """How many edges, stars or triangles there are: unbiased, so it may lie below zero. ``stderr`` is of the noise.
 
     Intervals are value -+ z stderr, with z of the normal law; with fewer than 30 people, or where the count hangs on few events, z is
-    1 / sqrt(1 - level), by Chebyshev's inequality. Where the error is itself estimated from noisy reports, they are only as good as that.
+    1 / sqrt(1 - level), as in Chebyshev's inequality. That is a promise only where the error is known, as that of edges is. Where it is
+    itself estimated from noisy reports, intervals are as good as that. Where it cannot even be estimated, ``limits`` are what can be said,
+    and ``stderr`` is an upper limit.
     """
 
     name: str
@@ -41,12 +44,16 @@ class CountEstimate(Table):
     """How the estimate may be biased; None if it is not."""
     normal: bool = True
     """Whether enough went into it for a normal error."""
+    limits: Callable[[float], tuple[float, float]] | None = None
+    """Limits (low, high) at a level that do not need the error, if it cannot be estimated."""
 
     kind: ClassVar[str] = "graph count"
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Limits (low, high) for the true count, for the noise."""
         check_level("level", level)
+        if self.limits is not None:
+            return self.limits(level)
         z = float(stats.norm.isf((1 - level) / 2)) if self.normal and self.n >= FEW else (1 - level) ** -0.5
         return self.value - z * self.stderr, self.value + z * self.stderr
 
@@ -63,7 +70,8 @@ class CountEstimate(Table):
     def headline(self) -> str:
         promise = self.guarantee
         told = f"{self.n:,} people, epsilon = {promise.epsilon:.4g} for {promise.neighbors}; low and high: 95 %, noise only"
-        return f"{told}\n{self.biased}" if self.biased else told
+        few = "too few events for an error: low and high are what the number of ties allows, stderr is an upper limit"
+        return "\n".join(line for line in (told, self.biased, few if self.limits else None) if line)
 
     def order(self) -> Array:
         return np.arange(1)

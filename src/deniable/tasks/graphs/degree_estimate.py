@@ -146,10 +146,15 @@ class DegreeEstimate(Table):
 
     @cached_property
     def _expected(self) -> tuple[Array, int]:
-        """How many reports of each number the likely counts would give, and where 0 stands among them."""
+        """How many reports of each number the likely counts would give, and where 0 stands among them.
+
+        Noise of both signs, by one running sum from each end. All terms are positive, so small numbers are right as well: they are
+        multiplied by large squares, and a Fourier transform would round them to those of the largest.
+        """
         reach = ceil(REACH * self.spec.noise.scale) + 2
-        kernel = self.ratio ** np.abs(np.arange(-reach, reach + 1)) * (1 - self.ratio) / (1 + self.ratio)
-        return np.maximum(signal.fftconvolve(self.likely, kernel), 0.0), reach
+        padded = np.pad(self.likely, reach)
+        up, down = (signal.lfilter([1.0], [1.0, -self.ratio], each) for each in (padded, padded[::-1]))
+        return (up + down[::-1] - padded) * (1 - self.ratio) / (1 + self.ratio), reach
 
     @staticmethod
     def _within(reports: Array, low: int, high: int) -> Array:

@@ -178,6 +178,24 @@ def check_graph(graph: Any, nodes: int) -> Graph:
     return found
 
 
+def check_person(person: object, nodes: int) -> None:
+    """Refuse a number that nobody has: devices check what they are told before they look at their list, so that refusing tells nothing."""
+    if isinstance(person, bool) or not isinstance(person, int | np.integer) or not 0 <= person < nodes:
+        raise ParameterError("person", person, allowed=f"an integer from 0 to {nodes - 1}", fix="the number that this person has")
+
+
+def check_list(neighbors: Any, nodes: int, person: int | None = None) -> Array:
+    """One person's list in ascending order; DomainError where it is none."""
+    found = np.asarray(neighbors)
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+        raise DomainError("neighbors", f"shape {found.shape} of {found.dtype}", allowed="whole numbers", fix="one for each tie")
+    found = np.sort(found.astype(np.int64))
+    if found.size and (found[0] < 0 or found[-1] >= nodes or (found[1:] == found[:-1]).any() or (found == person).any()):
+        fix = "drop loops and what is repeated, check the numbers"
+        raise DomainError("neighbors", "a list with other entries", allowed=f"different others from 0 to {nodes - 1}", fix=fix)
+    return found
+
+
 def check_degrees(degree: Any, top: int) -> Array:
     """One or more degrees as 64-bit integers; DomainError where they are none."""
     degrees = np.asarray(degree)

@@ -12,9 +12,9 @@ from deniable.central.laplace import Laplace
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.stream import random_words
-from deniable.errors import ParameterError
+from deniable.errors import DomainError, ParameterError, shorten
 from deniable.kernels.compiled import Array
-from deniable.tasks.graphs.graph import Graph, check_graph
+from deniable.tasks.graphs.graph import Graph, check_graph, check_list
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
 from deniable.tasks.graphs.sampling import draw_blocks, group_alike
 
@@ -88,19 +88,33 @@ class LDPGen:
         return promise(self.epsilon, EDGE, speakers=2)
 
     def answer(self, neighbors: Any, groups: Array) -> Array:
-        """How many of one person's ties lead into each group."""
-        return np.asarray(np.bincount(groups[np.asarray(neighbors, dtype=np.int64)], minlength=self.groups))
+        """How many of one person's ties lead into each group. All groups are checked before the list is read: a refusal tells nothing."""
+        self._check_groups(groups)
+        return np.asarray(np.bincount(groups[check_list(neighbors, self.nodes)], minlength=self.groups))
 
     def randomize(self, neighbors: Any, groups: Array, turn: int, source: Source = SYSTEM) -> Array:
         """One person's report in round 0 or 1."""
-        noise = self.noises[turn].noise
+        noise = self._noise(turn)
         return np.asarray(self.answer(neighbors, groups) + np.array([noise.draw(source) for _ in range(self.groups)]))
 
     def privatize(self, graph: Graph, groups: Array, turn: int, *, source: Source | None = None) -> Array:
         """Everybody's reports in round 0 or 1: the same as ``randomize`` one by one."""
+        self._check_groups(groups)
         owners = np.repeat(np.arange(self.nodes), graph.degrees)
         exact = np.bincount(owners * self.groups + groups[graph.neighbors], minlength=self.nodes * self.groups)
-        return np.asarray((exact + self.noises[turn].noise.draws(exact.size, source)).reshape(self.nodes, self.groups))
+        return np.asarray((exact + self._noise(turn).draws(exact.size, source)).reshape(self.nodes, self.groups))
+
+    def _noise(self, turn: object) -> Any:
+        if type(turn) is not int or turn not in (0, 1):
+            raise ParameterError("turn", turn, allowed="0 or 1", fix="there are two rounds")
+        return self.noises[turn].noise
+
+    def _check_groups(self, groups: Any) -> None:
+        """Refuse groups that are not of everyone, or not among those announced; whoever is tied to whom."""
+        whole = isinstance(groups, np.ndarray) and groups.shape == (self.nodes,) and groups.dtype.kind in "iu"
+        if not whole or ((groups < 0) | (groups >= self.groups)).any():
+            allowed = f"an array of {self.nodes} integers from 0 to {self.groups - 1}"
+            raise DomainError("groups", shorten(groups), allowed=allowed, fix="one group for each node")
 
     def estimate(self, groups: Array, reports: Array) -> tuple[Array, Array]:
         """The edges between groups behind the second round's reports, and their standard errors: both ends told of each."""

@@ -159,6 +159,23 @@ class NoisyGraph:
         closed, tied, apart, near, far = (sum(column) for column in zip(*parts, strict=True))
         return Common(int(closed), tied + apart, yes * tied + no * apart, near + far)
 
+    def among(self, people: Array) -> Array:
+        """Which of some people are noisily tied, as a matrix of 0 and 1: only if both rows say so, and nobody to themselves.
+
+        Where rows come from somebody else they may contradict each other. What is found is symmetric all the same.
+        """
+        said = np.unpackbits(self.rows[people].astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, people]
+        tied = said & said.T
+        np.fill_diagonal(tied, 0)
+        return np.asarray(tied)
+
+    def check_shape(self, nodes: int) -> None:
+        """Refuse rows that are not of so many people: packed 64-bit words."""
+        rows, shape = self.rows, (nodes, (nodes + 63) // 64)
+        if type(rows) is not np.ndarray or rows.shape != shape or rows.dtype != np.uint64:
+            received = f"rows of shape {np.shape(rows)} of {getattr(rows, 'dtype', type(rows).__name__)}"
+            raise DomainError("noisy", received, allowed=f"shape {shape} of uint64", fix="pass the noisy graph of all people")
+
     def has(self, a: int, b: int) -> bool:
         """Whether there is a noisy tie between two people."""
         return bool(int(self.rows[a, b >> 6]) >> (b & 63) & 1)

@@ -72,7 +72,7 @@ class ClippedStars:
 
     def noise(self, bound: int) -> Laplace:
         """What is added to the answer of somebody with this bound."""
-        bounds.check_bound(bound)
+        bounds.check_bound(bound, self.nodes - 1)
         return _noise(self.epsilons[1], max(comb(bound - 1, self.k - 1), 1))
 
     @property
@@ -92,7 +92,8 @@ class ClippedStars:
 
     def randomize_second(self, degree: int, bound: int, source: Source = SYSTEM) -> int:
         """One person's second report."""
-        return int(self.answer(degree, bound)) + self.noise(bound).noise.draw(source)
+        noise = self.noise(bound).noise  # first: a refused bound says nothing about the degree
+        return int(self.answer(degree, bound)) + noise.draw(source)
 
     def run(self, graph: Any, *, source: Source | None = None) -> CountEstimate:
         """Ask everyone, in two rounds, and estimate."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb
 from typing import Any
 
@@ -15,7 +15,8 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import NORMAL_FROM
 from deniable.errors import DomainError
 from deniable.tasks.graphs.count import CountEstimate
-from deniable.tasks.graphs.graph import check_graph
+from deniable.tasks.graphs.few import largest_variance, range_of, too_few
+from deniable.tasks.graphs.graph import check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, gather_lists, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
 
@@ -33,7 +34,9 @@ class Triangles:
 
     Variance: exact for a given graph. With s the variance of what one bit stands for, m edges and c_e the common neighbors of a pair e:
     s sum c_e^2 + s^2 m (n - 2) + s^3 n (n - 1) (n - 2) / 6. The last term does not depend on the graph, and makes small or sparse graphs
-    unusable; the first grows with the 4-cycles. All of them are estimated without bias from the same bits.
+    unusable; the first grows with the 4-cycles. All of them are estimated without bias from the same bits. Where ties are seen with less
+    than 0.8 and fewer than 200 noisy triangles are, that says too little: ``stderr`` is then the largest that the number of ties allows,
+    and ``interval`` goes from 0 to the most triangles that it allows.
 
     Cost: i bits for person i; the collector compares all pairs of rows, n^3 / 128 steps.
 
@@ -75,7 +78,8 @@ class Triangles:
 
     def randomize(self, person: int, neighbors: Any, source: Source = SYSTEM) -> int:
         """One person's report: bit j is about person j."""
-        return randomize_list(self.coin, person, neighbors, source)
+        check_person(person, self.nodes)
+        return randomize_list(self.coin, person, check_list(neighbors, self.nodes, person), source)
 
     def privatize(self, graph: Any, *, source: Source | None = None) -> NoisyGraph:
         """Everybody's reports, as a noisy graph."""
@@ -96,9 +100,11 @@ class Triangles:
             raise DomainError("noisy", received, allowed=f"{self.nodes} nodes, {self.coin!r}", fix="estimate with what randomized")
         seen = triples(noisy)
         value = float(sum(weight * count for weight, count in zip(self.coefficients, seen, strict=True)))
-        parts = {name: max(part, 0.0) for name, part in variance_of(noisy, value).items()}
-        error, enough = sum(parts.values()) ** 0.5, seen[0] >= NORMAL_FROM  # few noisy triangles: skewed, and so is the error's estimate
-        return CountEstimate("triangles", value, error, self.nodes, self.guarantee, parts, normal=enough)
+        few = too_few(noisy, seen[0])
+        parts = largest_variance(noisy) if few else {name: max(part, 0.0) for name, part in variance_of(noisy, value).items()}
+        limits = partial(range_of, noisy) if few else None
+        error, enough = sum(parts.values()) ** 0.5, seen[0] >= NORMAL_FROM
+        return CountEstimate("triangles", value, error, self.nodes, self.guarantee, parts, normal=enough, limits=limits)
 
     def run(self, graph: Any, *, source: Source | None = None) -> CountEstimate:
         """Ask everyone, and estimate."""

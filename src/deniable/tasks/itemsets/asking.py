@@ -74,7 +74,8 @@ class Lengths:
     published length is anything from 6 to 40, and the scale a third too large. After the cut it is 6, and 1 % too small.
 
     Where noise dominates, a thin tail is not seen, the length comes out short, and with it every count: ``limits`` says which lengths are
-    possible. With 1,000 people and a heavy tail at epsilon = 1 counts may be half of what they should be.
+    possible, and ``scale_stderr`` allows for what the noise may hide, though not for lists that are far longer than any that are seen. With
+    2,000 people at epsilon = 1 the largest count was a quarter too small in the mean.
     """
 
     estimate: FrequencyEstimate
@@ -124,19 +125,20 @@ class Lengths:
 
     @property
     def scale_stderr(self) -> float:
-        """The standard error of the scale, to first order, of the noise and of drawing the people; lengths that are cut off are not in it.
+        """The standard error of the scale, to first order: of the noise, of drawing the people, and of what the cut may have taken off.
 
-        The scale is sum of c_i i / sum of c_i min(i, l), so its slope is g_i = (i - scale min(i, l)) / sum of c_i min(i, l). Projecting takes
-        the same from all places, hence the mean of g off each; the c_i g_i add up to zero, so drawing n people adds the sum of c_i g_i^2.
+        The scale is sum of c_i i / sum of c_i min(i, l), so its slope is g_i = (i - scale min(i, l)) / sum of c_i min(i, l). Projecting
+        takes the same from each of the places that are kept, so the mean of their g is taken off. The c_i g_i add up to zero: drawing
+        n people adds the sum of c_i g_i^2. Beyond the cut, the noise may hide people in as many places again, and two more.
         """
-        sizes, counts = np.arange(self.end), self.counts[: self.end]
+        sizes = np.arange(min(2 * self.end + 2, self.counts.size))
+        counts, noise = self.counts[: sizes.size], self.estimate.variance(self.counts)[: sizes.size]
         inside = np.minimum(sizes, self.length)
-        total = float((counts * inside).sum())
+        total = max(float((counts * inside).sum()), float(np.sqrt((noise * inside**2).sum())))  # no less than what noise may hide
         if not total:
             return 0.0
         slope = (sizes - self.scale * inside) / total
-        noise = self.estimate.variance(self.counts)[: self.end]
-        return float(np.sqrt((noise * (slope - slope.mean()) ** 2 + counts * slope**2).sum()))
+        return float(np.sqrt((noise * (slope - slope[: self.end].mean()) ** 2 + counts * slope**2).sum()))
 
     def _length(self, cumulative: Array, wanted: float) -> int:
         enough = np.flatnonzero(cumulative >= wanted * (1 - 1e-12))

@@ -28,8 +28,8 @@ class ItemEstimate(SupportEstimate):
     follow as for every pure protocol; that a device draws one of its items is part of the noise. They are exact where nobody holds more
     than ``length`` of the candidates. ``scale`` above 1 makes up for those who do, on average over the items. It comes from an estimated
     histogram of lengths; errors and intervals cover its error, ``scale_stderr``. Where only some people were asked (``sampled``), they
-    also cover that these are a sample of all. They cover neither lengths that did not stand out of the noise, nor that an item may be
-    held by people with longer or shorter lists than the average; ``bound`` is about the noise alone.
+    also cover that these are a sample of all. They cover neither lists far longer than any that stand out of the noise, nor that an
+    item may be held by people with longer or shorter lists than the average; ``bound`` is about the noise alone.
 
     Counts of different items may add up to more than n.
     """
@@ -66,8 +66,14 @@ class ItemEstimate(SupportEstimate):
         together = f" for all {self.family_size:,} values together" if self.picked else ""
         padded = f"one of {self.length} each" + (f", scaled by {self.scale:.3g}" if self.scale != 1 else "")
         how = f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.epsilon:.4g}, {padded}"
-        covered = " and ".join(["noise", *["sampling"] * self.sampled, *["the scale's error"] * bool(self.scale_stderr)])
-        return f"{how}; low and high: 95 %{together}, {covered} only"
+        return f"{how}; low and high: 95 %{together}, {self.covers}"
+
+    @property
+    def covers(self) -> str:
+        """What errors and intervals are about, in words."""
+        if self.scale_stderr:
+            return "noise, sampling and scale" if self.sampled else "noise and scale"
+        return "noise and sampling" if self.sampled else "noise only"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +90,8 @@ class SetEstimate(Table):
     epsilon: float
     family_size: int = 0
     """How many sets simultaneous statements are about."""
+    covers: str = "noise only"
+    """What errors and intervals are about, in words."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "family_size", self.family_size or len(self.values))
@@ -95,11 +103,12 @@ class SetEstimate(Table):
         shares = np.concatenate([part.frequencies for part in parts])
         errors = np.concatenate([part.frequency_stderr for part in parts])
         n = np.repeat([part.n for part in parts], [len(part.values) for part in parts])
-        joined = cls(values, shares, errors, n, max(part.epsilon for part in parts), sum(part.family_size for part in parts))
+        family, covers = sum(part.family_size for part in parts), max((part.covers for part in parts), key=len)
+        joined = cls(values, shares, errors, n, max(part.epsilon for part in parts), family, covers)
         return joined.select(joined.order())
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each share: of the mechanism's noise, for all sets at once where asked (Bonferroni)."""
+        """Limits (low, high) for each share, of what ``covers`` says, for all sets at once where asked (Bonferroni)."""
         check_level("level", level)
         reach = stats.norm.isf((1 - level) / 2 / (self.family_size if simultaneous else 1)) * self.frequency_stderr
         return self.frequencies - reach, self.frequencies + reach
@@ -124,7 +133,7 @@ class SetEstimate(Table):
     def headline(self) -> str:
         picked = len(self.values) < self.family_size
         together = f" for all {self.family_size:,} sets together" if picked else ""
-        return f"shares of people who hold each set, epsilon = {self.epsilon:.4g}; low and high: 95 %{together}, noise only"
+        return f"shares of people who hold each set, epsilon = {self.epsilon:.4g}; low and high: 95 %{together}, {self.covers}"
 
     def order(self) -> Array:
         return np.argsort(-self.frequencies, kind="stable")

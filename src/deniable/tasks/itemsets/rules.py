@@ -27,8 +27,9 @@ class AssociationRules(Table):
     ``lift`` how many times more often than among everybody the second side is held there; 1 if the two have nothing to do with each other.
 
     Errors are those of ratios of independent normal estimates. Items and sets are counted by different people, so this is right for rules
-    from one item; between two sets counted by the same people a small covariance is left out. Intervals are Fieller's: where the first
-    side is not clearly held by anybody the confidence may be anything, and its interval is all from 0 to 1.
+    from one item; between two sets counted by the same people a small covariance is left out, and in a lift between two items that both
+    may be off by the same scale. Intervals are Fieller's: where the first side is not clearly held by anybody the confidence may be
+    anything, and its interval is all from 0 to 1.
     """
 
     rules: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]
@@ -37,6 +38,8 @@ class AssociationRules(Table):
     second: Array
     errors: Array
     """The standard errors of the three shares, one row each."""
+    covers: str = "noise only"
+    """What these errors are about, in words."""
 
     @property
     def support(self) -> Array:
@@ -84,7 +87,7 @@ class AssociationRules(Table):
         return {"value": shown, "support": self.support, **confidence, "lift": self.lift, "lift_stderr": self.lift_stderr}
 
     def headline(self) -> str:
-        return f"{len(self.rules):,} rules by confidence; low and high: 95 % of the confidence, noise only"
+        return f"{len(self.rules):,} rules by confidence; low and high: 95 % of the confidence, {self.covers}"
 
     def order(self) -> Array:
         return np.argsort(-self.confidence, kind="stable")
@@ -123,4 +126,4 @@ def association_rules(counted: SetEstimate, *, confidence: float = 0.0, level: f
     shares, errors = counted.frequencies[at], counted.frequency_stderr[at]
     kept = np.flatnonzero(shares[0] >= confidence * shares[1])
     both, first, second = shares[:, kept]
-    return AssociationRules(tuple(rules[i] for i in kept), both, first, second, errors[:, kept])
+    return AssociationRules(tuple(rules[i] for i in kept), both, first, second, errors[:, kept], counted.covers)

@@ -47,9 +47,9 @@ class SVIM(SetProtocol, Protocol):
     round randomized response may be run louder behind the sampling (``padding``).
 
     Estimator: the counts of the last round, times the length, times what makes up on average for people whose candidates did not fit
-    (``Lengths.scale``), with errors and intervals. The k are the largest of 2 k counts: the smaller ones among them come out too large.
-    The result also has ``lengths``, the raw histogram of how many candidates people hold. Whoever holds none of them draws a dummy, and
-    counts as a holder of nothing.
+    (``Lengths.scale``). Errors and intervals cover noise, sampling and the scale's error (``ItemEstimate``). The k are the largest of
+    2 k counts: the smaller ones among them come out too large. The result also has ``lengths``, the raw histogram of how many candidates
+    people hold. Whoever holds none of them draws a dummy, and counts as a holder of nothing.
 
     Cost: one report of GRR or OLH. ``longest`` caps the padding, where it is known how much people hold: the length that a noisy
     histogram asks for is uncertain (``Lengths.limits``). ``projection="norm-sub"`` is as published; see ``Lengths`` for what it costs.
@@ -116,7 +116,8 @@ class SVIM(SetProtocol, Protocol):
             return Round((padded_question("sample", self.domain, 1, None, share=share[0], **asking),))  # type: ignore[arg-type]  # mixed
         if not self.lengths:
             return Round((self._length_question,), share[0])
-        asked = padded_question(ITEMS, self.domain, self.measured.length, self.listed, share=share[2], **asking)  # type: ignore[arg-type]  # mixed
+        length = self.measured.length
+        asked = padded_question(ITEMS, self.domain, length, self.listed, share=share[2], **asking)  # type: ignore[arg-type]  # mixed
         return Round((asked,), share[0] + share[1])
 
     @property

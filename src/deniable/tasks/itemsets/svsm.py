@@ -55,9 +55,10 @@ class SVSM(SetProtocol, Protocol):
 
     Guarantee: epsilon-local for any two sets of one person; everybody reports once, in one round, with the whole epsilon.
 
-    Estimator: shares of people, items from the third round and sets from the fifth, with errors and intervals (``SetEstimate``); the
-    k largest are ``itemsets``, and all that were counted are ``counted``, from which rules follow. The guess decides only what is counted:
-    a set that is frequent although its items are not is not found.
+    Estimator: shares of people, items from the third round and sets from the fifth, with errors and intervals of noise, sampling and
+    scale (``SetEstimate``; ``ItemEstimate`` says what these leave out). The k largest are ``itemsets``, and all that were counted are
+    ``counted``, from which rules follow. The guess decides only what is counted: a set that is frequent although its items are not is
+    not found.
 
     Cost: one report of GRR or OLH.
 

@@ -43,9 +43,10 @@ class Association:
     """Cramér's V of two columns, from 0 (nothing to do with each other) to 1 (one follows from the other).
 
     ``value``, ``stderr`` and ``interval`` are about the people who reported; ``p_value`` is how likely residuals as large are if there is
-    no association among everyone like them. ``left_out`` names the values that cannot be seen. They are counted with the most frequent ones,
-    and may hide an association: ``value`` is of that smaller table, and ``interval`` ends at 1. A column of which fewer than two values can
-    be seen, a constant one for instance, has no association: the value is not a number, the interval is everything, and the p-value is 1.
+    no association among everyone like them. ``left_out`` names the values that cannot be seen. They are counted with the most frequent
+    ones, and may hide an association: ``value`` is of that smaller table, and ``interval`` ends at 1. A column of which fewer than two
+    values can be seen, a constant one for instance, has no association: the value is not a number, the interval is everything, and the
+    p-value is 1.
     """
 
     columns: Names
@@ -197,13 +198,13 @@ def _together(estimate: MarginalEstimate, axis: int) -> tuple[Array, tuple[str, 
     """What counts the values of a column that cannot be seen with its most frequent one: a row for each that is left; and their names."""
     shares, seen = _visible(estimate, axis)
     each = np.eye(shares.size)
-    each[np.argmax(shares)] += ~seen
+    each[np.argmax(np.where(seen, shares, -inf))] += ~seen
     values = [value[axis] for value in estimate.values][:: 1 if axis else estimate.shape[1]][: shares.size]
     left_out = tuple(f"{estimate.columns[axis]} = {value}" for value, one in zip(values, seen, strict=True) if not one)
     rows = each[seen]
-    return (
-        rows if _visible(estimate, axis, rows)[1].all() else rows[:1]
-    ), left_out  # with less than nobody, even the most frequent is lost
+    if not _visible(estimate, axis, rows)[1].all():  # there seem to be less than no others: even the most frequent value is lost
+        rows = rows[:1]
+    return rows, left_out
 
 
 def _visible(estimate: MarginalEstimate, axis: int, together: Array | None = None) -> tuple[Array, Array]:

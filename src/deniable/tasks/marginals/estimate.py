@@ -53,7 +53,7 @@ class MarginalEstimate(ScoreEstimate):
 
     def select(self, positions: Any) -> MarginalEstimate:
         positions = np.asarray(positions)
-        return replace(super().select(positions), covariance=self.covariance[np.ix_(positions, positions)])  # type: ignore[return-value, call-arg]
+        return replace(super().select(positions), covariance=self.covariance[np.ix_(positions, positions)])  # type: ignore[return-value, call-arg]  # of our class
 
     def association(self) -> Association:
         """How strongly two columns go together: Cramér's V, with an interval and a test."""

@@ -66,7 +66,7 @@ def flow_chart(flows: Flows, k: int = 40, title: str | None = None) -> Chart:
         if share[place] > 0:
             (west, south), (east, north) = centers[start[place]].tolist(), centers[end[place]].tolist()
             records.append({"west": west, "south": south, "east": east, "north": north, "share": float(share[place])})
-    width = alt.Size("share:Q", scale=alt.Scale(range=[0.5, 8]), title="share of moves")
+    width = alt.Size("share:Q", scale=alt.Scale(range=[0.5, 8]), title="share of reports")
     lines = alt.Chart(alt.InlineData(values=records)).mark_rule(color="#4c78a8", opacity=0.7)
     told = f"the {k} most frequent moves; standard error of a share {np.median(flows.move.frequency_stderr):.2g}"
     return _framed([lines.encode(**_axes(grid.box), x2="east:Q", y2="north:Q", size=width)], grid.box, title or flows.headline(), told)

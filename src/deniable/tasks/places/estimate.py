@@ -14,8 +14,9 @@ from deniable.core.interval import Limits, check_level
 from deniable.core.postprocess import norm_sub
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
+from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grid import Grid
-from deniable.tasks.places.tree import Tree
+from deniable.tasks.places.joint import Joint
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -55,14 +56,14 @@ class RegionCount:
 class PlacesEstimate(Table):
     """Counts of cells, which are blocks of a fine grid. They are unbiased, and add up to n where nobody is outside.
 
-    Single counts may be negative. Errors of different cells are taken to be independent but for what is known of their sums. ``outside``
+    Single counts may be negative. How errors of different cells go together, ``tree`` knows. ``outside``
     is the position of the leaf that stands for everywhere else, if there is one: it is the last.
     """
 
     grid: Grid
     blocks: Array
     """First column, first row, and the columns and rows after the last, for each cell."""
-    tree: Tree
+    tree: Joint | Flat
     n: int
     how: str
     guarantee: Guarantee

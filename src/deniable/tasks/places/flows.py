@@ -56,14 +56,20 @@ class Moves:
         """How many numbers there are."""
         return self.jump + 2
 
+    @property
+    def elsewhere(self) -> int:
+        """The cell that stands for everywhere outside of the box, and for the start and the end of whoever went nowhere."""
+        return self.grid.size
+
     def number(self, start: int, end: int) -> int:
         """The number of one move."""
         return int(self.numbers(np.array([start]), np.array([end]))[0])
 
     def numbers(self, starts: Array, ends: Array) -> Array:
-        """The numbers of many moves."""
+        """The numbers of many moves; those from or to outside of the box are jumps."""
         rows, columns = ends // self.grid.columns - starts // self.grid.columns, ends % self.grid.columns - starts % self.grid.columns
-        near = (np.abs(rows) <= self.reach) & (np.abs(columns) <= self.reach)
+        inside = (starts < self.elsewhere) & (ends < self.elsewhere)
+        near = inside & (np.abs(rows) <= self.reach) & (np.abs(columns) <= self.reach)
         way = (rows + self.reach) * (2 * self.reach + 1) + columns + self.reach
         return np.where(near, starts * self.ways + way, self.jump)
 
@@ -79,7 +85,10 @@ class Moves:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Flows(Table):
-    """Estimates of starts, ends, moves and lengths. Each is unbiased by itself; the matrix and the tracks are made from them."""
+    """Estimates of starts, ends, moves and lengths. Each is unbiased by itself; the matrix and the tracks are made from them.
+
+    The last value of ``start`` and ``end`` counts people who were outside of the box or went nowhere, and that of ``length`` the latter.
+    """
 
     moves: Moves
     start: FrequencyEstimate
@@ -92,7 +101,11 @@ class Flows(Table):
 
     @cached_property
     def shares(self) -> Array:
-        """The share of each way out of each cell among all that moved: unbiased, and negative now and then."""
+        """The share of each way out of each cell among all reports about moves: unbiased, and negative now and then.
+
+        At the user level these are the people who were asked for a move. Those who made none, and those who jumped, are among them, so
+        that shares add up to less than one. At the event level they are all moves.
+        """
         return np.asarray(self.move.frequencies[: self.moves.jump].reshape(self.moves.grid.size, self.moves.ways))
 
     @cached_property
@@ -127,15 +140,18 @@ class Flows(Table):
 
     @property
     def lengths(self) -> Array:
-        """The share of tracks with each number of moves, not negative; the last entry is for all longer ones, too."""
-        counts = self.known if self.known is not None else _distribution(self.length)  # type: ignore[arg-type]  # one of them is there
+        """The share of tracks with each number of moves, not negative; the last entry is for all longer ones, too.
+
+        At the event level whoever went nowhere is among those with no moves: only the number of moves is public.
+        """
+        counts = self.known if self.known is not None else _distribution(self.length)[:-1]  # type: ignore[arg-type]  # one of them is there
         return _normal(counts)
 
     def tracks(self, count: int, *, source: Source | None = None) -> Tracks:
         """So many tracks that nobody walked, from the estimates alone: free of further cost.
 
-        A walk starts as people start, makes as many moves as they do, and each by the matrix, whatever came before. Four times as many are
-        drawn, and kept so that they end as people end.
+        A walk stays in the box. It starts as people start, makes as many moves as they do, and each by the matrix, whatever came before.
+        Four times as many are drawn, and kept so that they end as people end.
         """
         if type(count) is not int or count < 0:
             raise ParameterError("count", count, allowed="an integer from 0 on", fix="say how many tracks to make")
@@ -143,7 +159,7 @@ class Flows(Table):
         longest = len(self.lengths) - 1
         moves = _pick(np.cumsum(self.lengths), walks, source)
         cells = np.full((longest + 1, walks), -1, dtype=np.int64)
-        cells[0] = _pick(np.cumsum(_normal(_distribution(self.start))), walks, source)
+        cells[0] = _pick(np.cumsum(_normal(_distribution(self.start)[:-1])), walks, source)
         rows = np.cumsum(self.matrix, axis=1)
         flat = (rows / rows[:, -1:] + np.arange(rows.shape[0])[:, None]).ravel()  # row i from i to i + 1: one search for all
         for step in range(1, longest + 1):
@@ -160,7 +176,7 @@ class Flows(Table):
 
     def _matched(self, last: Array, count: int, source: Source | None) -> Array:
         """Walks drawn again in proportion to how often people end where they end, over how often walks do."""
-        wanted = _normal(_distribution(self.end))
+        wanted = _normal(_distribution(self.end)[:-1])
         drawn = np.bincount(last, minlength=wanted.size) / max(last.size, 1)
         weights = np.where(drawn > 0, wanted / np.where(drawn > 0, drawn, 1.0), 0.0)[last]
         weights = weights if weights.sum() > 0 else np.ones(last.size)
@@ -175,7 +191,7 @@ class Flows(Table):
         return {"value": named, "share": share, "stderr": error, "probability": self.matrix.ravel()[real]}
 
     def headline(self) -> str:
-        return f"moves between {self.moves.grid.size:,} cells, from {self.move.n:,} reports; share of all moves, and probability in its row"
+        return f"moves between {self.moves.grid.size:,} cells, from {self.move.n:,} reports; share of these, and probability in its row"
 
     def order(self) -> Array:
         return np.argsort(-self.rows()["share"], kind="stable")

@@ -99,8 +99,12 @@ def write_cells(estimate: PlacesEstimate) -> dict[str, Any]:
 
 
 def write_tracks(tracks: Tracks, grid: Grid) -> dict[str, Any]:
-    """A FeatureCollection of tracks: lines through the middles of cells, and a point for whoever stayed."""
+    """A FeatureCollection of tracks: lines through the middles of cells, and a point for whoever stayed. Visits must be inside the box."""
     check_globe(grid.box)
+    if (tracks.cells.size and int(tracks.cells.max()) >= grid.size) or (tracks.starts < 0).any():
+        raise ParameterError(
+            "tracks", "visits outside, or none", allowed="visits of cells of the grid", fix="made-up tracks have no others"
+        )
     centers = grid.centers
     features = []
     for place in range(tracks.people):

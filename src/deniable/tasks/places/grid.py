@@ -61,7 +61,7 @@ class Grid:
         inside = self.box.contains(found)
         if self.outside == "refuse" and not inside.all():
             first = int(np.argmin(inside))
-            raise refuse_point(self.box, found[first], f"points[{first}]")
+            raise refuse_point(self.box, f"points[{first}]")
         x = np.clip((found[:, 0] - self.box.west) / self.box.width, 0.0, 1.0)
         y = np.clip((found[:, 1] - self.box.south) / self.box.height, 0.0, 1.0)
         column = np.minimum((x * self.columns).astype(np.int64), self.columns - 1)
@@ -113,10 +113,10 @@ def check_outside(outside: object) -> None:
         raise ParameterError("outside", outside, allowed=f"one of {OUTSIDE}", fix='"count" makes everywhere else one more value')
 
 
-def refuse_point(box: Box, point: Any, where: str = "point") -> DomainError:
-    """The error for a point outside of the box."""
+def refuse_point(box: Box, where: str) -> DomainError:
+    """The error for a point outside of the box. It does not tell which point, since errors end up in logs."""
     fix = 'widen the box, or declare outside="count"; nothing was counted'
-    return DomainError(where, tuple(float(number) for number in point), allowed=f"points inside {box.describe()}", fix=fix)
+    return DomainError(where, "a point outside", allowed=f"points inside {box.describe()}", fix=fix)
 
 
 def single_blocks(grid: Grid) -> Array:

@@ -44,12 +44,14 @@ class Movement:
     Guarantee: at the user level, epsilon-local for any two whole tracks of a person, whatever their lengths. At the event level, 2 epsilon
     for two tracks that differ in one visit, which is part of two reports; a track of k moves costs (k + 2) epsilon; and k is public.
 
-    Moves go at most ``reach`` cells in each direction; farther ones are counted together, as jumps.
+    Moves go at most ``reach`` cells in each direction; farther ones are counted together, as jumps. **Everybody answers**, or silence would
+    tell: one more start, end and length stand for whoever went nowhere, and with ``outside="count"`` in the grid, one more start and end
+    for visits outside of the box, and moves from or to there are jumps. If the grid refuses them, whoever leaves the box cannot answer.
 
     >>> from deniable.tasks.places.box import Box
     >>> asking = Movement(grid=Grid(Box(0, 0, 8, 8, plane=True), 8, 8), epsilon=2.0, longest=20, people=50_000)
     >>> [(question.name, str(question.share), question.spec.domain_size) for question in asking.protocol.questions]
-    [('start', '1/8', 64), ('end', '1/8', 64), ('length', '1/8', 21), ('move', '5/8', 578)]
+    [('start', '1/8', 65), ('end', '1/8', 65), ('length', '1/8', 22), ('move', '5/8', 578)]
     """
 
     grid: Grid
@@ -65,9 +67,8 @@ class Movement:
         check_oracle(self.oracle)
         if self.level not in LEVELS:
             raise ParameterError("level", self.level, allowed=f"one of {LEVELS}", fix='"user" protects whole tracks')
-        if not isinstance(self.grid, Grid) or self.grid.size < 2 or self.grid.outside != "refuse":
-            allowed = "a Grid of two or more cells that refuses points outside"
-            raise ParameterError("grid", self.grid, allowed=allowed, fix="in one cell nobody moves; widen the box for all tracks")
+        if not isinstance(self.grid, Grid) or self.grid.size < 2:
+            raise ParameterError("grid", self.grid, allowed="a Grid of two or more cells", fix="in one cell nobody moves")
         for name, least, most in (("longest", 1, 1 << 20), ("people", 0, 1 << 50), ("reach", 1, 64)):
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
@@ -81,7 +82,8 @@ class Movement:
     @cached_property
     def protocol(self) -> Survey:
         """The four questions, to shares of the people; at the event level everybody answers all, and the last one for every move."""
-        sizes = {"start": self.grid.size, "end": self.grid.size, "length": self.longest + 1, "move": self.moves.size}
+        places = self.grid.size + 1  # everywhere else, and nowhere
+        sizes = {"start": places, "end": places, "length": self.longest + 2, "move": self.moves.size}
         return Survey(
             tuple(
                 Question(
@@ -96,20 +98,21 @@ class Movement:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a person's track costs."""
+        """What a person's track costs, and what taking part shows anyway."""
+        inside = ", and that the whole track lies inside the box: whoever leaves it cannot answer" if self.grid.outside == "refuse" else ""
         if self.level == "user":
             return Guarantee(
                 epsilon=self.epsilon,
                 unit="one whole track, however long: each person answers one question about it, once",
                 neighbors="any two tracks of one person",
-                exposed="that the person took part, and which of the four questions was answered",
+                exposed=f"that the person took part, and which of the four questions was answered{inside}",
             )
         return Guarantee(
             epsilon=2 * self.epsilon,
             unit=f"one visit of a track, which is part of two reports; a whole track of k moves costs (k + 2) times {self.epsilon:g}, "
             f"at most {(self.longest + 2) * self.epsilon:g}",
             neighbors="two tracks of one person that differ in one visit",
-            exposed="that the person took part, and how many moves the track has",
+            exposed=f"that the person took part, and how many moves the track has{inside}",
         )
 
     def statement(self) -> str:
@@ -125,14 +128,17 @@ class Movement:
 
     def record(self, track: Sequence[int], source: Source = SYSTEM) -> dict[str, int]:
         """What a device answers from, at the user level: the start, the end, the length, and one of the own moves, drawn at random."""
-        if not len(track):
-            raise DomainError("track", track, allowed="one visit or more", fix="whoever went nowhere is not asked")
         for cell in track:
-            self.grid.bounds(cell)  # refuses what is no cell
+            if isinstance(cell, bool) or not isinstance(cell, int | np.integer) or not 0 <= cell < self.grid.values:
+                allowed = f"cells from 0 to {self.grid.values - 1}"
+                raise DomainError("track", "a visit elsewhere", allowed=allowed, fix='outside="count" adds one for outside')
+        if not len(track):
+            nowhere = self.moves.elsewhere
+            return {"start": nowhere, "end": nowhere, "length": self.longest + 1, "move": self.moves.none}
         moves = len(track) - 1
         drawn = source.below(moves) if moves > 1 else 0
         move = self.moves.number(track[drawn], track[drawn + 1]) if moves else self.moves.none
-        return {"start": track[0], "end": track[-1], "length": min(moves, self.longest), "move": move}
+        return {"start": int(track[0]), "end": int(track[-1]), "length": min(moves, self.longest), "move": move}
 
     def answer(self, track: Sequence[int], source: Source = SYSTEM) -> tuple[str, Any]:
         """One person's only report, at the user level: the question's name, and the answer to it."""
@@ -147,29 +153,33 @@ class Movement:
         """Ask a crowd held in memory."""
         if not isinstance(tracks, Tracks):
             raise DomainError("tracks", type(tracks).__name__, allowed="Tracks", fix="Tracks.of(grid, lists of points) makes them")
-        if tracks.cells.size and not 0 <= int(tracks.cells.min()) <= int(tracks.cells.max()) < self.grid.size:
-            raise DomainError("tracks", int(tracks.cells.max()), allowed=f"cells from 0 to {self.grid.size - 1}", fix="use the same grid")
+        if tracks.cells.size and not 0 <= int(tracks.cells.min()) <= int(tracks.cells.max()) < self.grid.values:
+            raise DomainError("tracks", int(tracks.cells.max()), allowed=f"cells from 0 to {self.grid.values - 1}", fix="use the same grid")
         return self._every_move(tracks, source) if self.level == "event" else self._one_answer(tracks, source)
 
     def _one_answer(self, tracks: Tracks, source: Source | None) -> Flows:
         words, moves = random_words(tracks.people, source), tracks.moves
         drawn = _scaled(words, np.maximum(moves, 1))
-        first = np.minimum(tracks.offsets[:-1] + drawn, max(tracks.cells.size - 2, 0))  # whoever never moved is overwritten below
-        numbers = self.moves.numbers(tracks.cells[first], tracks.cells[first + (moves > 0)])
+        visited, first = np.append(tracks.cells, [0, 0]), tracks.offsets[:-1] + drawn  # whoever never moved is overwritten below
+        numbers = self.moves.numbers(visited[first], visited[first + 1])
         columns = {
-            "start": tracks.starts,
-            "end": tracks.ends,
-            "length": np.minimum(moves, self.longest),
+            **self._ends(tracks),
+            "length": np.where(tracks.starts < 0, self.longest + 1, np.minimum(moves, self.longest)),
             "move": np.where(moves > 0, numbers, self.moves.none),
         }
         return self.estimate(self.protocol.run(columns, source=source))
+
+    def _ends(self, tracks: Tracks) -> dict[str, Array]:
+        """Where tracks start and end; whoever went nowhere does so elsewhere."""
+        columns = {"start": tracks.starts, "end": tracks.ends}
+        return {name: np.where(cells < 0, self.moves.elsewhere, cells) for name, cells in columns.items()}
 
     def _every_move(self, tracks: Tracks, source: Source | None) -> Flows:
         if tracks.people and int(tracks.moves.max()) > self.longest:
             person = int(tracks.moves.argmax())
             allowed = f"at most longest = {self.longest} moves"
             raise DomainError(f"tracks[{person}]", int(tracks.moves[person]), allowed=allowed, fix="cut it: each move is paid for")
-        columns = {"start": tracks.starts, "end": tracks.ends, "move": self.moves.numbers(*tracks.all_moves())}
+        columns = {**self._ends(tracks), "move": self.moves.numbers(*tracks.all_moves())}
         found = {}
         for question in self.protocol.questions:
             if question.name in columns:

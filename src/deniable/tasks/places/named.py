@@ -13,8 +13,8 @@ from deniable.core.interval import Limits, check_level
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 from deniable.tasks.places.estimate import RegionCount
+from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.taxonomy import Taxonomy
-from deniable.tasks.places.tree import Tree
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -25,7 +25,7 @@ class Part:
     """What one group says: counts of the places from ``start`` on, which add up to its n people."""
 
     start: int
-    tree: Tree
+    counted: Flat
     n: int
 
 
@@ -33,10 +33,9 @@ class Part:
 class NamedPlaces(Table):
     """Unbiased counts of all places, with errors; groups are different people, so counts and variances add up.
 
-    >>> from deniable.tasks.places.tree import star
     >>> town = Taxonomy(["north/hill", "north/mill", "south/lake"])
-    >>> anywhere = Part(0, star(np.array([60.0, 30.0, 10.0]), np.full(3, 25.0), 100), 100)
-    >>> in_the_north = Part(0, star(np.array([7.0, 3.0]), np.ones(2), 10), 10)
+    >>> anywhere = Part(0, Flat(np.array([60.0, 30.0, 10.0]), np.full(3, 25.0), 100), 100)
+    >>> in_the_north = Part(0, Flat(np.array([7.0, 3.0]), np.ones(2), 10), 10)
     >>> found = NamedPlaces(town, (anywhere, in_the_north), "an example")
     >>> found.count("north"), found.count("everywhere")
     (100 +- 4.08 people, 110 +- 0 people)
@@ -54,17 +53,17 @@ class NamedPlaces(Table):
     @cached_property
     def counts(self) -> Array:
         """The estimated number of people at each place."""
-        return self._added([part.tree.counts for part in self.parts])
+        return self._added([part.counted.counts for part in self.parts])
 
     @cached_property
     def stderr(self) -> Array:
         """The standard error of each count."""
-        return np.asarray(np.sqrt(self._added([part.tree.variances for part in self.parts])))
+        return np.asarray(np.sqrt(self._added([part.counted.variances for part in self.parts])))
 
     def _added(self, numbers: list[Array]) -> Array:
         total = np.zeros(len(self.taxonomy.leaves))
         for part, of_nodes in zip(self.parts, numbers, strict=True):
-            leaves = of_nodes[part.tree.leaves]
+            leaves = of_nodes[part.counted.leaves]
             total[part.start : part.start + leaves.size] += leaves
         return total
 
@@ -73,8 +72,8 @@ class NamedPlaces(Table):
         first, end = self.taxonomy.span(region)
         value = variance = 0.0
         for part in self.parts:
-            places = np.arange(part.start, part.start + part.tree.leaves.size)
-            told, noise = part.tree.total(((places >= first) & (places < end)).astype(float))
+            places = np.arange(part.start, part.start + part.counted.leaves.size)
+            told, noise = part.counted.total(((places >= first) & (places < end)).astype(float))
             value, variance = value + told, variance + noise
         return RegionCount(value, variance**0.5, 0.0, 0.0)
 

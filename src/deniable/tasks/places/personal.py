@@ -17,11 +17,11 @@ from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grouping import Group, grouped
 from deniable.tasks.places.named import NamedPlaces, Part
 from deniable.tasks.places.taxonomy import Taxonomy
-from deniable.tasks.places.tree import star
-from deniable.tasks.places.uniform import chosen_oracle, spread
+from deniable.tasks.places.uniform import chosen_oracle
 
 EXPOSED = (
     "that the person took part, the declared region and the declared epsilon. "
@@ -159,10 +159,10 @@ class PersonalPlaces:
             if spec is None or not isinstance(tally, Tally):
                 if type(tally) is not int or tally < 0 or spec is not None:
                     raise ProtocolError("tallies", tally, allowed="a Tally, or a number of people for one place", fix="tally the group")
-                parts.append(Part(start, star(np.array([float(tally)]), np.zeros(1), float(tally)), tally))
+                parts.append(Part(start, Flat.known(np.array([float(tally)])), tally))
             else:
                 found = spec.estimate(tally)
-                parts.append(Part(start, star(found.counts, spread(found), found.n), found.n))
+                parts.append(Part(start, Flat.of(found), found.n))
         return NamedPlaces(self.taxonomy, tuple(parts), f"{len(parts)} groups of people with privacy of their own")
 
 

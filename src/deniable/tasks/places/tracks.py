@@ -18,7 +18,8 @@ from deniable.tasks.places.grid import Grid, refuse_point
 class Tracks:
     """All visited cells in one column, person after person; person i's are those from ``offsets[i]`` to ``offsets[i + 1]``.
 
-    Everybody has visited at least one cell. A track of k moves has k + 1 visits; staying in a cell is a move, too.
+    A track of k moves has k + 1 visits; staying in a cell is a move, too. Whoever went nowhere has no visits and no moves. Visits outside
+    of the box have the number after the last cell, if the grid counts them.
 
     >>> from deniable.tasks.places.box import Box
     >>> tracks = Tracks.of(Grid(Box(0, 0, 4, 1, plane=True), 4, 1), [[(0.5, 0.5), (1.5, 0.5), (1.6, 0.5)], [(3.5, 0.5)]])
@@ -37,8 +38,6 @@ class Tracks:
         if not offsets.size or offsets[0] != 0 or offsets[-1] != cells.size or np.any(steps < 0):
             allowed = f"0 first, {cells.size} last, never falling"
             raise DomainError("offsets", offsets[:5], allowed=allowed, fix="one more entry than there are people")
-        if np.any(steps == 0):
-            raise DomainError(f"tracks[{int(np.argmin(steps))}]", "no visits", allowed="one or more", fix="drop people without a track")
         object.__setattr__(self, "cells", cells.astype(np.int64))
         object.__setattr__(self, "offsets", offsets.astype(np.int64))
 
@@ -47,12 +46,12 @@ class Tracks:
         """From a list with the points of each person; for many people pass ``Tracks(grid.cells(points), offsets)``."""
         lengths = [len(track) for track in tracks]
         flat = np.concatenate([np.asarray(track, dtype=float).reshape(-1, 2) for track in tracks]) if sum(lengths) else np.zeros((0, 2))
-        inside = grid.box.contains(flat)
+        inside = grid.box.contains(flat) | (grid.outside == "count")
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         if not inside.all():
             row = int(np.argmin(inside))
             person = int(np.searchsorted(offsets, row, side="right")) - 1
-            raise refuse_point(grid.box, flat[row], f"tracks[{person}]")
+            raise refuse_point(grid.box, f"tracks[{person}]")
         return cls(grid.cells(flat), offsets)
 
     @property
@@ -63,22 +62,25 @@ class Tracks:
     @cached_property
     def moves(self) -> Array:
         """How many moves each track has."""
-        return np.asarray(np.diff(self.offsets) - 1)
+        return np.asarray(np.maximum(np.diff(self.offsets) - 1, 0))
 
     @property
     def starts(self) -> Array:
-        """The first cell of each track."""
-        return np.asarray(self.cells[self.offsets[:-1]])
+        """The first cell of each track; -1 for whoever went nowhere."""
+        return self._visited(self.offsets[:-1])
 
     @property
     def ends(self) -> Array:
-        """The last cell of each track."""
-        return np.asarray(self.cells[self.offsets[1:] - 1])
+        """The last cell of each track; -1 for whoever went nowhere."""
+        return self._visited(self.offsets[1:] - 1)
+
+    def _visited(self, places: Array) -> Array:
+        return np.where(np.diff(self.offsets) > 0, np.append(self.cells, -1)[places], -1)
 
     def all_moves(self) -> tuple[Array, Array]:
         """Every move of everybody: from which cell and to which."""
         inner = np.ones(self.cells.size, dtype=bool)
-        inner[self.offsets[:-1]] = False
+        inner[self.offsets[:-1][np.diff(self.offsets) > 0]] = False
         after = np.flatnonzero(inner)
         return self.cells[after - 1], self.cells[after]
 

@@ -127,9 +127,3 @@ class Tree:
 
 def _ratio(numbers: Array, by: Array) -> Array:
     return np.asarray(np.divide(numbers, by, out=np.zeros_like(numbers, dtype=float), where=by > 0))
-
-
-def star(counts: Array, variance: Array, n: float | None) -> Tree:
-    """Leaves under one root, whose count n is known, or nothing is."""
-    root = (0.0, np.inf) if n is None else (float(n), 0.0)
-    return Tree(np.zeros(counts.size + 1, dtype=np.int64), np.concatenate([[root[0]], counts]), np.concatenate([[root[1]], variance]))

@@ -19,12 +19,11 @@ from deniable.contract.survey import Survey
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.estimate import PlacesEstimate
+from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grid import Grid, single_blocks
-from deniable.tasks.places.tree import star
 
 CELL = "cell"
 """The name of the question."""
@@ -40,8 +39,8 @@ class UniformGrid:
 
     Guarantee: epsilon-local for any two places, inside the box or not: everybody reports once.
 
-    Estimator: the oracle's unbiased counts, shifted so that they add up to the number of reports, which is known. The variance of a cell
-    is the oracle's; of a region, V sum (w - mean w)^2 with w the covered fractions, so that large regions err as little as small ones.
+    Estimator: the oracle's unbiased counts, shifted so that they add up to the number of reports, which is known. The variance of a
+    region is sum D (w - mean w)^2 with w the covered fractions and D as in ``flat``, so that large regions err as little as small ones.
 
     Cost: one report of the oracle, which ``people``, ``epsilon`` and the number of cells decide.
 
@@ -51,9 +50,9 @@ class UniformGrid:
     >>> points = np.tile([[0.5, 0.5], [0.5, 0.5], [3.5, 2.5], [1.5, 3.5]], (5000, 1))
     >>> found = asking.run(points, source=ReplaySource.from_key("square"))
     >>> asking.spec.mechanism, found.count(Box(0, 0, 2, 2, plane=True))
-    ('SubsetSelection', 10,219 +- 199 people)
+    ('SubsetSelection', 10,219 +- 200 people)
     >>> found.count(Box(0, 0, 1, 0.5, plane=True))
-    5,123 +- 68.9 people; cells on its edge hold 10,246, taken to be spread evenly
+    5,123 +- 70.7 people; cells on its edge hold 10,246, taken to be spread evenly
     """
 
     grid: Grid
@@ -95,31 +94,18 @@ class UniformGrid:
         """Ask a crowd held in memory."""
         cells = self.grid.cells(points)
         if self.grid.values < 2:
-            return self._made(np.array([float(cells.size)]), np.zeros(1), cells.size, "one cell: nothing was asked")
+            return self._made(Flat.known(np.array([float(cells.size)])), cells.size, "one cell: nothing was asked")
         return self.estimate(self.spec.tally(self.spec.privatize(cells, source=source)))
 
     def estimate(self, tally: Tally) -> PlacesEstimate:
         """The map behind a tally of everybody's reports."""
         found: FrequencyEstimate = self.spec.estimate(tally)
         how = f"{self.spec.mechanism}, epsilon = {self.epsilon:.4g}"
-        return self._made(found.counts, spread(found), found.n, how)
+        return self._made(Flat.of(found), found.n, how)
 
-    def _made(self, counts: Array, variance: Array, n: int, how: str) -> PlacesEstimate:
-        tree = star(counts, variance, n)
+    def _made(self, counted: Flat, n: int, how: str) -> PlacesEstimate:
         outside = self.grid.outside == "count"
-        return PlacesEstimate(self.grid, single_blocks(self.grid), tree, n, how, self.guarantee, outside)
-
-
-def spread(found: FrequencyEstimate) -> Array:
-    """The variance of each count as ``star`` needs it, who knows that all add up to n.
-
-    Oracles whose counts always do have it already: theirs are V (d - 1) / d after projection, if V is what independent ones would have.
-    """
-    size = len(found.values)
-    if found.n == 0:
-        return np.zeros(size)
-    variance = np.maximum(found.variance(np.clip(found.counts, 0, found.n)), 0.0)
-    return np.asarray(variance * size / max(size - 1, 1))
+        return PlacesEstimate(self.grid, single_blocks(self.grid), counted, n, how, self.guarantee, outside)
 
 
 def chosen_oracle(oracle: str, size: int, epsilon: float, people: int) -> FrequencySpec:

@@ -32,11 +32,14 @@ _ROUNDING = Fraction(1, 10**6)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RangeEstimate(LineShares):
-    """The share of people at each value of an ordered domain. Any sum of shares is unbiased; single ones may be negative.
+    """The share of people at each value of an ordered domain; single ones may be negative.
+
+    Any sum of shares is unbiased where every value is a cell, as after ``Hierarchy`` and ``HaarHRR``. After ``AHEAD`` it is not: people are
+    taken to be spread evenly within cells that stayed whole, and which did depends on noise.
 
     Errors are of the crowd that reported: the mechanism's noise, and that each level was told by some of the people only. With
     ``population=True`` they also cover that the crowd is a sample. Where cells hold more than one value, they cover that people may be
-    spread unevenly there, too. ``quantile`` alone is biased: it looks at the nearest cumulative shares that never fall.
+    spread unevenly there, too. ``quantile`` is always biased: it looks at the nearest cumulative shares that never fall.
     """
 
     kind: ClassVar[str] = "ranges"

@@ -25,7 +25,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LineShares(Table):
-    """The shares of the cells of a line. Any sum of them is unbiased; single ones may be negative.
+    """The shares of the cells of a line; some may be negative. Any sum of them is unbiased if the cells were fixed before anyone was asked.
 
     Errors are of the crowd that reported: the mechanism's noise, and that each level was told by some of the people only. Those of a
     sample also cover that the crowd is one. Where cells hold more than one value, both cover that people may be spread unevenly there.
