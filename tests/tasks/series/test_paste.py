@@ -43,3 +43,11 @@ def test_gaussian_noise_on_points_is_for_the_root_of_their_number(n):
     for mechanism in (LPA(n=n, epsilon=1.0, delta=1e-6), Decimation(n=n, every=1, epsilon=1.0, delta=1e-6)):
         assert (mechanism.steps - 1) ** 2 < n <= mechanism.steps**2
         assert mechanism.steps == isqrt(n) + (isqrt(n) ** 2 < n)
+
+
+def test_a_number_outside_is_named_by_its_place_only():
+    """Messages end in logs, where a party's numbers do not belong."""
+    plan = Paste(mechanism=FPA(n=4, k=1, epsilon=1.0), parties=4, honest="1/2")
+    with pytest.raises(DomainError, match=r"series\[2\].*numbers from 0 to 1") as told:
+        plan.contribution(np.array([0.25, 0.5, 37.125, -8.5]))
+    assert not any(number in str(told.value) for number in ("37.1", "8.5"))

@@ -69,8 +69,11 @@ class Paste:
     def contribution(self, series: Array, source: Source | None = None) -> Array:
         """What a party hands to the engine: its own coefficients in steps, with its share of the noise. Drawn once, and never shown."""
         series = check_series(series, self.mechanism.n)
-        if series.size and not (series.min() >= 0 and series.max() <= 1):
-            raise DomainError("series", (series.min(), series.max()), allowed="numbers from 0 to 1", fix="scale or clip them first")
+        outside = ~((series >= 0) & (series <= 1))
+        if outside.any():  # the place alone: a party's numbers do not belong into a message, which may end in a log
+            raise DomainError(
+                f"series[{outside.argmax()}]", "a number outside", allowed="numbers from 0 to 1", fix="scale or clip them first"
+            )
         return self.sum.contribution(self.mechanism.ask(series), source)
 
     def estimate(self, total: Array, *, survivors: int | None = None) -> SeriesEstimate:
