@@ -100,7 +100,7 @@ MISTAKES = {
     "unknown mechanism": (GOOD.replace('"GRR"', '"RAPOR"'), ["mechanism", "'RAPOR'", "OLH"]),
     "unnamed mechanism": (GOOD.replace('name = "GRR"', 'label = "GRR"'), ["mechanisms", "name ="]),
     "unknown option": (GOOD.replace("hash_range", "hash_size"), ["parameters", "'hash_size'", "hash_range"]),
-    "metric": (GOOD.replace('"mse"', '"accuracy"'), ["metrics", "'accuracy'", "f1"]),
+    "metric": (GOOD.replace('"mse"', '"sharpness"'), ["metrics", "'sharpness'", "f1"]),
     "column": (GOOD.replace('name = "drink"', 'name = "food"'), ["name: got 'food'", "drink"]),
     "people": (GOOD.replace("[1_000]", "1_000"), ["people: got 1000", "list"]),
     "people in words": (GOOD.replace("[1_000]", '["many"]'), ["n: got 'many'", "integer"]),

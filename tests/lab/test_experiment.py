@@ -78,7 +78,7 @@ MISTAKES = {
     "nobody": (lambda: replace(SMALL, people=[0]), ["n: got 0"]),
     "repetitions": (lambda: replace(SMALL, repetitions=0), ["repetitions", "got 0", "from 1"]),
     "name": (lambda: replace(SMALL, name="../x"), ["name", "'../x'", "letters"]),
-    "metric": (lambda: replace(SMALL, metrics=["rmse"]), ["metrics", "'rmse'", "mse"]),
+    "metric": (lambda: replace(SMALL, metrics=["sharpness"]), ["metrics", "'sharpness'", "mse"]),
     "metric twice": (lambda: replace(SMALL, metrics=["mse", "mse"]), ["metrics", "each once"]),
     "label twice": (lambda: replace(SMALL, mechanisms=[Oracle("GRR", k=3), Oracle("GRR", k=3)]), ["mechanisms", "label"]),
     "axis": (lambda: replace(SMALL, against="d"), ["against", "'d'", "epsilon"]),

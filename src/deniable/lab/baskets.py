@@ -24,7 +24,7 @@ from deniable.local.choose import check_people
 
 
 @dataclass(frozen=True)
-class Baskets(Population):
+class Baskets(Population, named=False):
     """People who each take some of ``items`` things, item i in proportion to 1 / (i + 1)^exponent; what is taken twice is held once.
 
     How often they take is geometric with the mean ``taken``, from nothing to ``most``. So sets are of very different sizes, as shopping

@@ -26,7 +26,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population
+from deniable.lab.populations.base import Population
 from deniable.local.choose import check_people
 from deniable.tasks.learning import TreeExperts, WeightedMajority
 from deniable.tasks.learning.experts import slides_rate
@@ -37,7 +37,7 @@ DELTA = 1e-6
 
 
 @dataclass(frozen=True)
-class LossSequence(Population):
+class LossSequence(Population, named=False):
     """A sequence of days, each with a loss of 0 or 1 for every expert.
 
     >>> from deniable.testing import ReplaySource
@@ -77,9 +77,6 @@ class LossSequence(Population):
         limits = np.full(self.experts, ONE // 2, dtype=np.uint64)
         limits[best] = ONE * 2 // 5
         return (coins < limits).astype(np.int64)
-
-
-del POPULATIONS[LossSequence.__name__]  # days of losses, and not a crowd that a file can name
 
 
 def _comb(odd: Array, experts: int) -> Array:

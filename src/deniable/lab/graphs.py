@@ -16,7 +16,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population, is_integer, require
+from deniable.lab.populations.base import Population, is_integer, require
 from deniable.local.choose import check_people
 from deniable.tasks.graphs import ClippedStars, ClippedTriangles, CountEstimate, Degrees, Graph, Triangles
 from deniable.tasks.graphs.triangles import triples
@@ -25,7 +25,7 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True)
-class Friends(Population):
+class Friends(Population, named=False):
     """A graph as it grows: each newcomer befriends ``ties`` people, popular ones more often, or their friends with probability ``closing``.
 
     People are numbered at random, so that numbers say nothing about when they came.
@@ -59,9 +59,6 @@ class Friends(Population):
         grown = networkx.powerlaw_cluster_graph(n, self.ties, self.closing, seed=int(random_words(1, source)[0] >> np.uint64(32)))
         numbers = np.argsort(random_words(n, source), kind="stable")
         return Graph.of(numbers[np.array(grown.edges())], nodes=n)
-
-
-del POPULATIONS["Friends"]  # a graph, and not values that a file's mechanisms can ask for
 
 
 @dataclass(frozen=True)

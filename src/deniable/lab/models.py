@@ -26,7 +26,7 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population, require
+from deniable.lab.populations.base import Population, require
 from deniable.local.choose import check_people
 from deniable.tasks.learning import LogisticRegression, RotatingModels
 from deniable.tasks.learning.logistic import RESULT
@@ -40,7 +40,7 @@ KNOWN = np.flatnonzero(np.arange(ROWS[0]) % 3)
 
 
 @dataclass(frozen=True)
-class Tumors(Population):
+class Tumors(Population, named=False):
     """Records of breast tumors, with the first so many of 30 features.
 
     >>> from deniable.testing import ReplaySource
@@ -88,9 +88,6 @@ class Tumors(Population):
     def hidden(self) -> dict[str, Any]:
         """The rows of the test: every third one."""
         return self.rows(np.arange(0, ROWS[0], 3))
-
-
-del POPULATIONS[Tumors.__name__]  # records, and not values that a file's mechanisms could count
 
 
 @cache

@@ -15,7 +15,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population
+from deniable.lab.populations.base import Population
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.quadtree import RESULT, QuadTree
@@ -49,7 +49,7 @@ def airports() -> Array:
 
 
 @dataclass(frozen=True)
-class Airports(Population):
+class Airports(Population, named=False):
     """People at the airports of the contiguous United States, each airport as likely as another.
 
     >>> Airports().draw(3).shape
@@ -65,9 +65,6 @@ class Airports(Population):
     def identity(self) -> str:
         self.table()
         return f"{self!r}, vega_datasets {version('vega_datasets')}"  # another edition may have other places
-
-
-del POPULATIONS[Airports.__name__]  # found where it is used, and not by files
 
 
 @cache

@@ -16,7 +16,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population
+from deniable.lab.populations.base import Population
 from deniable.tasks.ranges.ahead import AHEAD
 from deniable.tasks.ranges.choose import predicted_haar, predicted_tree
 from deniable.tasks.ranges.haar import HaarHRR
@@ -29,7 +29,7 @@ LIMIT = 256
 
 
 @dataclass(frozen=True)
-class Visits(Population):
+class Visits(Population, named=False):
     """How often 20,190 people saw a doctor in a year (RAND health insurance experiment, in statsmodels), drawn with replacement.
 
     >>> crowd = Visits()
@@ -57,9 +57,6 @@ class Visits(Population):
     def identity(self) -> str:
         self.table()
         return f"{self!r}, statsmodels {version('statsmodels')}"  # another edition may have other rows
-
-
-del POPULATIONS[Visits.__name__]  # found where it is used, and not by files
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population, is_integer, require
+from deniable.lab.populations.base import Population, is_integer, require
 from deniable.local.choose import check_people
 from deniable.tasks.recommend import MatrixFactorization, Ratings
 
@@ -23,7 +23,7 @@ WAYS = ("private", "not private", "item means", "constant")
 
 
 @dataclass(frozen=True)
-class Rated(Population):
+class Rated(Population, named=False):
     """People with three tastes who rate about 20 items from 1 to 5, in half stars; the k-th item in proportion to 1 / sqrt(k).
 
     A rating is the item's goodness, the person's kindness and how their taste fits, plus a mood of a quarter of the scale's half. One
@@ -68,9 +68,6 @@ class Rated(Population):
 
     def _normal(self, shape: tuple[int, ...], source: Source | None) -> Array:
         return np.asarray(ndtri(self._uniform(shape, source)))
-
-
-del POPULATIONS["Rated"]  # ratings, and not values that a file's mechanisms can ask for
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from deniable.contract.source import Source
 from deniable.core.stream import random_words
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
-from deniable.lab.populations.base import POPULATIONS, Population, is_integer, require
+from deniable.lab.populations.base import Population, is_integer, require
 from deniable.local.choose import check_people
 
 AVERAGE = 250
@@ -66,7 +66,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class SeriesCrowd(Population):
+class SeriesCrowd(Population, named=False):
     """Sums over time, of ``people`` people, or of as many as the grid says."""
 
     people: int | None = None
@@ -91,7 +91,7 @@ class SeriesCrowd(Population):
 
 
 @dataclass(frozen=True)
-class Switching(SeriesCrowd):
+class Switching(SeriesCrowd, named=False):
     """People who hold 0 or 1 for a while.
 
     >>> from deniable.testing import ReplaySource
@@ -138,7 +138,7 @@ class Switching(SeriesCrowd):
 
 
 @dataclass(frozen=True)
-class Recorded(SeriesCrowd):
+class Recorded(SeriesCrowd, named=False):
     """A series that was measured.
 
     >>> crowd = Recorded(name="sunspots").draw(1000)
@@ -167,10 +167,6 @@ class Recorded(SeriesCrowd):
         """The series in whole people; nothing is drawn."""
         check_people(people := self.people or n)
         return Drawn(np.rint(people * recorded(self.name)), people)
-
-
-for _kind in (SeriesCrowd, Switching, Recorded):
-    del POPULATIONS[_kind.__name__]  # sums over time, and not values that a file's mechanisms can ask for
 
 
 @lru_cache(maxsize=len(RECORDED))

@@ -23,7 +23,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population
+from deniable.lab.populations.base import Population
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.components import positions
 from deniable.tasks.marginals.designs import METHODS, wanted
@@ -42,7 +42,7 @@ ROWS = 6366
 
 
 @dataclass(frozen=True)
-class Marriages(Population):
+class Marriages(Population, named=False):
     """The rows of Fair's survey: a value is the cell that a record falls into, of 240.
 
     >>> crowd = Marriages()
@@ -69,9 +69,6 @@ class Marriages(Population):
     def identity(self) -> str:
         self.table()  # the extra that is missing is named there
         return f"{self!r}, statsmodels {version('statsmodels')}"  # another edition may have other rows
-
-
-del POPULATIONS[Marriages.__name__]  # records, and not values that a file's mechanisms could count
 
 
 def cells_of(table: KeyedTable) -> Array:

@@ -15,7 +15,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import POPULATIONS, Population
+from deniable.lab.populations.base import Population
 from deniable.lab.populations.observed import Words
 from deniable.local.choose import check_people
 from deniable.tasks.text import Bigrams, PairCounts, Texts, WordPairs
@@ -26,15 +26,11 @@ LIKED = (0.3, 0.2, 0.1)
 """How likely each of three favorite words comes next; else it is any word, as likely as people use it."""
 
 
-class _Written(Population):
+class _Written(Population, named=False):
     """Texts instead of values; the words are those that people use most."""
 
     words: int
     length: int
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        del POPULATIONS[cls.__name__]  # texts, and not values that a file's mechanisms can ask for
 
     def table(self) -> tuple[Any, Array]:
         return Words("en", self.words).table()
@@ -48,7 +44,7 @@ class _Written(Population):
 
 
 @dataclass(frozen=True)
-class Sentences(_Written):
+class Sentences(_Written, named=False):
     """Everybody wrote so many of the most frequent English words in a row. After each, three favorites come more often than others.
 
     >>> from deniable.testing import ReplaySource
@@ -84,7 +80,7 @@ class Sentences(_Written):
 
 
 @dataclass(frozen=True)
-class Talk(_Written):
+class Talk(_Written, named=False):
     """Everybody talks about one of several topics, four words in five; the others are any words. Topics have the same number of words.
 
     >>> Talk(words=12, topics=3).same_topic(0, 3), Talk(words=12, topics=3).same_topic(0, 4)

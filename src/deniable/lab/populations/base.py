@@ -39,9 +39,10 @@ class Population(ABC):
     ([0.504, 0.235, 0.151, 0.11], [504, 235, 151, 110], 'Zipf(1.1, 4)')
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, named: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
-        POPULATIONS[cls.__name__] = cls
+        if named:  # else it is found where it is used: what its people hold is not what a file's mechanisms can ask for
+            POPULATIONS[cls.__name__] = cls
 
     @abstractmethod
     def table(self) -> tuple[Any, Array]:
