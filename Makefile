@@ -13,7 +13,7 @@ $(STAMP): pyproject.toml constraints.txt scripts/setup.sh
 
 setup: $(STAMP)           ## make the environment
 
-demo: $(STAMP)            ## 20,000 devices report to a collector on this machine (a minute or two); SERVE=1 keeps it serving
+demo: $(STAMP)            ## 20,000 devices report to a collector on this machine (about a minute); SERVE=1 keeps it serving
 	@$(BIN)/deniable demo $(if $(SERVE),--serve)
 
 test: $(STAMP)            ## run all tests
