@@ -183,27 +183,30 @@ def _shape(column: Column, n: int) -> tuple[int, ...]:
     return (n,) if per_report == 1 and not column.packed else (n, per_report)
 
 
+def arrow_type(column: Column) -> Any:
+    """A column's type in Arrow."""
+    if _is_single_bit(column):
+        return pa.bool_()
+    return pa.binary(column.row_bytes) if len(_shape(column, 0)) > 1 else pa.from_numpy_dtype(_dtype(column))
+
+
 def _body_bytes(column: Column, n: int) -> int:
     return -(-n // 8) if _is_single_bit(column) else n * column.row_bytes
 
 
 def _to_arrow(column: Column, items: Array, n: int) -> Any:
-    content = pa.py_buffer(np.ascontiguousarray(items))
-    if _is_single_bit(column):
-        return pa.Array.from_buffers(pa.bool_(), n, [None, content])
-    kind = pa.from_numpy_dtype(items.dtype) if items.ndim == 1 else pa.binary(column.row_bytes)
-    return pa.Array.from_buffers(kind, n, [None, content])
+    return pa.Array.from_buffers(arrow_type(column), n, [None, pa.py_buffer(np.ascontiguousarray(items))])
 
 
 def _from_arrow(column: Column, chunked: Any) -> Array:
     if chunked.null_count:
         raise WireError(column.name, "null", allowed="a value in every row", fix="drop the damaged rows and count them")
     n = len(chunked)
-    if _is_single_bit(column) and chunked.type == pa.bool_():
-        return np.packbits(chunked.to_numpy(), bitorder="little")
-    kind = pa.from_numpy_dtype(_dtype(column)) if len(_shape(column, n)) == 1 else pa.binary(column.row_bytes)
+    kind = arrow_type(column)
     if chunked.type != kind:
         raise WireError(column.name, str(chunked.type), allowed=str(kind), fix="write the table with to_arrow()")
+    if kind == pa.bool_():
+        return np.packbits(chunked.to_numpy(), bitorder="little")
     whole = chunked.combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # no chunk at all
         return np.zeros(_shape(column, n), _dtype(column))

@@ -1,0 +1,87 @@
+"""What is done to one partition, whichever engine holds it: its reports become one small tally, or its people answer one round.
+
+Everything here is a function of what it is given, so an engine may lose a partition, repeat it or do it elsewhere: the bytes are the same.
+People who are simulated draw from a stream of their partition, keyed once for the whole run; in every round they hold the same tickets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from deniable.contract.protocol import Protocol
+from deniable.contract.spec import Spec
+from deniable.core.reports import Reports, arrow_type
+from deniable.core.run import ask, crowd_size, draw_tickets
+from deniable.core.stream import SecureStream
+from deniable.core.tally import Tally
+from deniable.errors import WireError
+
+
+def fold(spec: Spec, batches: Iterable[Any], candidates: Any = None) -> Tally:
+    """The tally of a partition's reports, given as Arrow batches or tables. An empty partition has the tally of nobody.
+
+    >>> import numpy as np
+    >>> from deniable.client import GRR
+    >>> spec = GRR(domain_size=3, epsilon=1.0)
+    >>> halves = [spec.privatize(np.zeros(500, dtype=int)).to_arrow() for _ in range(2)]
+    >>> fold(spec, halves)
+    Tally(GRR(domain_size=3, epsilon=1.0), n=1,000, counters=3)
+    """
+    total = spec.tally(Reports.empty(spec, 0), candidates=candidates)
+    for batch in batches:
+        total += spec.tally(read_reports(spec, batch), candidates=candidates)
+    return total
+
+
+def merge(images: Iterable[bytes]) -> Tally:
+    """The sum of tallies that came as bytes; there must be one at least."""
+    return sum((Tally.from_bytes(image) for image in images), start=0)  # type: ignore[return-value]  # sum of one or more
+
+
+def answer(protocol: Protocol, values: Any, *, key: bytes, partition: int) -> dict[str, bytes]:
+    """The tallies of a partition's simulated people in the round at hand, by question.
+
+    Tickets and answers come from two streams of the partition: the tickets' is the same in every round, the answers' is never used twice.
+    """
+    tickets = draw_tickets(protocol, crowd_size(values), _stream(key, b"tickets", partition))
+    tallies = ask(protocol, values, tickets, source=_stream(key, protocol.canonical, partition))
+    return {name: tally.to_bytes() for name, tally in tallies.items()}
+
+
+def merge_answers(answers: Iterable[Mapping[str, bytes]]) -> dict[str, Tally]:
+    """The sums of what partitions answered, by question; ``Protocol.close`` takes them."""
+    collected: dict[str, list[bytes]] = {}
+    for tallies in answers:
+        for name, image in tallies.items():
+            collected.setdefault(name, []).append(image)
+    return {name: merge(images) for name, images in collected.items()}
+
+
+def read_reports(spec: Spec, batch: Any) -> Reports:
+    """The reports in an Arrow batch or table, by the spec's column names; other columns are left alone.
+
+    Engines widen what they have no type for (Spark knows no unsigned integers and no binary of fixed size); here it becomes narrow again,
+    or is refused if it does not fit.
+    """
+    stated = (batch.schema.metadata or {}).get(b"deniable", spec.canonical)
+    if stated != spec.canonical:
+        raise WireError("spec", stated.decode(), allowed=spec.canonical.decode(), fix="read the reports with the spec that made them")
+    arrays = []
+    for column in spec.layout:
+        if column.name not in batch.schema.names:
+            raise WireError(column.name, batch.schema.names, allowed=f"the columns of {spec!r}", fix="select the reports' columns")
+        try:
+            arrays.append(batch.column(column.name).cast(arrow_type(column)))
+        except pa.ArrowInvalid as error:
+            raise WireError(column.name, str(error), allowed=column.describe(), fix="a report was damaged or made up") from error
+    table = pa.table(arrays, [column.name for column in spec.layout])
+    return Reports.from_arrow(table.replace_schema_metadata({b"deniable": spec.canonical}))
+
+
+def _stream(key: bytes, purpose: bytes, partition: int) -> SecureStream:
+    return SecureStream(hmac.digest(key, purpose, hashlib.sha256), partition)
