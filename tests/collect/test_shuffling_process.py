@@ -28,7 +28,7 @@ from deniable.contract.task import Task
 from deniable.errors import ParameterError
 from deniable.sealing.identity import public_key
 from deniable.sealing.keys import KeyPair, KeyRing
-from deniable.sealing.seal import open_outer, seal_report
+from deniable.sealing.seal import open_box, open_outer, seal_report
 from deniable.shuffle.mixer import Rules
 from tests.collect.mixing import MINIMUM, reports, shuffle_task
 
@@ -213,8 +213,8 @@ def test_a_route_that_does_not_lead_to_the_next_key_is_refused(world, monkeypatc
     judge = Judge([station_of(world.task, world.ring.identity)])
     good, made_up = (seal_report(world.task, each, analyst, [pair.notice(SHUFFLER)]) for each in reports(world.task, 2))
     found = open_outer(pair, made_up)
-    changed = Outer(bytes(32), found.token, found.crowd, found.next)
-    monkeypatch.setattr(judging, "open_outer", lambda own, seal: changed if seal == made_up else open_outer(own, seal))
+    changed = Outer(bytes(32), found.token, found.crowd, found.next).pack()
+    monkeypatch.setattr(judging, "open_box", lambda own, seal, role: changed if seal == made_up else open_box(own, seal, role))
     opened = judge.open(pack_seals([good, made_up]), {pair.id: pair}, 10)
     assert [code for _, _, code in opened.refused] == ["bad_seal"]
     assert sum(len(rows) for rows in opened.rows.values()) == 1

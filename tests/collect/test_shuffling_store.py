@@ -127,3 +127,24 @@ def test_a_task_that_is_over_leaves_nothing(tmp_path):
     assert store.forget(TASK) == 1
     assert (store.groups(), store.batches(), store.known(TASK, [b"seal"])) == ({}, [], set())
     store.close()
+
+
+def test_many_appends_become_few_runs_and_what_goes_is_nowhere_on_the_disk(tmp_path):
+    """Seals alone in their appends, the digests in another order than they came: 300 of them are at most seven runs of each level."""
+    store = ShuffleStore(tmp_path)
+    store.add_task(TASK, b"text")
+    came = [Taken(b"%16d" % i, Held(b"%16d" % (i * 7 % 300), b"", b"secret %d." % i)) for i in range(300)]
+    for item in came:
+        assert store.take({GROUP: [item]}, {}) == frozenset()
+    (runs, most) = store._database.execute("SELECT count(*), max(level) FROM run").fetchone()
+    assert (runs, most) == (300 % 8 + 300 // 8 % 8 + 300 // 64, 2)
+    assert store.held(GROUP) == sorted(item.held for item in came)
+    staying = came[17].held
+    store.release(GROUP, [item.held.digest for item in came if item.held != staying], [])
+    assert (store.held(GROUP), store.groups()) == ([staying], {GROUP: 1})
+    store.close()
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert [i for i in range(300) if b"secret %d." % i in left] == [17]
+    store = ShuffleStore(tmp_path)
+    assert (store.held(GROUP), store.groups()) == ([staying], {GROUP: 1})
+    store.close()

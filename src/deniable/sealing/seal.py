@@ -121,6 +121,11 @@ def _public(key: bytes) -> X25519PublicKey:
 def _open(pair: KeyPair, seal: bytes, header: Header, role: str) -> bytes:
     if header.key != pair.id:
         raise WireError("key", header.key.hex(), allowed=f"{pair.id.hex()}", fix="fetch the keys again and seal anew")
+    return open_box(pair, seal, role)
+
+
+def open_box(pair: KeyPair, seal: bytes, role: str) -> bytes:
+    """What is locked into a box, as it is; WireError if it is damaged, or sealed for another key or role."""
     try:
         return SUITE.decrypt(memoryview(seal)[HEADER.size :], pair.handle, info=info_of(role, seal))
     except (InvalidTag, ValueError):

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from struct import Struct
 from typing import NamedTuple
 
 from deniable.collect.spending import holds
 from deniable.contract.admission import NUMBER_BYTES, spend_id
 from deniable.contract.envelope import Envelope
-from deniable.contract.sealed import HEADER, Outer, extras, mixing_of, open_seals, read_header, seal_id, seal_sizes
+from deniable.contract.notice import ID_BYTES, SHUFFLER
+from deniable.contract.sealed import HEADER, ROUTE_BYTES, VERSION, extras, mixing_of, open_seals, seal_id, seal_sizes
 from deniable.contract.task import Task
 from deniable.errors import WireError
 from deniable.sealing.keys import KeyPair
-from deniable.sealing.seal import open_outer
+from deniable.sealing.seal import open_box
 
 BAD_SEAL, BAD_TOKEN, UNKNOWN_KEY, UNKNOWN_TASK = "bad_seal", "bad_token", "unknown_key", "unknown_task"
 """Why a seal is not taken."""
+_KEY, _BOUND = slice(1, 9), slice(9, HEADER.size)
+"""Where a seal has its key; and its task and period, which the next one shares."""
 Address = tuple[bytes, int, bytes]
 """Task, period and route."""
 Row = tuple[bytes, bytes, bytes, bytes, bytes]
@@ -51,13 +55,30 @@ class Opened(NamedTuple):
     seals: int
 
 
+class Shape(NamedTuple):
+    """How all seals of a task look at this station. One length for all: so the places of what is inside are known, too."""
+
+    task: Task
+    size: int
+    token: int
+    crowd: int
+    inside: Struct
+    last: bool
+
+    @classmethod
+    def at(cls, station: Station) -> Shape:
+        """The shape of the seals that come to a station."""
+        size, following, *_ = seal_sizes(station.task)[station.position :]
+        token, crowd = extras(station.task) if station.last else (0, 0)
+        inside = Struct(f"<{ROUTE_BYTES}sH{token}sB{crowd}s{following}s")  # as ``contract.sealed`` lays it out
+        return cls(station.task, size, token, crowd, inside, station.last)
+
+
 class Judge:
     """Opens bodies and judges what is in them. Lives in a process, with the tasks that it was started with."""
 
     def __init__(self, stations: Sequence[Station]) -> None:
-        self._sizes = {station.task.id: seal_sizes(station.task)[station.position :] for station in stations}
-        self._extras = {station.task.id: extras(station.task) if station.last else (0, 0) for station in stations}
-        self._tasks = {station.task.id: station.task for station in stations}
+        self._shapes = {station.task.id: Shape.at(station) for station in stations}
 
     def open(self, body: bytes, pairs: Mapping[bytes, KeyPair], most: int) -> Opened:
         """What was in a body; WireError if it is no list of seals, or of too many."""
@@ -65,43 +86,35 @@ class Judge:
         rows: dict[Address, list[Row]] = {}
         refused: list[tuple[bytes, bytes, str]] = []
         for seal in seals:
-            _, key, task, period = HEADER.unpack_from(seal)  # the version is looked at when it is opened
-            outer = self._outer(seal, task, pairs.get(key))
-            if isinstance(outer, str):
-                refused.append((task, seal_id(seal), outer))
-                continue
-            token = spend_id(outer.token[:NUMBER_BYTES]) if outer.token else b""
-            row = (seal_id(seal), sha256(outer.next).digest()[:16], outer.crowd, outer.next, token)
-            rows.setdefault((task, period, outer.route), []).append(row)
+            version, key, task, period = HEADER.unpack_from(seal)
+            found = self._look(seal, self._shapes.get(task), pairs.get(key)) if version == VERSION else BAD_SEAL
+            if isinstance(found, str):
+                refused.append((task, seal_id(seal), found))
+            else:
+                route, row = found
+                rows.setdefault((task, period, route), []).append(row)
         return Opened(rows, refused, len(seals))
 
-    def _outer(self, seal: bytes, task: bytes, pair: KeyPair | None) -> Outer | str:
-        """What is in a seal, or why it is not taken."""
-        sizes = self._sizes.get(task)
-        if sizes is None:
-            return UNKNOWN_TASK
-        if len(seal) != sizes[0]:
-            return BAD_SEAL
-        if pair is None:
-            return UNKNOWN_KEY
+    def _look(self, seal: bytes, shape: Shape | None, pair: KeyPair | None) -> tuple[bytes, Row] | str:
+        """The route of a seal and what is kept of it, or why it is not taken. Most of what a shuffler does beside opening: hence flat."""
+        if shape is None or len(seal) != shape.size or pair is None:
+            return UNKNOWN_TASK if shape is None else UNKNOWN_KEY if len(seal) == shape.size else BAD_SEAL
         try:
-            outer = open_outer(pair, seal)
+            route, token_bytes, token, crowd_bytes, crowd, following = shape.inside.unpack(open_box(pair, seal, SHUFFLER))
         except WireError:
             return BAD_SEAL
-        token, crowd = self._extras[task]
-        if len(outer.token) != token or (token and not self._holds(task, outer.token)):
+        if token_bytes != shape.token or (token and not _holds(shape.task, token)):
             return BAD_TOKEN
-        whole = len(outer.crowd) == crowd and len(outer.next) == sizes[1]
-        return outer if whole and (len(sizes) > 2 or _leads_on(outer)) else BAD_SEAL
+        # The route from the last shuffler is that of the collector's key: both are its SHA-256, of which an id shows a part.
+        leads_on = not shape.last or following[_KEY] == route[:ID_BYTES]
+        if crowd_bytes != shape.crowd or following[0] != VERSION or following[_BOUND] != seal[_BOUND] or not leads_on:
+            return BAD_SEAL
+        spent = spend_id(token[:NUMBER_BYTES]) if token else b""
+        return route, (seal_id(seal), sha256(following).digest()[:16], crowd, following, spent)
 
-    def _holds(self, task: bytes, token: bytes) -> bool:
-        return holds(self._tasks[task], b"", Envelope(task, 0, 0, 0, spend_id(token[:NUMBER_BYTES]), b"", token))
 
-
-def _leads_on(outer: Outer) -> bool:
-    """Whether the route from the last shuffler is that of the collector's key: both are the SHA-256 of it, of which ids show a part."""
-    key = read_header(outer.next).key
-    return outer.route[: len(key)] == key
+def _holds(task: Task, token: bytes) -> bool:
+    return holds(task, b"", Envelope(task.id, 0, 0, 0, spend_id(token[:NUMBER_BYTES]), b"", token))
 
 
 def station_of(task: Task, identity: bytes) -> Station:

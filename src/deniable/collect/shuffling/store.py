@@ -8,10 +8,11 @@ disk which were written before which. So rows that go are overwritten and the lo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from deniable.collect.shuffling.runs import add_run, read_runs
 from deniable.collect.shuffling.schema import PRAGMAS, SCHEMA, TABLES
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.storage.log import StorageError
@@ -19,7 +20,8 @@ from deniable.collect.storage.private import PrivateDatabase
 from deniable.shuffle.mixer import CLOSED, USED, Held, Taken
 from deniable.testing.faults import fault_point
 
-_OF_A_TASK = ("seen", "spent", "held", "closed", "batch")
+_OF_A_TASK = ("seen", "spent", "pile", "closed", "batch")
+_OF_A_PILE = ("held", "run")
 _AT_ONCE = 500
 """How many digests are asked for in one query."""
 
@@ -54,7 +56,8 @@ class ShuffleStore(PrivateDatabase):
             self._database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
         self._numbers: dict[bytes, int] = dict(self._database.execute("SELECT id, number FROM task").fetchall())
         self._changes: Counter[Group] = Counter()
-        query = "SELECT task.id, period, route, count(*) FROM held JOIN task ON task = number GROUP BY task, period, route"
+        query = """SELECT task.id, period, route, count(*) FROM held JOIN pile ON pile = pile.number JOIN task ON task = task.number
+            GROUP BY pile"""
         self._counts = Counter({Group(task, period, route): count for task, period, route, count in self._database.execute(query)})
 
     def _ended(self, done: bool) -> None:
@@ -82,6 +85,8 @@ class ShuffleStore(PrivateDatabase):
             here = {group: count for group, count in self._counts.items() if group.task == task}
             self._changes.subtract(here)
             (waiting,) = database.execute("SELECT count(*) FROM batch WHERE task = ?", (number,)).fetchone()
+            for (pile,) in database.execute("SELECT number FROM pile WHERE task = ?", (number,)).fetchall():
+                self._clear(pile)
             for table in _OF_A_TASK:
                 database.execute(f"DELETE FROM {table} WHERE task = ?", (number,))  # noqa: S608  # names from above
         self._empty_log()
@@ -114,7 +119,7 @@ class ShuffleStore(PrivateDatabase):
                     continue  # nearly always
                 known = self._present("seen", number, [item.id for item in came])
                 new = {item.id: item for item in came if item.id not in known}
-                told |= {(item, code) for item in new} if code else self._add(number, group, list(new.values()))
+                told |= {(item, code) for item in new} if code else self._add(number, group, new.values())
         return frozenset(told)
 
     def known(self, task: bytes, ids: Sequence[bytes]) -> set[bytes]:
@@ -122,9 +127,9 @@ class ShuffleStore(PrivateDatabase):
         with self._reading():
             return self._present("seen", self._numbers[task], ids)
 
-    def _add(self, number: int, group: Group, new: list[Taken]) -> set[tuple[bytes, str]]:
-        tokens = [item.token for item in new if item.token]
-        spent = self._present("spent", number, tokens)
+    def _add(self, number: int, group: Group, new: Collection[Taken]) -> set[tuple[bytes, str]]:
+        """Add seals that are new, one by one: a token may be spent, and what is held may come again in another box."""
+        spent = self._present("spent", number, [item.token for item in new if item.token])
         told: set[tuple[bytes, str]] = set()
         kept = []
         for item in new:
@@ -133,11 +138,12 @@ class ShuffleStore(PrivateDatabase):
             else:
                 spent.add(item.token)
                 kept.append(item)
-        self._insert(number, group, kept)
+        held = self._present("held", self._pile(number, group), [item.held.digest for item in kept])
+        self._insert(number, group, kept, held)
         return told
 
     def _add_new(self, number: int, group: Group, came: Sequence[Taken]) -> bool:
-        """Add seals; or nothing, and False, if one of them or its token was here before. Asking first would take longer."""
+        """Add seals; or nothing, and False, if one of them, its token or its content was here before. Asking first would take longer."""
         self._database.execute("SAVEPOINT new")
         added = self._insert(number, group, came)
         if not added:
@@ -145,18 +151,35 @@ class ShuffleStore(PrivateDatabase):
         self._database.execute("RELEASE new")
         return added
 
-    def _insert(self, number: int, group: Group, came: Sequence[Taken]) -> bool:
-        """Insert in the order that rows have on disk: it is faster, and says less."""
-        write = self._database.executemany
-        tokens = [(number, token) for token in sorted(item.token for item in came if item.token)]
-        seen = write("INSERT OR IGNORE INTO seen VALUES (?, ?)", [(number, seal) for seal in sorted(item.id for item in came)]).rowcount
-        spent = write("INSERT OR IGNORE INTO spent VALUES (?, ?)", tokens).rowcount if tokens else 0
-        if seen < len(came) or spent < len(tokens):
-            return False
-        rows = [(number, group.period, group.route, *held) for held in sorted(item.held for item in came)]
-        # The same seal in another box is held already.
-        self._changes[group] += max(0, write("INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?, ?, ?)", rows).rowcount)
-        return True
+    def _insert(self, number: int, group: Group, came: Sequence[Taken], present: Container[bytes] = ()) -> bool:
+        """Insert in the order that rows have on disk: it is faster, and says less. False if something was there but what is ``present``."""
+        which = (number, group.period, group.route)
+        self._database.execute("INSERT OR IGNORE INTO pile (task, period, route) VALUES (?, ?, ?)", which)
+        pile = self._pile(number, group)
+        new = sorted({item.held.digest: item.held for item in came if item.held.digest not in present}.values())
+        added = (
+            self._insert_ids("seen", number, sorted(item.id for item in came))
+            and self._insert_ids("spent", number, sorted(item.token for item in came if item.token))
+            and self._insert_ids("held", pile, [held.digest for held in new])
+        )
+        if added:
+            add_run(self._database, pile, new)
+            self._changes[group] += len(new)
+        return added
+
+    def _insert_ids(self, table: str, number: int, ids: Sequence[bytes]) -> bool:
+        query = f"INSERT OR IGNORE INTO {table} VALUES (?, ?)"  # noqa: S608  # names from above
+        return not ids or self._database.executemany(query, [(number, each) for each in ids]).rowcount == len(ids)
+
+    def _pile(self, number: int, group: Group) -> int:
+        """The number of a group's pile; 0 if nothing was ever held of it."""
+        query = "SELECT number FROM pile WHERE (task, period, route) = (?, ?, ?)"
+        row = self._database.execute(query, (number, group.period, group.route)).fetchone()
+        return int(row[0]) if row else 0
+
+    def _clear(self, pile: int) -> None:
+        for table in _OF_A_PILE:
+            self._database.execute(f"DELETE FROM {table} WHERE pile = ?", (pile,))  # noqa: S608  # names from above
 
     def groups(self) -> dict[Group, int]:
         """How many seals are held, by group; counted along, since it is asked for all the time."""
@@ -166,8 +189,7 @@ class ShuffleStore(PrivateDatabase):
     def held(self, group: Group) -> list[Held]:
         """What a group holds, in the order of digests."""
         with self._reading() as database:
-            query = "SELECT digest, crowd, seal FROM held WHERE task = ? AND period = ? AND route = ?"
-            return [Held(*row) for row in database.execute(query, (self._numbers[group.task], group.period, group.route))]
+            return read_runs(database, self._pile(self._numbers[group.task], group))
 
     # --- batches ---
 
@@ -180,9 +202,13 @@ class ShuffleStore(PrivateDatabase):
         """Turn what was held into batches (id, count, message), in one step: a crash leaves the one or the other."""
         with self._writing() as database:
             number = self._numbers[group.task]
-            rows = [(number, group.period, group.route, digest) for digest in gone]
-            deleted = database.executemany("DELETE FROM held WHERE task = ? AND period = ? AND route = ? AND digest = ?", rows)
-            self._changes[group] -= max(0, deleted.rowcount)
+            pile, leaving = self._pile(number, group), frozenset(gone)
+            held = read_runs(database, pile)
+            staying = [item for item in held if item.digest not in leaving]
+            self._clear(pile)
+            self._insert_ids("held", pile, [item.digest for item in staying])
+            add_run(database, pile, staying)
+            self._changes[group] -= len(held) - len(staying)
             added = [(batch, number, count, message) for batch, count, message in batches]
             database.executemany("INSERT INTO batch VALUES (?, ?, ?, ?)", added)
             fault_point("batch mixed")
@@ -219,7 +245,7 @@ class ShuffleStore(PrivateDatabase):
         found: set[bytes] = set()
         for start in range(0, len(ids), _AT_ONCE):
             asked = ids[start : start + _AT_ONCE]
-            query = f"SELECT id FROM {table} WHERE task = ? AND id IN ({','.join('?' * len(asked))})"  # noqa: S608  # names from above
+            query = f"SELECT id FROM {table} WHERE {'pile' if table in _OF_A_PILE else 'task'} = ? AND id IN ({','.join('?' * len(asked))})"  # noqa: S608  # names from above
             found.update(row[0] for row in self._database.execute(query, (number, *asked)))
         return found
 

@@ -7,6 +7,7 @@ nothing is named in the system, so whoever is killed leaves nothing behind: the 
 
 from __future__ import annotations
 
+import gc
 import pickle
 import struct
 import subprocess
@@ -101,6 +102,7 @@ def main() -> None:
     """Answer until nobody asks."""
     try:
         judge = Judge(read(sys.stdin.buffer))
+        gc.freeze()  # what was loaded stays, and need not be looked at over and over
         while True:
             bodies, pairs, most = read(sys.stdin.buffer)
             by_id = {pair.id: pair for pair in pairs}

@@ -1,0 +1,43 @@
+"""What waits, as sorted runs: a row for what came together at first, then for ever more that is merged.
+
+Rows under random digests, one for each seal, would stand all over the file, and each append would write nearly all of it anew: the more
+is held, the slower. A run is written at once. Eight runs of a level become one of the next, so a seal is rewritten as often as the number
+of seals has digits, to the base of eight, and not more than some dozens of runs are there. A run is known by its smallest digest, and what
+is in it stands in the order of digests: neither says when it came. That the latest few runs each came together is what the write-ahead log
+shows, too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from deniable.shuffle.mixer import Held
+
+TOGETHER = 8
+LARGEST = 1 << 27
+"""The bytes that a run is not merged beyond."""
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Held]).decode
+
+
+def add_run(database: sqlite3.Connection, pile: int, held: Sequence[Held], level: int = 0) -> None:
+    """Keep some seals of a pile, in the order of their digests; inside a transaction."""
+    if not held:
+        return
+    of_level = "FROM run WHERE pile = ? AND level = ?"
+    count, size = database.execute(f"SELECT count(*), total(length(content)) {of_level}", (pile, level)).fetchone()
+    if count < TOGETHER - 1 or size > LARGEST:
+        database.execute("INSERT INTO run VALUES (?, ?, ?, ?)", (pile, level, held[0].digest, _encode(held)))
+        return
+    runs = database.execute(f"SELECT content {of_level}", (pile, level)).fetchall()
+    database.execute(f"DELETE {of_level}", (pile, level))
+    add_run(database, pile, sorted([*held, *(item for (content,) in runs for item in _decode(content))]), level + 1)
+
+
+def read_runs(database: sqlite3.Connection, pile: int) -> list[Held]:
+    """All that a pile holds, in the order of digests."""
+    runs = database.execute("SELECT content FROM run WHERE pile = ?", (pile,))
+    return sorted(item for (content,) in runs for item in _decode(content))
