@@ -73,7 +73,8 @@ def test_bad_seals_are_told_one_by_one_and_nothing_goes_below_the_minimum(shuffl
         refused = shuffler.request("POST", "/v1/seals", body, Content_Type=kind)
         assert (refused.status, refused.code) == (400, "malformed")
     assert shuffler.request("POST", "/v1/seals", pack_seals(good), Content_Type="application/json").code == "wrong_type"
-    assert shuffler.get("/v1/seals").status == 405
+    wrong = [shuffler.get("/v1/seals"), shuffler.request("POST", "/v1/keys", b"")]
+    assert [(answer.status, answer.headers["allow"]) for answer in wrong] == [(405, "POST, OPTIONS"), (405, "GET, HEAD")]
     assert [shuffler.get(path).status for path in ("/v1/reports", "/metrics")] == [404, 404]  # figures have a port of their own
     asked = shuffler.request("OPTIONS", "/v1/seals", Origin="https://survey.example.org")  # browsers send from other origins
     assert (asked.status, asked.headers["access-control-allow-origin"]) == (204, "*")

@@ -78,7 +78,7 @@ class ShuffleService:
         make = answers.get(scope["path"])
         if make is None or scope["method"] not in ("GET", "HEAD"):
             missing = Refusal(404, "not_found", f"there are {SEALS}, {KEYS} and {HEALTH}")
-            await self._reception.refuse(missing if make is None else Refusal(405, "method", "ask by GET"), send)
+            await self._reception.refuse(missing if make is None else Refusal(405, "method", "ask by GET", allow=b"GET, HEAD"), send)
             return
         if scope["path"] == HEALTH and self._trouble:
             await self._reception.refuse(Refusal(503, "trouble", "something fails again and again; the log says what", retry=5), send)

@@ -16,10 +16,16 @@ JSON = "application/json"
 
 
 class Refusal(Exception):  # noqa: N818  # not an error of the program: how a request is answered early
-    """A request is answered without having been counted; ``close`` if what it still sends is not worth reading."""
+    """A request is answered without having been counted.
 
-    def __init__(self, status: int, code: str, message: str, *, retry: int | None = None, close: bool = False) -> None:
+    ``close`` if what it still sends is not worth reading, ``allow`` has the methods that are served, for a status of 405.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, *, retry: int | None = None, close: bool = False, allow: bytes = b"POST, OPTIONS"
+    ) -> None:
         super().__init__(message)
+        self.allow = allow
         self.status = status
         self.code = code
         self.message = message

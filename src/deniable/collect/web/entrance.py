@@ -108,7 +108,7 @@ class Entrance(ABC):
         if refusal.close:
             headers.append((b"connection", b"close"))
         if refusal.status == 405:
-            headers.append((b"allow", b"POST, OPTIONS"))
+            headers.append((b"allow", refusal.allow))
         content = msgspec.json.encode({"error": {"code": refusal.code, "message": refusal.message}})
         await self._answer(send, refusal.status, content, *headers)
 
