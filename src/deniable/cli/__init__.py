@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line, or name the extra that it needs."""
     try:
-        from deniable.cli.app import COMMANDS, command_line
+        from deniable.cli.app import COMMANDS, command_line, completion_line
 
-        app = command_line(*(name for name in sys.argv[1:2] if name in COMMANDS))
+        completing = "_DENIABLE_COMPLETE" in os.environ
+        words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split() if completing else sys.argv
+        named = [name for name in words[1:2] if name in COMMANDS]
+        app = completion_line() if completing and not named else command_line(*named)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("deniable"):
             raise

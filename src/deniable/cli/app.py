@@ -10,6 +10,7 @@ from deniable import __version__
 
 COMMANDS = {
     "demo": "demo",
+    "doctor": "doctor",
     "audit": "audit",
     "account": "account",
     "simulate": "simulate",
@@ -34,21 +35,29 @@ COMMANDS = {
 
 def command_line(*names: str) -> typer.Typer:
     """The command line with some commands, or with all: a process that is to be up at once does not read what only others need."""
-    app = typer.Typer(
-        name="deniable",
-        help="Learn what a crowd knows without learning about anyone in it.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-    )
+    app = _empty()
     for name in names or COMMANDS:
-        command = getattr(import_module(f"deniable.cli.{COMMANDS[name]}"), name)
+        module = import_module(f"deniable.cli.{COMMANDS[name]}")
+        command = getattr(module, name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command()(command)
+            app.command(epilog=getattr(module, "EPILOG", None))(command)
     app.callback()(options)
     return app
+
+
+def completion_line() -> typer.Typer:
+    """The command line with the commands' names alone, for a shell that asks which there are: reading them all would take seconds."""
+    app = _empty()
+    for name in COMMANDS:
+        app.command(name)(options)
+    return app
+
+
+def _empty() -> typer.Typer:
+    promise = "Learn what a crowd knows without learning about anyone in it."
+    return typer.Typer(name="deniable", help=promise, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _version(asked: bool) -> None:

@@ -17,7 +17,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-import deniable.client
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.domain import Categories
 from deniable.contract.spec import MECHANISMS
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
-Mechanism = StrEnum("Mechanism", [(name, name) for name in dir(deniable.client)])  # type: ignore[misc]  # the registry decides, at run time
-Choice = StrEnum("Choice", [(name, name) for name in ("auto", *dir(deniable.client))])  # type: ignore[misc]  # the registry decides
+Mechanism = StrEnum("Mechanism", [(name, name) for name in sorted(MECHANISMS)])  # type: ignore[misc]  # the registry decides, at run time
+Choice = StrEnum("Choice", [(name, name) for name in ("auto", *sorted(MECHANISMS))])  # type: ignore[misc]  # the registry decides
 
 AUTO = Choice("auto")
 

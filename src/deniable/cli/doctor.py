@@ -1,0 +1,154 @@
+"""``deniable doctor``: what is installed, what works, and what to do about the rest."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import deniable
+from deniable.cli.console import out, plain_errors, print_json
+from deniable.core.stream import cores
+from deniable.errors import DeniableError
+
+FINE, MISSING, BROKEN = "fine", "missing", "broken"
+STYLES = {FINE: "green", MISSING: "yellow", BROKEN: "bold red"}
+NEEDS = re.compile(r"(?P<name>[\w.-]+)(?:\[[^]]*\])?(?:>=(?P<least>[\d.]+))?[^;]*; extra == [\"'](?P<extra>[\w-]+)[\"']")
+JAVA = 17
+EPILOG = "Example: deniable doctor; deniable doctor --json | jq .extras"
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    what: str
+    state: str
+    detail: str
+    advice: str = ""
+
+
+def doctor(json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False) -> None:
+    """Check this installation: extras, compiled kernels, a mechanism's exact law, what Spark and graphics processors need.
+
+    What is missing is named with the command that installs it. The exit status is 1 if something that is installed does not work.
+    """
+    with plain_errors():
+        extras = [_extra(name, needs) for name, needs in _extras().items()]
+        works = [_python(), *(_tried(what, look) for what, look in LOOKS.items()), _java(), _device()]
+    if json_output:
+        named = {"extras": extras, "checks": works}
+        print_json({"version": deniable.__version__, **{key: [each._asdict() for each in found] for key, found in named.items()}})
+    else:
+        for title, found in ((f"deniable {deniable.__version__}, {cores()} cores", works), ("extras", extras)):
+            _show(title, found)
+    if any(each.state == BROKEN for each in works + extras):
+        raise typer.Exit(1)
+
+
+def _show(title: str, found: list[Finding]) -> None:
+    table = Table(title=title, title_justify="left", show_header=False)
+    for each in found:
+        table.add_row(each.what, Text(each.state, STYLES[each.state]), "\n".join(filter(None, (each.detail, each.advice))))
+    out.print(table)
+
+
+def _extras() -> dict[str, dict[str, str]]:
+    """The packages of each extra, with the least version of each; those of ``analysis``, on which most build, are named there alone."""
+    found: dict[str, dict[str, str]] = {}
+    for line in requires("deniable") or ():
+        need = NEEDS.fullmatch(line.strip())
+        if need and need["name"] != "deniable" and need["extra"] != "all":
+            found.setdefault(need["extra"], {})[need["name"]] = need["least"] or "0"
+    basis = found["analysis"]
+    own = {name: {each: least for each, least in needs.items() if name == "sealed" or each not in basis} for name, needs in found.items()}
+    return {"analysis": basis} | {name: needs for name, needs in sorted(own.items()) if needs}
+
+
+def _extra(name: str, needs: dict[str, str]) -> Finding:
+    install = f'pip install "deniable[{name}]"'
+    there: list[str] = []
+    absent: list[str] = []
+    old: list[str] = []
+    for package, least in needs.items():
+        try:
+            installed = version(package)
+        except PackageNotFoundError:
+            absent.append(package)
+            continue
+        (there if _numbers(installed) >= _numbers(least) else old).append(f"{package} {installed}")
+    if old:
+        return Finding(name, BROKEN, f"too old: {', '.join(old)}", install)
+    if absent:
+        return Finding(name, MISSING, f"no {', '.join(absent)}", install)
+    return Finding(name, FINE, ", ".join(there))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text.partition("+")[0]))
+
+
+def _python() -> Finding:
+    return Finding("Python", FINE, f"{sys.version.split()[0]} at {sys.prefix}")
+
+
+def _law() -> str:
+    from deniable.lab.audit import exact_audit
+
+    result = exact_audit(deniable.GRR(domain_size=3, epsilon=1.0))
+    if not result.passed:
+        raise RuntimeError("the audit of GRR failed: run deniable audit GRR")
+    return f"GRR at epsilon 1 was enumerated: really {result.epsilon:.6f}"
+
+
+def _kernels() -> str:
+    start = time.perf_counter()
+    oracle = deniable.OUE(domain_size=16, epsilon=1.0)
+    oracle.estimate(oracle.tally(oracle.privatize([3] * 1000)))
+    return f"compiled and run in {time.perf_counter() - start:.1f} s; later starts find them compiled"
+
+
+def _chart() -> str:
+    import vl_convert
+
+    drawn = vl_convert.vegalite_to_svg({"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x"}}})
+    return f"drawn without a browser, {len(drawn)} bytes"
+
+
+LOOKS: dict[str, Callable[[], str]] = {"exact law": _law, "kernels": _kernels, "charts": _chart}
+
+
+def _tried(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, FINE, look())
+    except Exception as error:  # whatever it is: finding out is what this command is for
+        return Finding(what, BROKEN, f"{type(error).__name__}: {error}", "install deniable anew, with the extra cli")
+
+
+def _java() -> Finding:
+    found = shutil.which("java")
+    advice = f"only Spark needs it; on Debian and Ubuntu: apt-get install openjdk-{JAVA}-jre-headless"
+    if found is None:
+        return Finding("Java", MISSING, "no java on the path", advice)
+    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603  # found on the path
+    number = re.search(r'version "(\d+)', told)
+    fine = number is not None and int(number[1]) >= JAVA
+    return Finding("Java", FINE if fine else MISSING, told.partition("\n")[0] or "says no version", "" if fine else advice)
+
+
+def _device() -> Finding:
+    from deniable.engines.cuda import device
+
+    try:
+        name: Any = device().cuda.runtime.getDeviceProperties(0)["name"]
+    except DeniableError as error:
+        return Finding("graphics processor", MISSING, str(error.received), "only counting of hashed reports gains from one")
+    return Finding("graphics processor", FINE, name.decode())
