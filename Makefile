@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
 
-.PHONY: help setup demo test soak lint bench figures vectors clean
+.PHONY: help setup demo test soak lint bench bench-billion figures docs vectors clean
 help:                     ## show what can be done
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-$(STAMP): pyproject.toml constraints.txt scripts/setup.sh
+$(STAMP): pyproject.toml constraints.txt constraints-beam.txt scripts/setup.sh
 	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)"
 
 setup: $(STAMP)           ## make the environment
@@ -32,12 +32,18 @@ lint: $(STAMP)            ## formatting, lint, types, import order
 bench: $(STAMP)           ## side by side with the other libraries and with plain C
 	@$(BIN)/python benchmarks/run.py
 
+bench-billion: $(STAMP)   ## a billion reports counted on two cores, beside Polars and DuckDB (some minutes, 2.6 GB of disk)
+	@$(BIN)/python benchmarks/billion.py
+
 figures: $(STAMP)         ## draw the docs' figures anew, theory and measurement (some minutes)
-	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_histogram_figure.py && $(BIN)/python scripts/make_series_figure.py && $(BIN)/python scripts/make_marginals_figure.py && $(BIN)/python scripts/make_range_figure.py && $(BIN)/python scripts/make_places_figure.py && $(BIN)/python scripts/make_words_figure.py && git status --short docs/figures
+	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_series_figure.py && $(BIN)/python scripts/make_marginals_figure.py && $(BIN)/python scripts/make_range_figure.py && $(BIN)/python scripts/make_page_figures.py && git status --short docs/figures
+
+docs: $(STAMP)            ## the docs as a site in site/: every page, and the reference of public names
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "open site/index.html, or: $(BIN)/mkdocs serve"
 
 vectors: $(STAMP)         ## write the test vectors anew (a change of meaning: bump the version)
 	@$(BIN)/python scripts/make_vectors.py && git status --short vectors
 
 clean:                    ## remove the environment and what was built
-	rm -rf $(VENV) .bench demo-output .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(VENV)-beam site .bench demo-output .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

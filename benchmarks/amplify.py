@@ -14,7 +14,7 @@ from scipy.stats import binom
 from deniable.shuffle.certificate import certificate
 from deniable.shuffle.clone import closed_form
 from printing import markdown
-from timing import say
+from timing import cpu, say
 
 DELTA = 1e-6
 CELLS = [(n, epsilon0) for n in (1_000, 10_000, 100_000, 1_000_000) for epsilon0 in (0.5, 1.0, 2.0, 4.0, 8.0)]
@@ -53,16 +53,6 @@ def table(entries):
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     head = ["clone bound, delta = 1e-6", "deniable", "stepwise", "times", "epsilon", "stepwise epsilon"]
     return markdown(head, rows) + f"\n\nGeometric mean {mean:.0f}x, smallest {min(ratios):.1f}x."
-
-
-def cpu(times, function):
-    """The shortest of several calls, in seconds of this process: both sides use one core."""
-    taken = []
-    for _ in range(times):
-        start = time.process_time()
-        function()
-        taken.append(time.process_time() - start)
-    return min(taken)
 
 
 def stepwise(n, epsilon0):

@@ -29,7 +29,14 @@ fi
 
 echo "installing deniable and its development tools ..."
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,server,multiparty]" --group dev
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,server,multiparty,duckdb,spark]" --group dev
+
+# Apache Beam holds pyarrow back, so its tests have an environment of their own.
+echo "installing Apache Beam in $venv-beam ..."
+{
+    [ -x "$venv-beam/bin/python" ] || "$python" -m venv "$venv-beam"
+    "$venv-beam/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints-beam.txt --editable ".[beam]"
+} || echo "Apache Beam could not be installed: its tests will be skipped" >&2
 
 # What some of the tests need beside Python. Those that lack it are skipped, except under CI=true, where that is a failure.
 need() { # need PACKAGES PURPOSE
@@ -50,6 +57,9 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 fi
 if ! command -v systemd-analyze >/dev/null; then
     need systemd "of the unit file"
+fi
+if ! command -v java >/dev/null; then
+    need default-jre-headless "on Spark" # 17 or newer: Debian 12 and Ubuntu 24.04, and what came after them
 fi
 if ! command -v chromium >/dev/null; then
     need chromium "in a browser"

@@ -21,25 +21,31 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and
 def export(
     which: Annotated[str, typer.Argument(metavar="TASK", help="A task: its id, the first six digits of it or more, or its name.")],
     store: Annotated[str, typer.Option(envvar="DENIABLE_STORE", help="The collector's store: a folder or postgresql://...")],
-    folder: Annotated[Path, typer.Option("--out", help="A new folder.")],
+    target: Annotated[str, typer.Option("--out", help="A new folder; with --dataset any folder, or a URL such as s3://bucket/reports.")],
     public: Annotated[bool, typer.Option("--open", help="Yes: everyone's privatized reports, for anyone to read.")] = False,
+    dataset: Annotated[bool, typer.Option("--dataset", help="For your own engines: all reports as Parquet files.")] = False,
     period: Annotated[str, typer.Option(help="all, 3, 0-6, 2026-12-03 or 2026-12-01..2026-12-07; times are UTC.")] = "all",
     json_output: Json = False,
 ) -> None:
-    """Publish a task's sealed reports, without ids, times or order, in a folder that anyone can verify.
+    """Write a task's sealed reports, without ids, times or order: for everybody (--open) or for your own engines (--dataset).
 
-    An embedded store must not be in use by a collector.
+    What is open is a folder that anyone can verify. A dataset has the folders task=.../period=.../ and withholds nothing. An embedded store
+    must not be in use by a collector.
     """
     with plain_errors():
         with server_extra("deniable export"):
             from deniable.collect.analysis.selection import read_periods
             from deniable.collect.clock import clock_of
             from deniable.collect.collector import Collector
+            from deniable.collect.publication.dataset import export_dataset
             from deniable.collect.publication.publish import publish_reports
             from deniable.collect.storage.store import Store
-        if not public:
-            allowed = "--open: reports that were published cannot be called back"
-            raise ParameterError("--open", "nothing", allowed=allowed, fix="say it, if it is meant; for estimates see: deniable estimate")
+        if public == dataset:
+            allowed = "--open (reports that were published cannot be called back) or --dataset"
+            received = "both" if public else "nothing"
+            raise ParameterError("--open", received, allowed=allowed, fix="say which is meant; for estimates see: deniable estimate")
+        if public and "://" in target:
+            raise ParameterError("--out", target, allowed="a folder on this machine", fix="write it here, then copy the whole folder")
         if not store.startswith("postgresql:") and not (Path(store) / "collector.sqlite").exists():
             raise ParameterError("--store", store, allowed="the folder of a collector's store", fix="check its path")
         clock = clock_of(os.environ)
@@ -49,10 +55,13 @@ def export(
             lives = collector.admission.tasks.values()
             entries = [{"id": live.task.id.hex(), "name": live.task.name, "closed": live.closed} for live in lives]
             task = bytes.fromhex(find_task(entries, which)["id"])
-            published = publish_reports(collector, task, folder, read_periods(collector.task(task).task, period))
+            periods = read_periods(collector.task(task).task, period)
+            written = (
+                publish_reports(collector, task, Path(target), periods) if public else export_dataset(collector, task, target, periods)
+            )
         finally:
             opened.close()
-    _tell(published, folder, json_output, "wrote")
+    _tell(written, target, json_output, "wrote")
 
 
 def verify(
@@ -76,12 +85,12 @@ def verify(
         except DeniableError as error:
             err.print(Text.assemble(("not as published", "bold red"), f": {error}"), soft_wrap=True)
             raise typer.Exit(1) from error
-    _tell(published, folder, json_output, "verified")
+    _tell(published, str(folder), json_output, "verified")
     if task is None and not json_output:
         out.print("Whoever wrote it chose the task and its key: compare the id with the one you know, or pass --task.", soft_wrap=True)
 
 
-def _tell(published: Any, folder: Path, json_output: bool, done: str) -> None:
+def _tell(published: Any, place: str, json_output: bool, done: str) -> None:
     periods = sorted({batch.period for batch in published.batches})
     content = {
         "task": published.task.id.hex(),
@@ -90,15 +99,15 @@ def _tell(published: Any, folder: Path, json_output: bool, done: str) -> None:
         "periods": periods,
         "batches": len(published.batches),
         "reports": published.reports,
-        "withheld": published.withheld,
+        "withheld": getattr(published, "withheld", 0),
     }
     if json_output:
         print_json(content)
         return
     out.print(
-        f"{done} {folder}: {published.reports:,} reports in {len(published.batches):,} files, {len(periods):,} periods", soft_wrap=True
+        f"{done} {place}: {published.reports:,} reports in {len(published.batches):,} files, {len(periods):,} periods", soft_wrap=True
     )
     out.print(f"task {published.task.name} {published.task.id.hex()}", soft_wrap=True)
     out.print(f"key {published.task.key.hex()}", soft_wrap=True)
-    if published.withheld:
-        out.print(f"{published.withheld:,} batches are smaller than the task's minimum, and not shown")
+    if content["withheld"]:
+        out.print(f"{content['withheld']:,} batches are smaller than the task's minimum, and not shown")

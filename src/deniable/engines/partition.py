@@ -17,7 +17,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.spec import Spec
 from deniable.core.reports import Reports, arrow_type
 from deniable.core.run import ask, crowd_size, draw_tickets
-from deniable.core.stream import SecureStream
+from deniable.core.stream import SecureStream, random_words
 from deniable.core.tally import Tally
 from deniable.errors import WireError
 
@@ -32,7 +32,7 @@ def fold(spec: Spec, batches: Iterable[Any], candidates: Any = None) -> Tally:
     >>> fold(spec, halves)
     Tally(GRR(domain_size=3, epsilon=1.0), n=1,000, counters=3)
     """
-    total = spec.tally(Reports.empty(spec, 0), candidates=candidates)
+    total: Tally = spec.tally(Reports.empty(spec, 0), candidates=candidates)
     for batch in batches:
         total += spec.tally(read_reports(spec, batch), candidates=candidates)
     return total
@@ -41,6 +41,17 @@ def fold(spec: Spec, batches: Iterable[Any], candidates: Any = None) -> Tally:
 def merge(images: Iterable[bytes]) -> Tally:
     """The sum of tallies that came as bytes; there must be one at least."""
     return sum((Tally.from_bytes(image) for image in images), start=0)  # type: ignore[return-value]  # sum of one or more
+
+
+def new_key() -> bytes:
+    """A key for one run, from the operating system."""
+    return random_words(4).tobytes()
+
+
+def privatize(spec: Spec, values: Any, *, key: bytes, partition: int) -> Reports:
+    """The reports of a partition's simulated people: the same whenever the partition is done again."""
+    reports: Reports = spec.privatize(values, source=_stream(key, b"reports" + spec.canonical, partition))
+    return reports
 
 
 def answer(protocol: Protocol, values: Any, *, key: bytes, partition: int) -> dict[str, bytes]:

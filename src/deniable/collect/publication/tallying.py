@@ -73,17 +73,22 @@ class OpenTally:
 
 def read_open_task(data: bytes) -> Task:
     """A task as a collector serves it, if it is signed with its own key, and can be counted from open folders."""
+    return read_served_task(check_open(data))
+
+
+def read_served_task(data: bytes) -> Task:
+    """A task as a collector serves it, if it is signed with its own key, and can be counted without its collector."""
     try:
-        parts = json.loads(check_open(data))
+        parts = json.loads(data)
         data = canonical_json({"task": parts["task"], "signature": parts["signature"]})
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise WireError("task", data, allowed="a task and its signature in JSON", fix="save what the collector serves") from error
     task = read_task(data)
     if task.mixing is not None:
-        fix = "its reports are sealed and go through shufflers"
-        raise ParameterError("task", task.name, allowed="a task of local trust: an open folder shows who posted what", fix=fix)
+        fix = "its reports go through shufflers: see deniable verify"
+        raise ParameterError("task", task.name, allowed="a task of local trust: files show who posted what", fix=fix)
     if task.rounds:
-        fix = "a search goes on by what its collector has counted: see deniable export"
+        fix = "a search goes on by what its collector has counted: see deniable verify"
         raise ParameterError("task", task.name, allowed="a task of one round", fix=fix)
     return task
 

@@ -24,9 +24,10 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from deniable.collect.analysis.answer import MANNERS, Answer
+from deniable.collect.analysis.answer import Answer, manner_for
 from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import EVERYTHING, Selection
+from deniable.collect.analysis.tables import reports_behind
 from deniable.collect.publication.published import (
     ESTIMATES,
     LOG,
@@ -81,7 +82,7 @@ class Publication:
             asked = enumerate(self.task.survey.questions)
             found = self.task.survey.close({question.name: total(question, i, self.tallies) for i, question in asked})
             selection = Selection(tuple(sorted({batch.period for batch in self.batches})))
-        shown = {name: each for name, each in found.items() if each.n >= self.task.minimum_batch}
+        shown = {name: each for name, each in found.items() if reports_behind(each) >= self.task.minimum_batch}
         return Answer(self.task, selection, shown, tuple(name for name in found if name not in shown), mixed=self.mixed)
 
     def _result(self) -> dict[str, Any]:
@@ -133,7 +134,7 @@ def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publ
         recomputed = answer.to_json()
     with naming(ESTIMATES):
         published = json.loads(Files(Path(folder)).read(ESTIMATES))
-        where = _first_difference(published, recomputed, [MANNERS[each.kind].scale(each) for each in answer.estimates.values()])
+        where = _first_difference(published, recomputed, [manner_for(each).scale(each) for each in answer.estimates.values()])
         if where is not None:
             raise WireError(f"{ESTIMATES}{where}", "another estimate", allowed="what follows from the reports", fix="it was made up")
     return publication

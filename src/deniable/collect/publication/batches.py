@@ -1,0 +1,66 @@
+"""The sealed reports of a store, batch by batch (a question, period and stratum): a Parquet file, and the tally that was sealed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Collection, Iterator
+from math import inf
+
+import numpy as np
+
+from deniable.collect.collector import Collector
+from deniable.collect.publication.published import Batch, keys_of_rows
+from deniable.collect.storage.block import ID_BYTES, Block, Bucket, tally_blocks
+from deniable.collect.storage.log import StorageError
+from deniable.contract.question import Question
+from deniable.contract.task import Task
+from deniable.core.reports import Reports
+from deniable.core.tally import Tally
+from deniable.errors import ParameterError
+
+
+def check_public(task: Task) -> None:
+    """Refuse reports that are not private by themselves. Sorted by content, shuffled ones show what the collector was sent, and no more."""
+    if task.epsilon == inf:
+        received = f"the model {task.model!r} with epsilon {task.epsilon}"
+        raise ParameterError(task.name, received, allowed="reports that were privatized on the device", fix="publish estimates only")
+
+
+def sealed_buckets(collector: Collector, task: Task, periods: Collection[int] | None) -> Iterator[Bucket]:
+    """The buckets to write, of some periods or all; ParameterError naming one that was asked for and cannot be."""
+    states = {stored.bucket.period: stored.state for stored in collector.store.buckets(task.id)}
+    for period in sorted(states if periods is None else set(periods)):
+        state = states.get(period, "without reports")
+        if state == "sealed":
+            yield Bucket(task.id, period)
+        elif periods is not None:
+            fix = "wait until it is over" if state == "open" else "publish before the retention time is over"
+            raise ParameterError("period", f"{period}, which is {state}", allowed="sealed periods whose reports are kept", fix=fix)
+
+
+def sealed_batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[Batch, Tally, bytes]]:
+    """Each batch of a bucket with its tally and its file. What would give another tally than was sealed is damaged."""
+    questions = collector.questions(bucket)
+    with collector.store.reading() as connection:
+        blocks = collector.store.log.read_sealed(connection, bucket)
+    sealed = collector.store.tallies(bucket.task, [bucket.period])
+    for block in blocks:
+        tally = tally_blocks(questions, [block])[block.address]
+        if sealed.get((bucket.period, *block.address)) != tally:
+            raise StorageError(
+                str(bucket), "reports that give another tally", allowed="those that were sealed", fix="see: deniable rebuild"
+            )
+        digest = hashlib.sha256(tally.to_bytes()).hexdigest()
+        yield Batch(bucket.period, *block.address, len(block.rows), digest), tally, _parquet(questions[block.question], block)
+
+
+def _parquet(question: Question, block: Block) -> bytes:
+    """The reports without their ids, sorted by content: what two collectors write of the same reports is the same, byte for byte."""
+    import pyarrow.parquet as pq  # a collector starts without it
+
+    rows = np.ascontiguousarray(block.rows[:, ID_BYTES:])
+    reports = Reports.from_rows(question.spec, rows[np.argsort(keys_of_rows(rows), kind="stable")].tobytes())
+    target = io.BytesIO()
+    pq.write_table(reports.to_arrow(), target, compression="zstd", use_dictionary=False)
+    return target.getvalue()

@@ -1,0 +1,80 @@
+"""What a tally that may be killed keeps on disk: the sum so far, and which partitions are in it.
+
+One small file, replaced as a whole and durable before the next partition counts as done; whatever stops the process or the machine, there
+is the old one or the new one. It fits one dataset, one spec and one list of candidates, and is refused for any other::
+
+    offset   size   field
+    0        32     SHA-256 of all that follows
+    32       32     the dataset's identity
+    64       8      p, the number of partitions
+    72       p      one byte for each partition: 1 if it is in the sum
+    72 + p   rest   the sum's image (``core.tally``), with the spec and the digest of the candidates
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from deniable.core.tally import Tally
+from deniable.errors import ParameterError, WireError
+from deniable.kernels.compiled import Array
+
+NAME = "sum.tally-so-far"
+RARELY = 20
+"""Saving takes this share of the time at most: a large tally is saved less often."""
+
+
+class Checkpoint:
+    """The sum over some partitions of a dataset, kept in a folder if there is one."""
+
+    def __init__(self, folder: Path | None, identity: bytes, partitions: int, nobody: Tally) -> None:
+        """What the folder has, or nothing yet; ParameterError if it belongs to another dataset, MergeError if to another spec."""
+        self.total = nobody
+        self.done: Array = np.zeros(partitions, dtype=np.uint8)
+        self._path = None if folder is None else folder / NAME
+        self._identity = identity
+        self._next = 0.0
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._path.exists():
+                self._read(self._path)
+
+    def _read(self, path: Path) -> None:
+        data = path.read_bytes()
+        seal, body = data[:32], data[32:]
+        if hashlib.sha256(body).digest() != seal:
+            raise WireError(str(path), "other bytes than were saved", allowed="the file as it was saved", fix="delete it, and start anew")
+        count = int.from_bytes(body[32:40], "little")
+        self.total += Tally.from_bytes(body[40 + count :])
+        if body[:32] != self._identity or count != self.done.size:
+            fix = "delete it, or name another folder, and start anew"
+            raise ParameterError(str(path), "a sum over other files", allowed="the files that it was begun with, unchanged", fix=fix)
+        self.done[:] = np.frombuffer(body, np.uint8, count, 40)
+
+    def add(self, partition: int, part: Tally) -> None:
+        """Take a partition into the sum; it is durable now, or after one of the next."""
+        self.total += part
+        self.done[partition] = 1
+        began = time.monotonic()
+        if self._path is not None and (began >= self._next or self.done.all()):
+            self._save(self._path)
+            self._next = began + RARELY * (time.monotonic() - began)
+
+    def _save(self, path: Path) -> None:
+        body = self._identity + self.done.size.to_bytes(8, "little") + self.done.tobytes() + self.total.to_bytes()
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        with draft.open("wb") as file:
+            file.write(hashlib.sha256(body).digest() + body)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # the name must survive as well
+        finally:
+            os.close(folder)

@@ -1,0 +1,121 @@
+"""A dataset: files of rows on any file system, cut into partitions that fit into memory.
+
+It is one Parquet or Arrow file, a folder of them or a pattern; on this machine, at a URL that pyarrow or fsspec knows (``s3://``, ``gs://``,
+``memory://``), or given as (path, filesystem). Names that begin with ``_`` or ``.`` are left out: engines mark their own with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from deniable.contract.canonical import canonical_json
+from deniable.contract.spec import Spec, spec_from_json
+from deniable.core.stream import in_parallel
+from deniable.engines.files import ARROW, PARQUET, File, Partition, look
+from deniable.errors import ParameterError, WireError
+
+METADATA = b"deniable"
+"""Where a file's schema names the spec of its reports, as ``Reports.to_arrow`` writes it."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Files of one kind of rows, in the order of their names."""
+
+    files: tuple[File, ...]
+
+    @classmethod
+    def open(cls, dataset: Any) -> Dataset:
+        """The dataset at a path or URL, which may have wildcards, or at (path, filesystem); no row is read yet."""
+        if isinstance(dataset, Dataset):
+            return dataset
+        filesystem, base, pattern = locate(dataset)
+        found = filesystem.get_file_info(base)
+        infos = [found] if found.is_file and not pattern and base.endswith(PARQUET + ARROW) else []
+        if found.type == fs.FileType.Directory:
+            below = filesystem.get_file_info(fs.FileSelector(base, recursive=True))
+            infos = [info for info in below if info.is_file and _wanted(PurePosixPath(info.path).relative_to(base), pattern)]
+        if not infos:
+            allowed = f"a file, a folder or a pattern of files that end in {', '.join(PARQUET + ARROW)}"
+            raise ParameterError("dataset", dataset, allowed=allowed, fix="check the path; * stands for one folder, not for several")
+        infos.sort(key=lambda info: info.path)
+        return cls(tuple(in_parallel(lambda info: look(filesystem, info), infos)))
+
+    @property
+    def rows(self) -> int:
+        """How many rows all files have."""
+        return sum(sum(file.groups) for file in self.files)
+
+    @property
+    def identity(self) -> bytes:
+        """SHA-256 of what changes with the dataset: names, sizes and times of files, groups of rows."""
+        told = [[file.path, str(file.size), str(file.modified), *map(str, file.groups)] for file in self.files]
+        return hashlib.sha256(canonical_json(told)).digest()
+
+    def spec(self, given: Spec | None = None) -> Spec:
+        """The given spec, or the one that all files name; WireError with the file that names another one, or none."""
+        stated: list[Any] = [(file.schema.metadata or {}).get(METADATA) for file in self.files]
+        if given is None and None in stated:
+            path = self.files[stated.index(None)].path
+            raise WireError(path, "no spec in its metadata", allowed="files that name the spec of their reports", fix="pass the spec")
+        known = spec_from_json(stated[0]) if given is None else given
+        for file, text in zip(self.files, stated, strict=True):
+            if text not in (None, known.canonical):
+                raise WireError(file.path, text.decode(), allowed=known.canonical.decode(), fix="count reports of different specs apart")
+        return known
+
+    def partitions(self, rows: int) -> list[Partition]:
+        """The files cut between groups: at most so many rows each, or one group. The same files are always cut alike."""
+        parts = []
+        for file in self.files:
+            start, held = 0, 0
+            for group, more in enumerate(file.groups):
+                if held and held + more > rows:
+                    parts.append(Partition(file, range(start, group)))
+                    start, held = group, 0
+                held += more
+            if held:
+                parts.append(Partition(file, range(start, len(file.groups))))
+        return parts
+
+
+def locate(dataset: Any) -> tuple[Any, str, list[str]]:
+    """The file system, a path in it without wildcards, and the rest of the path from the first wildcard on."""
+    where, filesystem = dataset if isinstance(dataset, tuple) and len(dataset) == 2 else (dataset, None)
+    if not isinstance(where, str | os.PathLike) or not os.fspath(where):
+        raise ParameterError("dataset", where, allowed="a path, a URL or (path, filesystem)", fix="say where the files are")
+    parts = os.fspath(where).split("/")
+    wild = next((i for i, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
+    base = "/".join(parts[:wild])
+    if filesystem is None and "://" in base:
+        filesystem, base = _at_url(base)
+    elif filesystem is None:
+        filesystem, base = fs.LocalFileSystem(), os.path.abspath(base or ("/" if wild else "."))
+    elif not isinstance(filesystem, fs.FileSystem):
+        filesystem = fs.PyFileSystem(fs.FSSpecHandler(filesystem))
+    return filesystem, base, parts[wild:]
+
+
+def _at_url(url: str) -> Any:
+    try:
+        return fs.FileSystem.from_uri(url)
+    except pa.ArrowInvalid:  # no scheme of pyarrow's own
+        try:
+            return fs.FileSystem.from_uri(f"fsspec+{url}")
+        except (ImportError, ValueError) as error:
+            allowed = "file://, s3://, gs://, hdfs:// or a scheme of fsspec's"
+            raise ParameterError("dataset", url, allowed=allowed, fix=f"install what fsspec needs for it: {error}") from error
+
+
+def _wanted(path: PurePosixPath, pattern: list[str]) -> bool:
+    """Whether a file holds rows, and it or a folder around it fits the pattern."""
+    fits = len(path.parts) >= len(pattern) and all(map(fnmatchcase, path.parts, pattern))
+    return fits and path.suffix in PARQUET + ARROW and not any(part.startswith(("_", ".")) for part in path.parts)
