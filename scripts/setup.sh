@@ -64,9 +64,9 @@ fi
 if ! command -v chromium >/dev/null; then
     need chromium "in a browser"
 fi
-if [ ! -e .bench/node_modules/axe-core/axe.min.js ]; then
-    # Checks the dashboard's pages for faults that keep people out; fetched, not kept in the repository.
-    { command -v npm >/dev/null && npm install --silent --no-save --prefix .bench axe-core@4.14.0; } >/dev/null 2>&1 \
-        || echo "note: axe-core could not be installed with npm: the test that needs it will be skipped" >&2
+if [ ! -e .bench/node_modules/axe-core/axe.min.js ] || [ ! -e .bench/node_modules/.bin/esbuild ]; then
+    # One checks the dashboard's pages for faults that keep people out, the other bundles the client; fetched, not kept in the repository.
+    { command -v npm >/dev/null && npm install --silent --no-save --prefix .bench axe-core@4.14.0 esbuild@0.28.2; } >/dev/null 2>&1 \
+        || echo "note: axe-core and esbuild could not be installed with npm: the tests that need them will be skipped" >&2
 fi
 touch "$venv/.complete"
