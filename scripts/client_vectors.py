@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from again_vectors import again_at_random, again_by_hand, diary_of, hexed
+from round_vectors import protocols
 from task_vectors import TASK
 
 from deniable.client import OLH, MemoryLedger
@@ -166,7 +167,7 @@ def answerable() -> dict[str, Any]:
         for encoder, inputs in _encoders(domain):
             found += [(domain, encoder, asked) for asked in (domain, *_asked(inputs))]
             found += [(domains[i - 1], encoder, asked) for asked in (domain, *_asked(inputs)[:1])]
-    return {"cases": [_answerable(*case) for case in found]}
+    return {"cases": [_answerable(*case) for case in found], "protocols": protocols()}
 
 
 def _answerable(domain: Domain, encoder: Encoder, asked: Domain) -> dict[str, Any]:

@@ -59,14 +59,6 @@ ENCODERS: list[tuple[Encoder, list[Any]]] = [
 
 def encoders() -> dict[str, Any]:
     """What a device holds, and what a mechanism is asked about."""
-    cases = []
-    for number, (encoder, values) in enumerate(ENCODERS):
-        for value in values:
-            source = ReplaySource.from_key(f"encoder/{number}/{value!r}")
-            result = encoder.encode(value, source)
-            words = [f"{word:016x}" for word in ReplaySource.from_key(f"encoder/{number}/{value!r}").words(source.consumed)]
-            line = {"encoder": canonical_json(encoder.to_json()).decode(), "value": plain_value(value), "words": words}
-            cases.append({**line, "input": to_plain(result)})
     values = [
         (Attribute("drink"), {"age": 41}), (Attribute("drink"), "drink"), (Attribute("drink"), {}), (Attribute("toString"), {"age": 41}),
         (Prefix(Integers(0, 255), 4), 256), (Prefix(Integers(0, 255), 4), -1), (Prefix(Integers(0, 255), 4), "7"),
@@ -76,16 +68,48 @@ def encoders() -> dict[str, Any]:
         (Interval(Integers(1, 12), (0, 3, 9)), 0), (Interval(Integers(1, 12), (0, 3, 9)), "1"), (Parity(Integers(0, 7), 6), 8),
         (Cell(REVIEW), {"place": "bar", "stars": 5, "new": 0}), (Cell(REVIEW), {"place": "bar", "stars": 1}), (Cell(REVIEW), "bar"),
     ]  # fmt: skip
-    refused_values = [{"encoder": canonical_json(encoder.to_json()).decode(), "value": plain_value(value)} for encoder, value in values]
-    return {"cases": cases, "refused_values": refused_values, "refused": _refused_encoders()}
+    return written("encoder", ENCODERS, values, _refused_encoders())
+
+
+# --- what the encoders of sets and models share ---
+
+
+def written(name: str, encoders: list[tuple[Encoder, list[Any]]], values: list[tuple[Encoder, Any]], bad: list[Any]) -> dict[str, Any]:
+    """Inputs from fixed streams, with the words that they consumed; values that are refused; and what is no encoder."""
+    cases = []
+    for number, (encoder, held) in enumerate(encoders):
+        for value in held:
+            key = f"{name}/{number}/{value!r}"
+            source = ReplaySource.from_key(key)
+            result = encoder.encode(value, source)
+            words = [f"{word:016x}" for word in ReplaySource.from_key(key).words(source.consumed)]
+            cases.append({**_text(encoder.to_json()), "value": plain_value(value), "words": words, "input": to_plain(result)})
+    refused_values = [{**_text(encoder.to_json()), "value": plain_value(value)} for encoder, value in values]
+    return {"cases": cases, "refused_values": refused_values, "refused": [_text(data) for data in bad]}
 
 
 def plain_value(value: Any) -> Any:
-    """A value as vectors carry it: like ``to_plain``, and a record as its attributes."""
+    """A value as vectors carry it: like ``to_plain``, a record as its attributes, and a set as a list."""
+    if isinstance(value, list):
+        return [to_plain(item) for item in value]
     return {"record": {name: to_plain(item) for name, item in value.items()}} if isinstance(value, dict) else to_plain(value)
 
 
-def _refused_encoders() -> list[dict[str, str]]:
+def changed(changes: list[tuple[dict[str, Any], str, list[Any]]]) -> list[dict[str, Any]]:
+    """Encoders as plain data, with one part after the other replaced by each of some others."""
+    return [{**whole, name: other} for whole, name, others in changes for other in others]
+
+
+def without(name: str, *wholes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Encoders as plain data that lack a part, or say more than they should."""
+    return [{**whole, "more": 1} for whole in wholes] + [{key: part for key, part in whole.items() if key != name} for whole in wholes]
+
+
+def _text(plain: Any) -> dict[str, str]:
+    return {"encoder": canonical_json(plain).decode()}
+
+
+def _refused_encoders() -> list[Any]:
     prefix = Prefix(Integers(0, 255), 4, (3, 7, 10)).to_json()
     fragment = Fragment(Text(6), 8, 8, hash_bits=8).to_json()
     segments = Segments(Integers(0, 0xFFFF), ((0, 4), (12, 4)), (0x12, 0x79)).to_json()
@@ -109,7 +133,19 @@ def _refused_encoders() -> list[dict[str, str]]:
             "parts",
             [[], [[0, 0]], [[0, 17]], [[-1, 4]], [[0, 4, 4]], [[0]], [0, 4], "04", [["0", "4"]], [[0, True]], [[0, 16]] * 5],
         ),
-        (cell, "columns", [[], "place", [7], cell["columns"][:2], cell["columns"] * 2, [{"name": "a", "domain": Text(6).to_json()}] * 3]),
+        (
+            cell,
+            "columns",
+            [
+                [],
+                "place",
+                [7],
+                cell["columns"][:2],
+                cell["columns"] * 2,
+                [{"name": "a", "domain": Text(6).to_json()}] * 3,
+                [{**cell["columns"][0], "name": ""}, *cell["columns"][1:]],
+            ],
+        ),
         (cell, "masks", [[2, 3], [0, 3, 1], [4, 3, 1], [2, 3, 2], ["2", 3, 1], [2, 3, True], [2, 3, -1], "231"]),
         (
             interval,
@@ -121,8 +157,8 @@ def _refused_encoders() -> list[dict[str, str]]:
         (parity, "domain", [Bytes(6).to_json()]),
         (segments, "candidates", [["79", "12"], ["100"], ["0c"], [18]]),
     ]
-    for whole, name, others in changes:
-        bad += [{**whole, name: other} for other in others]
+    for change in changes:
+        whole, name, _ = change
+        bad += changed([change])
         bad += [{key: value for key, value in whole.items() if key != name}] if name not in ("candidates", "masks") else []
-    bad += [{**whole, "more": 1} for whole in (prefix, fragment, segments, cell, interval, parity)]
-    return [{"encoder": canonical_json(data).decode()} for data in bad]
+    return bad + [{**whole, "more": 1} for whole in (prefix, fragment, segments, cell, interval, parity)]

@@ -1,19 +1,17 @@
-"""The vectors of the encoders for models, in a file of their own: replayed in Python, not in the browser. Part of ``make_vectors``."""
+"""The vectors of the encoders for models, and of the logistic curve behind them. Part of ``make_vectors``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from encoder_vectors import plain_value
+from encoder_vectors import changed, without, written
 
-from deniable.contract.canonical import canonical_json
 from deniable.contract.clusters import ClusterSide, Magnitude
 from deniable.contract.domain import Categories, IndexRange
 from deniable.contract.encoder import Encoder
 from deniable.contract.features import Features
-from deniable.contract.gradient import LARGEST_WEIGHT, Gradient
+from deniable.contract.gradient import CELL_BITS, LARGEST_WEIGHT, Gradient, sigmoid
 from deniable.contract.numbers import Numbers
-from deniable.testing import ReplaySource
 
 BODY = Features.of({"age": (0, 120), "dose": Numbers(-1.5, 2, clip=True)})
 ILL = Categories("no", "yes")
@@ -33,24 +31,16 @@ ENCODERS: list[tuple[Encoder, list[Any]]] = [
 
 
 def models() -> dict[str, Any]:
-    """What a device holds, and what a mechanism is asked about."""
-    cases = []
-    for number, (encoder, values) in enumerate(ENCODERS):
-        for value in values:
-            key = f"models/{number}/{value!r}"
-            source = ReplaySource.from_key(key)
-            result = encoder.encode(value, source)
-            words = [f"{word:016x}" for word in ReplaySource.from_key(key).words(source.consumed)]
-            line = {"encoder": canonical_json(encoder.to_json()).decode(), "value": plain_value(value), "words": words}
-            cases.append({**line, "input": int(result)})
+    """What a device holds, and what a mechanism is asked about; and the curve at each entry of its table, between them and far out."""
     wrong = [{"age": 121, "dose": 0, "ill": "no"}, {"age": 1, "ill": "no"}, {"age": "1", "dose": 0, "ill": "no"}, "age"]
     pairs = [(encoder, value) for encoder in (ENCODERS[0][0], ENCODERS[8][0], Magnitude(BODY)) for value in wrong]
     pairs += [(ENCODERS[0][0], {"age": 1, "dose": 0, "ill": "maybe"}), (ENCODERS[0][0], {"age": 1, "dose": 0})]
-    refused = [{"encoder": canonical_json(encoder.to_json()).decode(), "value": plain_value(value)} for encoder, value in pairs]
-    return {"cases": cases, "refused_values": refused, "refused": _refused()}
+    margins = [(-1) ** cell * ((cell << CELL_BITS) + 797 * cell) for cell in range(165)]
+    curve = {str(margin): sigmoid(margin) for margin in [*margins, 1 << 39, -(1 << 39), 1, -1, (1 << CELL_BITS) - 1]}
+    return {**written("models", ENCODERS, pairs, _refused()), "sigmoid": curve}
 
 
-def _refused() -> list[dict[str, str]]:
+def _refused() -> list[Any]:
     gradient, side, magnitude = (encoder.to_json() for encoder in (ENCODERS[4][0], ENCODERS[8][0], Magnitude(BODY)))
     coarse = [{"name": "age", "domain": Numbers(0, 120, steps=8).to_json()}] * 2
     changes: list[tuple[dict[str, Any], str, list[Any]]] = [
@@ -65,7 +55,4 @@ def _refused() -> list[dict[str, str]]:
     ]
     features: list[Any] = [[], "age", [7], BODY.to_json() * 2, coarse[:1], [{"name": "", "domain": BODY.to_json()[0]["domain"]}]]
     changes += [(whole, "features", features) for whole in (gradient, side, magnitude)]
-    bad = [{**whole, name: other} for whole, name, others in changes for other in others]
-    bad += [{**whole, "more": 1} for whole in (gradient, side, magnitude)]
-    bad += [{name: part for name, part in whole.items() if name != "features"} for whole in (gradient, side, magnitude)]
-    return [{"encoder": canonical_json(data).decode()} for data in bad]
+    return changed(changes) + without("features", gradient, side, magnitude)

@@ -4,8 +4,8 @@
 export type Integer = number | bigint;
 /** One value: a label or text, a number, bytes; a point in time as a Date, or as text in ISO 8601, with or without a time zone. */
 export type Single = string | Integer | boolean | Uint8Array | Date;
-/** What a person may hold: a value; for an `Attribute` question a record of values. */
-export type Value = Single | { readonly [attribute: string]: Single };
+/** What a person may hold: a value; a record of values, for tables and models; a set of items, each once. */
+export type Value = Single | { readonly [attribute: string]: Single } | readonly Single[] | ReadonlySet<Single>;
 /** One field of a report: a number, several numbers or 64-bit words, or packed bits. */
 export type Field = Integer | readonly Integer[] | Uint8Array;
 /** A report of one column is its field, a report of several is the array of its fields. */
@@ -87,6 +87,8 @@ export class Spec {
   /** The integers over 2^64 that decide every draw. */
   readonly thresholds: Readonly<Record<string, bigint>>;
   readonly canonical: Uint8Array;
+  /** What a report costs behind an encoder that draws no input with a probability above 1 / `sampling`. */
+  epsilonAfter(sampling: number): number;
   /** One person's report. */
   randomize(value: Value, source?: Source): Promise<Report>;
   encode(report: Report): Uint8Array;
@@ -108,7 +110,10 @@ export function specFromJson(data: Document): Spec;
 // --- questions, rounds, tasks ---
 
 export interface Encoder {
-  encode(value: Value, source?: Source): Promise<Value>;
+  /** What a mechanism is asked about; DomainError if the value is not allowed. Some encoders draw from the source. */
+  encode(value: Value, source: Source): Promise<Single>;
+  /** No input is drawn with a probability above 1 / this; only of encoders that sample. */
+  readonly sampling?: number;
 }
 /** The encoder behind plain data, as `JSON.parse` gives it. */
 export function encoderFromJson(data: unknown): Encoder;
@@ -119,6 +124,8 @@ export class Question {
   readonly spec: Spec;
   readonly encoder: Encoder;
   readonly share: Rational;
+  /** What an answer costs, encoder and mechanism together. */
+  readonly epsilon: number;
   /** One person's report: encoded, then randomized, under the seed that was assigned to it, if any. */
   answer(value: Value, source?: Source, seed?: bigint[]): Promise<Report>;
 }

@@ -59,6 +59,28 @@ categories = ["no", "yes"]
 [mechanism]
 name = "OLH"
 """
+SETTINGS = """
+name = "{}-over-rounds"
+question = "What do you hold?"
+owner = "the tests"
+epsilon = 8.0
+lasts = "1 day"
+minimum_batch = 1
+people = 60
+"""
+PROTOCOLS = {
+    "model": SETTINGS.format("model")
+    + 'protocol = { name = "LogisticRegression", label = "ill", rounds = 2, features = { age = [0, 120] } }',
+    "table": SETTINGS.format("table")
+    + 'protocol = { name = "Marginals", columns = { place = ["bar", "inn"], stars = { integers = [1, 4] } } }',
+    "sets": SETTINGS.format("sets")
+    + 'protocol = { name = "SVIM", k = 2 }\ndomain = { sets = { categories = ["tea", "milk", "bread", "jam"] } }',
+}
+HELD = {
+    "model": [{"age": age, "ill": int(age > 70), "name": "Ann"} for age in range(2, 122, 3)],
+    "table": [{"place": ("bar", "inn")[age % 2], "stars": 1 + age % 4} for age in range(40)],
+    "sets": [["tea", "milk"], ["tea"], ["milk", "tea", "jam"]] * 14,
+}
 VALUES = ["tea"] * 90 + ["coffee"] * 50 + ["water"] * 40 + ["juice"] * 15 + ["milk"] * 5
 SIX_SIGMA = 6.0
 
@@ -155,6 +177,26 @@ def test_a_search_over_rounds_with_both(site, board):
     assert answers == {"python": 150, "node": 150}
     rows = site.estimate(task)["rows"]
     assert max(rows, key=lambda row: row["count"])["value"] == "tea"
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_records_and_sets_over_rounds_with_both(site, board, name):
+    """Half of the devices are in node. Each answers once, in one of the rounds, with what it holds, to the end of the protocol."""
+    task, held = site.publish(PROTOCOLS[name]), HELD[name]
+    ledgers = [agreed(task) for _ in held[::2]]
+    answered, number, more = 0, 0, True
+    with NodeCrowd(site.server.url, task.id.hex(), [{"value": value, "strata": {}} for value in held[1::2]]) as crowd:
+        while more:
+            receipts = [(receipt["state"], receipt["period"]) for receipt in crowd.report(time.time())]
+            for value, ledger in zip(held[::2], ledgers, strict=True):
+                receipt = Reporter(board, task=task.id, ledger=ledger).report(value)
+                receipts += [(receipt.state, receipt.period)] if receipt else []
+            assert set(receipts) == {("sent", number)}
+            answered, number = answered + len(receipts), number + 1
+            more = site.server.request("POST", f"/v1/tasks/{task.id.hex()}/advance", token=site.admin).json["more"]
+            board.refresh()
+        assert crowd.report() == []
+    assert (answered, number) == (len(held), {"model": 2, "table": 1, "sets": 3}[name])
 
 
 @pytest.mark.parametrize("seeds", ["own", "assigned"])

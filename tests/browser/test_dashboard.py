@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import AXE, HOSTILE
+from tests.browser.looks import CONTRAST, SIZES, in_both_themes, serious_faults
 from tests.services import needed
 
 COMPARE = "compare?stratum_first=platform:phone&stratum_second=platform:web"
-SIZES = {"desktop": {"width": 1100, "height": 900}, "phone": {"width": 390, "height": 844}}
-CONTRAST = """() => {
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const color = numbers(getComputedStyle(at).backgroundColor);
-      if (color.length < 4 || color[3] > 0) return color;
-    }
-    return [255, 255, 255];
-  };
-  const faint = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own || !element.checkVisibility() || element.closest("svg, noscript, .skip")) continue;
-    const [one, two] = [numbers(getComputedStyle(element).color), behind(element)].map(light).sort((a, b) => b - a);
-    if ((one + 0.05) / (two + 0.05) < 4.5) faint.push(element.outerHTML.slice(0, 100));
-  }
-  return faint;
-}"""
 
 
 def wait_for_charts(page):
@@ -200,32 +178,17 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(site, signed_in):
     assert {"Tasks", "Planner", "Show", "Pause updates"} <= set(reached)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_every_page_fits_and_can_be_read(site, theme, size, tmp_path):
-    """Pictures of all pages go to the folder that DENIABLE_SCREENSHOTS names, for people to look at."""
-    folder = Path(os.environ.get("DENIABLE_SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    page, watched = site.open(color_scheme=theme, viewport=SIZES[size])
-    site.sign_in(page)
-    for name, path in pages_of(site).items():
-        page.goto(path)
-        wait_for_charts(page)
-        page.screenshot(path=folder / f"{name}-{size}-{theme}.png", full_page=True)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
-        assert page.evaluate(CONTRAST) == []
-    watched.check(site.server.url)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_fault(site, theme):
+def test_every_page_fits_and_can_be_read_and_axe_finds_no_serious_fault(site, size):
     needed(AXE.exists(), "axe-core is not installed (npm install --prefix .bench axe-core)")
-    page, _ = site.open(color_scheme=theme, bypass_csp=True)  # or else the policy would refuse axe itself
+    page, watched = site.open(viewport=SIZES[size], bypass_csp=True)  # or else the policy would refuse axe itself
     site.sign_in(page)
     for name, path in (pages_of(site) | {"evil": site.path("evil")}).items():
         page.goto(path)
         wait_for_charts(page)
-        page.add_script_tag(path=AXE)
-        found = page.evaluate("axe.run().then((result) => result.violations)")
-        serious = [(fault["id"], fault["nodes"][0]["html"]) for fault in found if fault["impact"] in ("serious", "critical")]
-        assert serious == [], name
+        for theme in in_both_themes(page, f"{name}-{size}"):
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, theme)
+            assert page.evaluate(CONTRAST) == [], (name, theme)
+            if size == "desktop":  # what else it looks at is the same on a phone
+                assert serious_faults(page) == [], (name, theme)
+    watched.check(site.server.url)

@@ -176,9 +176,9 @@ export class Board {
 
 /** The questions, if each keeps what the task promises: randomized on the device, at an epsilon of no more than the task's. */
 function checkQuestions(/** @type {Task} */ task, /** @type {Round} */ round) {
-  for (const { name, spec } of /** @type {readonly import("./question.js").Question[]} */ (round.questions)) {
-    if (spec.epsilon <= task.epsilon) continue;
-    throw new ProtocolError(`question '${name}'`, `epsilon ${spell(spec.epsilon)}, delta 0.0, local model`, {
+  for (const { name, epsilon } of /** @type {readonly import("./question.js").Question[]} */ (round.questions)) {
+    if (epsilon <= task.epsilon) continue;
+    throw new ProtocolError(`question '${name}'`, `epsilon ${spell(epsilon)}, delta 0.0, local model`, {
       allowed: `at most epsilon ${spell(task.epsilon)}, delta 0, local model`,
       fix: "the task promises more; do not answer it",
     });

@@ -7,7 +7,7 @@
  */
 
 import { fromHex, isText, sameBytes, toHex, utf8 } from "./bytes.js";
-import { WireError } from "./errors.js";
+import { ParameterError, WireError } from "./errors.js";
 import { isCanonicalMoment } from "./moments.js";
 import { readDecimal, spell } from "./probability.js";
 
@@ -68,6 +68,19 @@ export function readNumber(/** @type {string} */ parameter, /** @type {unknown} 
     if (!isSafe(number)) return number;
   }
   throw new WireError(parameter, value, { allowed: "an integer, as a decimal string from 2^53 on", fix: "write it canonically" });
+}
+
+/**
+ * An integer between two limits; ParameterError if there is none.
+ *
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} low
+ * @param {number} high
+ */
+export function readInteger(name, value, low, high) {
+  if (Number.isInteger(value) && low <= Number(value) && Number(value) <= high) return Number(value);
+  throw new ParameterError(name, value, { allowed: `an integer from ${low} to ${high}`, fix: "publish it again" });
 }
 
 /**

@@ -4,8 +4,13 @@ import { isObject, readNumber, readObject, writeCanonical } from "./canonical.js
 import { Bytes, Categories, Integers, Text } from "./domain.js";
 import { WireError } from "./errors.js";
 import { Numbers } from "./numbers.js";
+import { Subsets } from "./subsets.js";
 
-/** The domain behind plain data; WireError or ParameterError if it is none. */
+/**
+ * The domain behind plain data; WireError or ParameterError if it is none.
+ *
+ * @returns {import("./domain.js").Domain}
+ */
 export function domainFromJson(/** @type {any} */ data) {
   const domain = read(data);
   domain.canonical = writeCanonical(data);
@@ -26,13 +31,19 @@ function read(/** @type {any} */ data) {
       return new Integers(field("low", "high")[0], field("low", "high")[1]);
     case "numbers":
       return new Numbers(data);
+    case "subsets": {
+      const { items } = readObject("domain", data, ["kind", "items"]);
+      // Refused before it is read, however deep sets lie in each other.
+      if (isObject(items) && items.kind === "subsets") throw new WireError("items", items, { allowed: "no sets", fix: "publish it again" });
+      return new Subsets(domainFromJson(items));
+    }
     case "bytes":
       return new Bytes(field("max_length")[0]);
     case "text":
       return new Text(field("max_length")[0]);
     default:
       throw new WireError("domain", data, {
-        allowed: "kind index, categories, integers, numbers, bytes or text",
+        allowed: "kind index, categories, integers, numbers, subsets, bytes or text",
         fix: "check the version",
       });
   }

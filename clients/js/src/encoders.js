@@ -1,23 +1,27 @@
 /**
  * Encoders: from what a person holds to what a mechanism is asked about.
  *
- * An encoder runs on the device before the mechanism. All of them take `(value, source)` and give a promise; none so far draws anything.
+ * An encoder runs on the device before the mechanism. All of them take `(value, source)` and give a promise; a few draw from the source.
  */
 
 import { bigEndian } from "./bytes.js";
-import { isObject, readNumber, readObject } from "./canonical.js";
+import { isObject, readInteger, readNumber, readObject } from "./canonical.js";
+import { Cell } from "./cells.js";
+import { ClusterSide, Magnitude } from "./clusters.js";
 import { codeBits, codeOf } from "./codes.js";
 import { domainFromJson } from "./domain_json.js";
-import { DomainError, ParameterError, reading, WireError } from "./errors.js";
+import { ParameterError, reading, WireError } from "./errors.js";
+import { Gradient } from "./gradient.js";
 import { HashFamily, publicFunction } from "./hashing.js";
 import { Interval, Parity } from "./lines.js";
+import { attributeOf } from "./records.js";
+import { HeldCount, Overflow, PadAndSample, SetCode } from "./sets.js";
 import { ONE } from "./source.js";
 
 const LONGEST_INPUT = 64;
 const LONGEST_HASH = 31;
-const MOST_CELLS = 1n << 31n;
 
-/** @typedef {{encode(value: any, source?: unknown): any}} Encoder */
+/** @typedef {{encode(value: any, source: import("./source.js").Source): any, readonly sampling?: number}} Encoder */
 
 /** The value itself. */
 export class Identity {
@@ -38,12 +42,7 @@ export class Attribute {
   }
 
   async encode(/** @type {any} */ value) {
-    if (isObject(value) && Object.hasOwn(value, this.name)) return value[this.name];
-    throw new DomainError("values", isObject(value) ? Object.keys(value) : typeof value, {
-      // names, not people's data
-      allowed: `records with the attribute ${this.name}`,
-      fix: `pass an object such as {${this.name}: ...}`,
-    });
+    return attributeOf(value, this.name);
   }
 }
 
@@ -52,7 +51,7 @@ export class Prefix {
   constructor(/** @type {unknown} */ data) {
     const { domain, length, candidates } = readObject("encoder", data, ["encoder", "domain", "length"], ["candidates"]);
     this.domain = domainFromJson(domain);
-    this.length = between("length", length, 1, codeBits(this.domain));
+    this.length = readInteger("length", length, 1, codeBits(this.domain));
     this.inputs = 1n << BigInt(this.length);
     this.candidates = readCandidates(candidates, this.inputs);
   }
@@ -70,9 +69,9 @@ export class Fragment {
     const fields = readObject("encoder", data, ["encoder", "domain", "start", "length", "hash_bits", "salt", "function"]);
     this.domain = domainFromJson(fields.domain);
     this.bits = codeBits(this.domain);
-    this.start = between("start", fields.start, 0, this.bits - 1);
-    this.hashBits = between("hash_bits", fields.hash_bits, 0, LONGEST_HASH);
-    this.length = between("length", fields.length, 1, Math.min(this.bits - this.start, LONGEST_INPUT - this.hashBits));
+    this.start = readInteger("start", fields.start, 0, this.bits - 1);
+    this.hashBits = readInteger("hash_bits", fields.hash_bits, 0, LONGEST_HASH);
+    this.length = readInteger("length", fields.length, 1, Math.min(this.bits - this.start, LONGEST_INPUT - this.hashBits));
     this.salt = word("salt", fields.salt);
     this.function = word("function", fields.function);
     this.inputs = 1n << BigInt(this.hashBits + this.length);
@@ -122,42 +121,25 @@ export class Segments {
   }
 }
 
-/** The cell that a record falls into, as one number, the last column changing fastest; with masks, a parity of its keys. */
-export class Cell {
-  constructor(/** @type {unknown} */ data) {
-    const { columns, masks } = readObject("encoder", data, ["encoder", "columns"], ["masks"]);
-    if (!Array.isArray(columns) || !columns.length || (masks !== undefined && masks?.length !== columns.length)) {
-      throw new WireError("columns", columns, { allowed: "one or more, and a mask for each or none", fix: "publish it again" });
-    }
-    this.columns = columns.map((column) => {
-      const { name, domain } = readObject("column", column, ["name", "domain"]);
-      return { attribute: new Attribute({ encoder: "Attribute", name }), domain: domainFromJson(domain) };
-    });
-    const names = new Set(this.columns.map(({ attribute }) => attribute.name));
-    this.cells = this.columns.reduce((cells, { domain }) => cells * domain.size, 1n);
-    if (names.size < columns.length || !this.columns.every(({ domain }) => domain.listed) || this.cells > MOST_CELLS) {
-      const allowed = `columns that can be listed, each once, ${MOST_CELLS} cells in all`;
-      throw new ParameterError("columns", [...names], { allowed, fix: "ask about fewer columns at once" });
-    }
-    this.masks = masks === undefined ? undefined : columns.map((_, i) => BigInt(readNumber("masks", masks[i])));
-    if (this.masks?.some((mask, i) => mask <= 0n || mask >> BigInt(this.columns[i].domain.keyBits))) {
-      throw new ParameterError("masks", masks, { allowed: "from 1 to the largest number of a key's bits", fix: "publish it again" });
-    }
-    this.inputs = this.masks ? 2n : this.cells;
-  }
-
-  async encode(/** @type {unknown} */ value) {
-    let [cell, ones] = [0n, 0];
-    for (const [i, { attribute, domain }] of this.columns.entries()) {
-      const key = /** @type {bigint} */ (domain.content(await attribute.encode(value)));
-      cell = cell * domain.size + key;
-      if (this.masks) ones += (key & this.masks[i]).toString(2).replaceAll("0", "").length;
-    }
-    return this.masks ? BigInt(ones & 1) : cell;
-  }
-}
-
-const ENCODERS = new Map(Object.entries({ Attribute, Cell, Fragment, Identity, Interval, Parity, Prefix, Segments }));
+const ENCODERS = new Map(
+  Object.entries({
+    Attribute,
+    Cell,
+    ClusterSide,
+    Fragment,
+    Gradient,
+    HeldCount,
+    Identity,
+    Interval,
+    Magnitude,
+    Overflow,
+    PadAndSample,
+    Parity,
+    Prefix,
+    Segments,
+    SetCode,
+  }),
+);
 
 /**
  * The encoder behind plain data; WireError if it is none.
@@ -168,11 +150,6 @@ export function encoderFromJson(/** @type {any} */ data) {
   const kind = ENCODERS.get(isObject(data) ? data.encoder : undefined);
   if (!kind) throw new WireError("encoder", data, { allowed: `one of ${[...ENCODERS.keys()]}`, fix: "upgrade deniable or check the name" });
   return reading("encoder", data, "a valid encoder", () => Object.freeze(new kind(data)));
-}
-
-function between(/** @type {string} */ name, /** @type {unknown} */ value, /** @type {number} */ low, /** @type {number} */ high) {
-  if (Number.isInteger(value) && low <= Number(value) && Number(value) <= high) return Number(value);
-  throw new ParameterError(name, value, { allowed: `an integer from ${low} to ${high}`, fix: "codes of this domain have so many bits" });
 }
 
 function word(/** @type {string} */ name, /** @type {unknown} */ value) {

@@ -24,6 +24,8 @@ export class Question {
     this.name = name;
     this.spec = specFromContent(spec);
     this.encoder = encoderFromJson(encoder);
+    /** What an answer costs, encoder and mechanism together: the mechanism's epsilon, or less behind an encoder that samples. */
+    this.epsilon = this.spec.epsilonAfter(this.encoder.sampling ?? 1);
     this.share = readShare(share);
     if (this.share[0] === 0n || this.share[0] > this.share[1]) {
       throw new ParameterError("share", share, { allowed: "above 0, at most 1", fix: 'write it as in "1/3"' });

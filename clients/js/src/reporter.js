@@ -144,7 +144,7 @@ export class Reporter {
         return sealed ? sealed.bytes : stamped(before);
       };
       try {
-        const entry = await this.ledger.spend(task, { period, epsilon: question.spec.epsilon, when, make, diary });
+        const entry = await this.ledger.spend(task, { period, epsilon: question.epsilon, when, make, diary });
         if (sealed) this.#drawn.set(entry.number, sealed.packed);
         return entry;
       } catch (error) {

@@ -139,6 +139,14 @@ export class Spec {
     return this.kind.needsListedDomain ? Number(key) : key;
   }
 
+  /**
+   * What a report costs behind an encoder that draws no input with a probability above 1 / `sampling`: epsilon, unless a mechanism's law is
+   * known to gain by it.
+   */
+  epsilonAfter(/** @type {number} */ _sampling) {
+    return this.epsilon;
+  }
+
   /** One person's report. */
   async randomize(/** @type {unknown} */ value, /** @type {Source} */ source = SYSTEM) {
     return this.perturb(await this.keyOf(value), source);

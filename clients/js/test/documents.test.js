@@ -5,27 +5,46 @@ import { test } from "node:test";
 
 import { fromHex, toHex, utf8 } from "../src/bytes.js";
 import { parseCanonical, toPlain } from "../src/canonical.js";
-import { DomainError, encoderFromJson, openBatch, OpenedRound, packEnvelope, ParameterError, Task, WireError } from "../src/index.js";
+import { sigmoid } from "../src/gradient.js";
+import {
+  DomainError, encoderFromJson, openBatch, OpenedRound, packEnvelope, ParameterError, Question, Task, WireError,
+} from "../src/index.js"; // prettier-ignore
+import { spell } from "../src/probability.js";
 import { ReplaySource, valueOf, vectors } from "./replay.js";
 
 const read = (text) => encoderFromJson(parseCanonical(utf8(text)));
 
+const encoders = (part) => ["encoders", "sets", "models"].flatMap((file) => vectors(file)[part]);
+
 test("encoders replay", async () => {
-  for (const { encoder, value, words, input } of vectors("encoders").cases) {
+  for (const { encoder, value, words, input } of encoders("cases")) {
     const source = new ReplaySource(words);
     assert.deepEqual(toPlain(await read(encoder).encode(valueOf(value), source)), input, `${encoder} ${JSON.stringify(value)}`);
     assert.equal(source.consumed, words.length);
   }
 });
 
-for (const { encoder, value } of vectors("encoders").refused_values) {
+for (const { encoder, value } of encoders("refused_values")) {
   test(`value refused: ${encoder.slice(0, 60)} ${JSON.stringify(value)}`, () =>
-    assert.rejects(read(encoder).encode(valueOf(value)), DomainError));
+    assert.rejects(read(encoder).encode(valueOf(value), new ReplaySource([])), DomainError));
 }
 
-for (const { encoder } of vectors("encoders").refused) {
+for (const { encoder } of encoders("refused")) {
   test(`encoder refused: ${encoder}`, () => assert.throws(() => read(encoder), WireError));
 }
+
+test("the logistic curve is Python's at every entry of its table, and an answer costs the same behind an encoder that samples", () => {
+  for (const [margin, chance] of Object.entries(vectors("models").sigmoid)) assert.equal(sigmoid(Number(margin)), chance, margin);
+  for (const { question, epsilon } of vectors("sets").costs) assert.equal(spell(new Question(JSON.parse(question)).epsilon), epsilon);
+});
+
+test("a set is an array or a Set of its items, each once", async () => {
+  const count = read(vectors("sets").cases.find(({ encoder }) => /HeldCount/.test(encoder)).encoder);
+  assert.deepEqual([await count.encode(new Set(["tea", "bread"])), await count.encode(["bread", "tea"])], [2, 2]);
+  for (const bad of ["tea", { 0: "tea" }, [undefined], [, "tea"], new Set([["tea"]]), null, 7]) {
+    await assert.rejects(count.encode(bad), DomainError);
+  }
+});
 
 const named = (questions, tickets, scale) => tickets.map(([ticket]) => [ticket, questions.questionOf(Number(ticket), scale)?.name ?? null]);
 

@@ -26,8 +26,9 @@ export class ReplaySource extends Source {
   }
 }
 
-/** A value as vectors carry it: plain, or a record of plain ones. */
+/** A value as vectors carry it: plain, or a set or a record of plain ones. */
 export function valueOf(plain) {
+  if (Array.isArray(plain)) return plain.map(fromPlain);
   if (typeof plain !== "object" || !("record" in plain)) return fromPlain(plain);
   return Object.fromEntries(Object.entries(plain.record).map(([name, item]) => [name, fromPlain(item)]));
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { takesAll } from "../src/answerable.js";
+import { takesAll, taskDomain } from "../src/answerable.js";
 import { assignedSeed, seedWords } from "../src/assigned.js";
 import { blind, blindWith, finalize, verify } from "../src/blind_rsa.js";
 import { bigEndian, readBigEndian, utf8 } from "../src/bytes.js";
@@ -148,7 +148,17 @@ test("which rounds are answered replays", () => {
   assert.ok(Math.min(count.true, count.false) > 100);
 });
 
-test("rounds neither ask for numbers nor for what is kept", () => {
+test("which rounds are answered with records and sets replays", () => {
+  const { asked, refused } = vectors("answerable").protocols;
+  for (const { protocol, question, all } of asked) {
+    const found = takesAll(new Question(JSON.parse(question)), taskDomain({ protocol: JSON.parse(protocol) }));
+    assert.equal(found, all, `${protocol} ${question}`);
+  }
+  assert.deepEqual(new Set(asked.map(({ all }) => all)), new Set([true, false]));
+  for (const protocol of refused) assert.throws(() => taskDomain({ protocol: JSON.parse(protocol) }), WireError, protocol);
+});
+
+test("rounds neither ask for numbers that some do not have nor for what is kept", () => {
   for (const name of ["SignRR", "LongitudinalGRR", "GRR"]) {
     const spec = specFromJson(vectors(name).cases[0].spec);
     assert.equal(takesAll({ encoder: encoderFromJson({ encoder: "Identity" }), spec }, spec.domain), name === "GRR", name);

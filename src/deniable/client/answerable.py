@@ -2,8 +2,8 @@
 
 A round comes later than the task that a person agreed to. Were it answerable by some values only, a device that holds another one would
 stay silent, and its silence would be the answer, without noise and free of charge. So a device looks at the round before it looks at the
-value: only what takes every value of the task's own domain is answered, by anybody. Rounds count, with fresh noise: a permanent answer that
-was paid for in one round would answer the next one's different question about the same classes free of charge.
+value: only what takes every value of the task's own domain is answered, by anybody. Rounds draw fresh noise: a permanent answer that was
+paid for in one round would answer the next one's different question about the same classes free of charge.
 """
 
 from __future__ import annotations
@@ -13,27 +13,50 @@ from functools import lru_cache
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.numeric import NumericSpec
 from deniable.contract.canonical import parse_canonical
+from deniable.contract.cells import Cell
+from deniable.contract.clusters import ClusterSide, Magnitude
 from deniable.contract.domain import Bytes, Domain, IndexRange, Integers
 from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Identity, Prefix
+from deniable.contract.encoder import Attribute, Encoder, Identity, Prefix
 from deniable.contract.fragment import Fragment
+from deniable.contract.gradient import Gradient
 from deniable.contract.lines import Interval, Parity
+from deniable.contract.numbers import Numbers
 from deniable.contract.question import Question, Round
+from deniable.contract.records import Record, read_columns
 from deniable.contract.segments import Segments
-from deniable.contract.sets import HeldCount, PadAndSample, SetCode
+from deniable.contract.sets import HeldCount, Overflow, PadAndSample, SetCode
 from deniable.contract.task import Task
-from deniable.errors import ProtocolError
+from deniable.errors import ParameterError, ProtocolError, WireError
+
+OF_RECORDS = Cell | Gradient | ClusterSide | Magnitude
+"""Encoders that read some columns of a record."""
+OF_VALUES = Prefix | Fragment | Segments | PadAndSample | Overflow | HeldCount | SetCode | Interval | Parity
+"""Encoders that read a value of their one domain."""
 
 
 def task_domain(task: Task) -> Domain:
-    """What an answer to a task of rounds may be; WireError if its protocol does not say."""
+    """What an answer to a task of rounds may be; WireError if its protocol does not say.
+
+    A protocol has a ``domain``; or the ``columns`` of a table, or the ``features`` of a model and perhaps a ``label``: then it is a record.
+    """
     return _protocol_domain(task.protocol)
 
 
 @lru_cache(maxsize=64)
 def _protocol_domain(protocol: bytes) -> Domain:
     content = parse_canonical(protocol)
-    return domain_from_json(content.get("domain") if isinstance(content, dict) else None)
+    parts = content if isinstance(content, dict) else {}
+    said = [name for name in ("domain", "columns", "features") if name in parts]
+    try:
+        if said == ["columns"]:
+            return Record(read_columns(parts["columns"]))
+        if said == ["features"]:
+            label = [{"name": parts["label"], "domain": parts.get("classes")}] if "label" in parts else []
+            return Record(read_columns(parts["features"]) + read_columns(label))
+        return domain_from_json(parts["domain"] if said == ["domain"] else None)
+    except (TypeError, ParameterError) as error:
+        raise WireError("domain", parts, allowed="a valid domain", fix=str(error)) from error
 
 
 def check_answerable(task: Task, questions: Round) -> None:
@@ -55,27 +78,43 @@ def takes_all(question: Question, domain: Domain) -> bool:
     >>> [takes_all(Question(name="ends", spec=GRR(domain_size=size, epsilon=1.0), encoder=ends), Integers(0, 255)) for size in (2, 3)]
     [False, True]
     """
-    encoder, asked = question.encoder, question.spec.domain
-    counts = not isinstance(question.spec, NumericSpec | Longitudinal)  # some numbers have no answer; and see above
-    if isinstance(encoder, Identity) or not counts:
-        return counts and asked == domain
-    if (
-        not isinstance(encoder, Prefix | Fragment | Segments | PadAndSample | HeldCount | SetCode | Interval | Parity)
-        or encoder.domain != domain
-    ):
-        return False
-    if isinstance(encoder, Fragment | PadAndSample | HeldCount | SetCode | Interval | Parity):
-        return _counts_to(asked, encoder.inputs)
-    inputs = 1 << encoder.length if isinstance(encoder, Prefix) else encoder.size
-    if encoder.candidates is not None:
-        return _counts_to(asked, min(len(encoder.candidates) + 1, inputs))  # one more for the others, where there are any
-    if isinstance(encoder, Prefix) and isinstance(shown := encoder.shown(0), bytes):
+    encoder, spec = question.encoder, question.spec
+    if isinstance(spec, Longitudinal) or (isinstance(spec, NumericSpec) and not spec.rounds):
+        return False  # what is kept about one round must not be asked about in the next; and some numbers have no answer
+    if isinstance(encoder, Identity):
+        return spec.domain == domain
+    if isinstance(encoder, Attribute):
+        return isinstance(domain, Record) and domain.holds(encoder.name, spec.domain)
+    return _reads(encoder, domain) and _takes_inputs(spec.domain, encoder)
+
+
+def _reads(encoder: Encoder, domain: Domain) -> bool:
+    """Whether an encoder has an input for every value of a domain."""
+    if isinstance(encoder, OF_RECORDS):
+        return isinstance(domain, Record) and all(domain.holds(*column) for column in encoder.columns)
+    return isinstance(encoder, OF_VALUES) and encoder.domain == domain
+
+
+def _takes_inputs(asked: Domain, encoder: Encoder) -> bool:
+    """Whether all inputs that an encoder has lie in the domain of a mechanism."""
+    if isinstance(encoder, Gradient):
+        return _spans(asked, -encoder.limit, encoder.limit)
+    if isinstance(encoder, Prefix) and encoder.candidates is None and isinstance(shown := encoder.shown(0), bytes):
         return type(asked) is Bytes and len(shown) <= asked.max_length  # Text, though a kind of Bytes, takes no bytes
-    return _counts_to(asked, inputs)
+    return _spans(asked, 0, _inputs(encoder) - 1)
 
 
-def _counts_to(asked: Domain, inputs: int) -> bool:
-    """Whether the numbers below ``inputs`` all lie in a domain."""
-    if isinstance(asked, Integers):
-        return asked.low <= 0 and inputs - 1 <= asked.high
-    return isinstance(asked, IndexRange) and inputs <= asked.count
+def _inputs(encoder: Encoder) -> int:
+    """How many inputs an encoder has that counts them from 0 on."""
+    if isinstance(encoder, Prefix | Segments):
+        whole = 1 << encoder.length if isinstance(encoder, Prefix) else encoder.size
+        return whole if encoder.candidates is None else min(len(encoder.candidates) + 1, whole)  # one more for the others, if there are any
+    inputs: int = encoder.size if isinstance(encoder, Cell) else encoder.inputs  # type: ignore[attr-defined]  # of both kinds above
+    return inputs
+
+
+def _spans(asked: Domain, low: int, high: int) -> bool:
+    """Whether the integers from low to high all lie in a domain."""
+    if isinstance(asked, Integers) or (isinstance(asked, Numbers) and not asked.times):
+        return bool(asked.low <= low and high <= asked.high)
+    return isinstance(asked, IndexRange) and low >= 0 and high < asked.count

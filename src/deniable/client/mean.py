@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable.client.numeric import NumericSpec
 from deniable.errors import ParameterError
@@ -37,9 +37,6 @@ class Linear(NamedTuple):
 
 class MeanSpec(NumericSpec):
     """A mechanism whose estimate of the mean is an average over the reports."""
-
-    rounds: ClassVar[bool] = True
-    """Whether values between grid points are allowed, and rounded."""
 
     if TYPE_CHECKING:
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from deniable.client.exact import LARGEST_LAW, ExactSpec
 from deniable.contract.law import Law
@@ -37,6 +37,8 @@ class NumericSpec(ExactSpec):
     clip: bool = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # resolved at once, below
     domain: Numbers = None  # type: ignore[assignment]  # resolved at once, below
     epsilon: float
+    rounds: ClassVar[bool] = True
+    """Whether values between grid points are allowed, and rounded."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))

@@ -101,9 +101,10 @@ class Reporter:
     def report(self, value: Any, *, send: bool = True) -> Receipt | None:
         """Randomize an answer, pay for it and send it. None, and nothing spent, if nothing is asked of this device now.
 
-        That is before the task's start, after its end, while no round is open, and in rounds that ask others. A ``value`` of None is no
-        answer: the task's default is sent in its place, randomized like any other, or nothing if it has none. BudgetExceeded if the
-        person did not agree or a cap is reached. With ``send=False`` the report waits in the ledger for ``flush``.
+        ``value`` is what the task's protocol says that people hold: a value, a record, which is a mapping of names to values, or a set.
+        Nothing is asked before the task's start, after its end, while no round is open, and in rounds that ask others. None is no answer:
+        the task's default is sent in its place, randomized like any other, or nothing if it has none. BudgetExceeded if the person did not
+        agree or a cap is reached. With ``send=False`` the report waits in the ledger for ``flush``.
         """
         if not self.ledger.consented(self.task_id):
             raise no_consent(self.task_id.hex())

@@ -1,3 +1,4 @@
+import { logAbove } from "../probability.js";
 import { numbers } from "../wire.js";
 import { keepOrReplace, KeepSpec } from "./keep.js";
 
@@ -10,6 +11,13 @@ export class GRR extends KeepSpec {
 
   get layout() {
     return [numbers("symbol", this.domainSize)];
+  }
+
+  /** The log of 1 + (p / q - 1) / sampling: a report has the probability q + (p - q) P(the input is it), P from 0 to 1 / sampling. */
+  epsilonAfter(/** @type {number} */ sampling) {
+    const [kept, replaced] = this.ratio;
+    const others = replaced * BigInt(sampling - 1);
+    return sampling > 1 ? logAbove([kept + others, replaced + others]) : this.epsilon;
   }
 
   perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {

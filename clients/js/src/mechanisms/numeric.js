@@ -9,6 +9,9 @@ import { Spec } from "../spec.js";
 
 /** A mechanism that randomizes a number. */
 export class NumericSpec extends Spec {
+  /** Whether values between grid points are allowed, and rounded. */
+  rounds = true;
+
   constructor(/** @type {string} */ mechanism, /** @type {Record<string, unknown>} */ parameters) {
     super(mechanism, parameters);
     if (!(this.domain instanceof Numbers))

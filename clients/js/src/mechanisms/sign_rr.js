@@ -4,6 +4,8 @@ import { OneBit } from "./one_bit.js";
 
 /** Randomized response on low and high; numbers between are refused, and nothing is rounded. */
 export class SignRR extends OneBit {
+  rounds = false;
+
   resolve() {
     if (this.steps === 1) return super.resolve();
     throw new ParameterError("steps", this.steps, { allowed: "1: an answer is low or high", fix: "use Duchi for numbers between" });
