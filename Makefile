@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
 
-.PHONY: help setup demo test soak lint bench bench-billion figures docs vectors clean
+.PHONY: help setup demo test soak coverage mutation lint bench bench-billion figures docs vectors clean
 help:                     ## show what can be done
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
@@ -22,6 +22,12 @@ test: $(STAMP)            ## run all tests
 
 soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, servers killed 200 times (twenty minutes on two cores)
 	@$(BIN)/python -m pytest soak -n auto
+
+coverage: $(STAMP)        ## all tests, and which lines they do not reach (half an hour)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --cov=deniable --cov-report=term:skip-covered --cov-report=html:.bench/coverage
+
+mutation: $(STAMP)        ## how many of 100 small faults in contract, client and core the tests find (half an hour)
+	@$(BIN)/python mutation/run.py
 
 lint: $(STAMP)            ## formatting, lint, types, import order
 	@$(BIN)/ruff format --check .
