@@ -16,16 +16,7 @@ if TYPE_CHECKING:
     from deniable.collect.summing.aggregation import Aggregation
     from deniable.multiparty.estimate import SumEstimate
 
-EPILOG = """
-Examples:
-
-deniable aggregate create admissions.toml --folder /var/lib/admissions
-
-deniable aggregate run --folder /var/lib/admissions --port 8002
-
-deniable aggregate show --folder /var/lib/admissions --json
-"""
-aggregate = typer.Typer(no_args_is_help=True, epilog=EPILOG, help="Add up the numbers of parties who show them to nobody.")
+aggregate = typer.Typer(no_args_is_help=True, help="Add up the numbers of parties who show them to nobody.")
 Folder = Annotated[Path, typer.Option(help="Where the aggregator keeps the sum; each has a folder of its own.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

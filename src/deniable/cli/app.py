@@ -7,6 +7,7 @@ from importlib import import_module
 import typer
 
 from deniable import __version__
+from deniable.cli.examples import epilog
 
 COMMANDS = {
     "demo": "demo",
@@ -40,9 +41,9 @@ def command_line(*names: str) -> typer.Typer:
         module = import_module(f"deniable.cli.{COMMANDS[name]}")
         command = getattr(module, name)
         if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
+            app.add_typer(command, name=name, epilog=epilog(name))
         else:
-            app.command(epilog=getattr(module, "EPILOG", None))(command)
+            app.command(epilog=epilog(name))(command)
     app.callback()(options)
     return app
 

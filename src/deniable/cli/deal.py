@@ -12,16 +12,7 @@ from deniable.cli.console import err, plain_errors
 from deniable.cli.extra import summing_extra
 from deniable.errors import ParameterError
 
-EPILOG = """
-Examples:
-
-deniable deal paillier --decryptors 3 --threshold 2 --folder dealt
-
-deniable deal stream --parties 12 --folder dealt
-"""
-deal = typer.Typer(
-    no_args_is_help=True, epilog=EPILOG, help="Deal the keys of secure sums that are not by masking. Deal, hand out, delete."
-)
+deal = typer.Typer(no_args_is_help=True, help="Deal the keys of secure sums that are not by masking. Deal, hand out, delete.")
 Folder = Annotated[Path, typer.Option(help="A new folder for the files.")]
 
 

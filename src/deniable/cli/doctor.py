@@ -24,7 +24,6 @@ FINE, MISSING, BROKEN = "fine", "missing", "broken"
 STYLES = {FINE: "green", MISSING: "yellow", BROKEN: "bold red"}
 NEEDS = re.compile(r"(?P<name>[\w.-]+)(?:\[[^]]*\])?(?:>=(?P<least>[\d.]+))?[^;]*; extra == [\"'](?P<extra>[\w-]+)[\"']")
 JAVA = 17
-EPILOG = "Example: deniable doctor; deniable doctor --json | jq .extras"
 
 
 class Finding(NamedTuple):

@@ -18,16 +18,7 @@ if TYPE_CHECKING:
 
     from deniable.collect.summing.agreement import Agreement
 
-EPILOG = """
-Examples:
-
-deniable party keys --folder /var/lib/party
-
-deniable party terms --url https://sums.example.org
-
-deniable party run --folder /var/lib/party --url https://sums.example.org --numbers counts.csv --sum 5e1f...
-"""
-party = typer.Typer(no_args_is_help=True, epilog=EPILOG, help="Take part in a secure sum.")
+party = typer.Typer(no_args_is_help=True, help="Take part in a secure sum.")
 Folder = Annotated[Path, typer.Option(help="Where the party keeps its identity, and where it stands in each sum.")]
 Url = Annotated[str, typer.Option(help="The aggregator.")]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Speak plain http, on a network that you trust.")]

@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from deniable.sealing.keys import KeyRing
 
 DAY = 86_400
-EPILOG = """
-Examples:
-
-deniable shuffle keys create --folder /var/lib/shuffler
-
-deniable shuffle --folder /var/lib/shuffler --collector https://collector.example.org --task 5e1f...
-
-deniable shuffle keys show --folder /var/lib/shuffler
-"""
-shuffle = typer.Typer(invoke_without_command=True, epilog=EPILOG)
+shuffle = typer.Typer(invoke_without_command=True)
 keys = typer.Typer(no_args_is_help=True, help="Make, show and replace a shuffler's keys.")
 shuffle.add_typer(keys, name="keys")
 Folder = Annotated[Path, typer.Option(help="The shuffler's folder.")]

@@ -1,16 +1,16 @@
-"""``deniable tally``: count what devices have posted in open folders, without a collector."""
+"""``deniable tally``: count what devices have posted in open folders, or a dataset of reports, without a collector."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from deniable.cli.console import out, plain_errors, print_json
+from deniable.cli.console import out, plain_errors, print_json, progress_bar
+from deniable.cli.counting import Counted, count_dataset, count_task, is_dataset, published_task
 from deniable.cli.estimate import TOO_FEW, Period, Strata, print_answer, read_labels
+from deniable.cli.tally_file import CandidateFile
 from deniable.errors import ParameterError
 
 NAMED = 5
@@ -18,64 +18,66 @@ NAMED = 5
 
 
 def tally(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Open folders; what several of them have counts once.")],
-    task: Annotated[Path, typer.Option(help="The task and its signature, as its collector serves them: /v1/tasks/ID.")],
+    reports: Annotated[
+        list[str],
+        typer.Argument(metavar="REPORTS...", help="Open folders; or one dataset: a folder, pattern or URL of Parquet or Arrow files."),
+    ],
+    task: Annotated[
+        Path | None, typer.Option(help="The task and its signature, as its collector serves them: /v1/tasks/ID. A dataset may do without.")
+    ] = None,
     period: Period = "all",
     stratum: Strata = None,
+    candidates: CandidateFile = None,
     top: Annotated[int, typer.Option(help="How many values to show of each question; --json has them all.", min=1)] = 20,
     images: Annotated[Path | None, typer.Option("--out", help="A new folder for the tallies, byte for byte as a collector's.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="A folder that keeps what is counted of a dataset; after a crash, say the same.")
+    ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
-    """Count the reports that devices posted in the open, and say what they tell. Needs no server.
+    """Count reports without a server, and say what they tell: those that devices posted in the open, or those in the files of a dataset.
 
-    Whoever counts the same files gets the same tallies, to the byte. Files that do not count are named, with the reason.
+    Whoever counts the same files gets the same tallies, to the byte. In open folders, what several of them have counts once, and files that
+    do not count are named, with the reason. In a dataset, a file that is not right is an error; without a task it is counted as a whole,
+    by the spec that its files name.
     The exit status is 4 if there are fewer reports than the task shows.
     """
     with plain_errors():
-        for folder in folders:
-            if not folder.is_dir():
-                raise ParameterError("folder", str(folder), allowed="a folder that is there", fix="check its path")
+        files = [where for where in reports if is_dataset(where)]
+        if files and len(reports) > 1:
+            fix = "reports in files have no ids: what two datasets have would count twice"
+            raise ParameterError("reports", reports, allowed="one dataset, or open folders", fix=fix)
         if images is not None and images.exists():
             raise ParameterError("--out", str(images), allowed="a new folder", fix="nothing is ever overwritten")
-        from deniable.collect.analysis.counted import TooFew
-        from deniable.collect.analysis.selection import Selection, read_periods
-        from deniable.collect.clock import clock_of
-        from deniable.collect.publication.tallying import read_open_task, tally_folders
-
-        asked = read_open_task(task.read_bytes())
-        selection = Selection(read_periods(asked, period), read_labels(stratum))
-        selection.check(asked)
-        counted = tally_folders(folders, asked, clock_of(os.environ)())
-        try:
-            answer = counted.answer(selection).to_json()
-        except TooFew:
-            answer = None
+        if resume is not None and not files:
+            raise ParameterError("--resume", str(resume), allowed="a dataset", fix="open folders are counted at once: leave it out")
+        task = published_task(reports[0]) if files and task is None else task
+        if task is None and (not files or period != "all" or stratum):
+            raise ParameterError("--task", None, allowed="a task", fix="name it: it says what people were asked, and when")
+        if task is not None and candidates is not None:
+            raise ParameterError("--candidates", str(candidates), allowed="none beside a task, which has its own", fix="leave it out")
+        with progress_bar("counting reports", quiet=json_output or not files) as progress:
+            if task is None:
+                counted = count_dataset(reports[0], candidates, resume, progress)
+            else:
+                counted = count_task(reports, task, (period, read_labels(stratum)), resume, progress if files else None)
         if images is not None:
-            images.mkdir(parents=True)
-            for address, each in counted.tallies.items():
-                (images / f"{'-'.join(map(str, address))}.tally").write_bytes(each.to_bytes())
+            counted.write(images)
     if json_output:
-        print_json(_content(counted) | {"estimate": answer})
+        print_json(counted.to_json())
     else:
-        _tell(counted, answer, top)
-    if answer is None:
+        _tell(counted, top)
+    if counted.estimate is None:
         raise typer.Exit(TOO_FEW)
 
 
-def _content(counted: Any) -> dict[str, Any]:
-    tallies = [
-        {"period": p, "question": q, "stratum": s, "reports": each.n, "tally": hashlib.sha256(each.to_bytes()).hexdigest()}
-        for (p, q, s), each in counted.tallies.items()
-    ]
-    return {"task": counted.task.id.hex(), "reports": counted.reports, "tallies": tallies, "refused": dict(counted.refused)}
-
-
-def _tell(counted: Any, answer: dict[str, Any] | None, top: int) -> None:
-    out.print(f"task {counted.task.name} {counted.task.id.hex()}", soft_wrap=True)
+def _tell(counted: Counted, top: int) -> None:
+    if counted.task is not None:
+        out.print(f"task {counted.task.name} {counted.task.id.hex()}", soft_wrap=True)
     out.print(f"{counted.reports:,} reports counted, {sum(map(len, counted.refused.values())):,} files not")
     for code, names in counted.refused.items():
         out.print(f"  {code}: {', '.join(names[:NAMED])}{', ...' if len(names) > NAMED else ''} ({len(names):,})", soft_wrap=True)
-    if answer is None:
+    if counted.estimate is not None:
+        print_answer(counted.estimate, top)
+    elif counted.task is not None:
         out.print(f"fewer than the {counted.task.minimum_batch:,} reports of a question from which on anything is shown")
-    else:
-        print_answer(answer, top)
