@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
-from tests.cli.running import COMMAND, run
+from tests.cli.running import COMMAND, Started, run
 
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["audit"], ["simulate"], ["plan"]])
@@ -38,26 +38,33 @@ def nothing_is_left_of(url, folder):
     return list(folder.iterdir()) == []
 
 
-def test_demo_shows_truth_estimate_interval_charts_promises_and_traffic(tmp_path):
-    (tmp_path / "temporary").mkdir()
-    done = run("demo", "--people", 300, cwd=tmp_path, TMPDIR=tmp_path / "temporary", DENIABLE_STORE="elsewhere", DENIABLE_PORT="1")
+def test_demo_in_words_and_as_data(tmp_path):
+    """Both at once: each waits for a period of its shuffler, most of the time."""
+    words, data = tmp_path / "words", tmp_path / "data"
+    for folder in (words, data):
+        (folder / "temporary").mkdir(parents=True)
+    elsewhere = {"DENIABLE_STORE": "elsewhere", "DENIABLE_PORT": "1"}
+    first = Started("demo", "--people", 300, cwd=words, TMPDIR=words / "temporary", **elsewhere)
+    second = Started("demo", "--people", 2000, "--epsilon", 2, "--json", "--out", "charts", cwd=data, TMPDIR=data / "temporary")
+    shows_truth_estimate_interval_charts_promises_and_traffic(first.end(), words)
+    finds_the_truth(json.loads(second.end().stdout), data)
+
+
+def shows_truth_estimate_interval_charts_promises_and_traffic(done, folder):
     shown = " ".join(done.stdout.split())
     for words in ("truth", "estimate", "95 % interval", "tea", "yes", "promised", "Spent: epsilon 6 of 6, 0 left", "900 reports"):
         assert words in shown
     for words in ("The same promise, epsilon = 1, under local trust and through a shuffler", "with an honest shuffler", "shuffle model"):
         assert words in shown
-    assert "<svg" in (tmp_path / "demo-output" / "demo.svg").read_text()
-    assert (tmp_path / "demo-output" / "demo.html").stat().st_size > 10_000
+    assert "<svg" in (folder / "demo-output" / "demo.svg").read_text()
+    assert (folder / "demo-output" / "demo.html").stat().st_size > 10_000
     assert "Open demo-output/demo.html in a browser" in shown
     url = re.search(r"http://127\.0\.0\.1:[0-9]+", shown)[0]
     assert url in done.stderr
-    assert nothing_is_left_of(url, tmp_path / "temporary")
+    assert nothing_is_left_of(url, folder / "temporary")
 
 
-def test_demo_as_data(tmp_path):
-    (tmp_path / "temporary").mkdir()
-    arguments = ("demo", "--people", 2000, "--epsilon", 2, "--json", "--out", "charts")
-    content = json.loads(run(*arguments, cwd=tmp_path, TMPDIR=tmp_path / "temporary").stdout)
+def finds_the_truth(content, folder):
     assert (content["people"], content["reports"]) == (2000, 6000)
     drink, bicycle, word = content["tasks"]
     for task in (drink, bicycle):  # everyone was counted, and the truth is that of everyone
@@ -72,14 +79,14 @@ def test_demo_as_data(tmp_path):
     assert rain["everyone"] == 349
     assert abs(rain["estimate"] - rain["truth"]) < 6 * rain["stderr"]
     assert all(row["truth"] <= row["everyone"] for row in word["result"])
-    assert [(tmp_path / file).exists() for file in content["charts"]] == [True, True]
+    assert [(folder / file).exists() for file in content["charts"]] == [True, True]
     shuffled = content["shuffled"]  # the drink once more, with the same promise
     assert (shuffled["n"], shuffled["shuffle"]["claim"]) == (2000, 2)
     assert sum(shuffled["shuffle"]["sizes"]) == 2000
     assert shuffled["shuffle"]["epsilon"] <= 2 < shuffled["shuffle"]["local_epsilon"]
     assert all(abs(row["shuffled"] - row["truth"]) < 6 * row["shuffled_stderr"] for row in shuffled["result"])
     assert all(2 * row["shuffled_stderr"] < row["local_stderr"] for row in shuffled["result"])  # what the shuffler is worth
-    assert nothing_is_left_of(content["url"], tmp_path / "temporary")
+    assert nothing_is_left_of(content["url"], folder / "temporary")
 
 
 def test_demo_serves_until_it_is_interrupted(tmp_path):

@@ -19,7 +19,7 @@ from deniable.collect.web.metrics import Metrics
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from tests.collect.crowd import NOON, survey_task
 
-PATIENCE = 60
+PATIENCE = 300
 """Seconds until a test that hangs fails."""
 
 

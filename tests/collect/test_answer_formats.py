@@ -14,7 +14,9 @@ import pytest
 
 import deniable as dn
 from deniable.collect.analysis.analyst import Selection, compare, estimate
+from deniable.collect.analysis.answer import charts_of
 from deniable.contract.canonical import from_plain
+from deniable.errors import WireError
 from tests.collect.test_analysis import PAGES, clock, collector, identity, publish, report  # noqa: F401  # some are fixtures
 
 
@@ -86,3 +88,15 @@ def test_charts_of_everything_that_is_shown(collector, tmp_path):
     for number, told in enumerate((estimate(collector, task.id), compare(collector, task.id, Selection((0,)), Selection((1,))))):
         told.charts()["q0"].save(tmp_path / f"{number}.svg")
         assert "games" in (tmp_path / f"{number}.svg").read_text()
+
+
+def test_a_chart_that_would_fetch_something_is_not_drawn():
+    """A table's chart comes from a collector: it carries its data, and a column of that may have any name."""
+    chart = {"data": {"values": [{"url": "a", "y": 1.0}]}, "mark": "bar", "encoding": {"x": {"field": "y", "type": "quantitative"}}}
+    content = {"answers": [{"question": "q", "kind": "table", "columns": ["y"], "rows": [{"y": 1.0}], "n": 1, "chart": chart}]}
+    assert charts_of(content)["q"].altair.to_dict()["mark"] == "bar"
+    chart["data"] = {"url": "http://example.org/a.json"}
+    with pytest.raises(WireError, match="carries its data"):
+        charts_of(content)
+    del content["answers"][0]["chart"]
+    assert charts_of(content) == {}

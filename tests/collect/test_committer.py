@@ -9,7 +9,7 @@ from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.committer import Committer, QueueFullError
 
-PATIENCE = 60
+PATIENCE = 300
 """Seconds until a test that hangs fails."""
 TASK = bytes(32)
 

@@ -154,9 +154,9 @@ def test_defaults_of_different_types_are_different():
 
 
 def test_searches_by_their_settings():
-    assert changes(SEARCH, ("k = 8", "k = 9"))[0].startswith("the search's k: 8 became 9")
-    assert changes(SEARCH, ("text = 6", "text = 5"))[0].startswith("the search's ")
-    assert any(change.startswith("the search's domain: ") for change in changes(SEARCH, ("text = 6", "text = 5")))
+    assert changes(SEARCH, ("k = 8", "k = 9"))[0].startswith("the protocol's k: 8 became 9")
+    assert changes(SEARCH, ("text = 6", "text = 5"))[0].startswith("the protocol's ")
+    assert any(change.startswith("the protocol's domain: ") for change in changes(SEARCH, ("text = 6", "text = 5")))
     assert changes(SEARCH, ('protocol = "PEM"', 'protocol = "TreeHist"')) == ["the way of asking: PEM became TreeHist"]
     assert changes(SEARCH, ("k = 8", 'k = 8\nround = "1 hour"')) == ["the period: until closed by hand became 1 hour"]
     assert changes(SEARCH, ("epsilon = 2.0", "epsilon = 1.0"))[0] == "epsilon: 2.0 became 1.0"

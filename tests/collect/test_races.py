@@ -20,7 +20,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.testing.identity import Identity
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 
-PATIENCE = 60
+PATIENCE = 300
 
 
 @pytest.fixture

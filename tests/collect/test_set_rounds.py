@@ -28,14 +28,16 @@ def test_a_search_for_items_over_a_collector_is_the_protocol_itself(collector):
     collector.publish(task)
     state, number = search, 0
     while isinstance(state, Protocol):
-        (question,) = collector.registry.state(task.id, number).open().questions
-        reports = [question.answer(held, source) for held in [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 30]
-        sent = [
-            Envelope(task.id, number, 0, 0, bytes([number]) + i.to_bytes(15, "big"), question.spec.encode(report))
-            for i, report in enumerate(reports)
-        ]
-        assert send(collector, *sent) == {}
-        state = state.close({question.name: question.spec.tally(reports)})
+        tallies = {}
+        for place, question in enumerate(collector.registry.state(task.id, number).open().questions):
+            reports = [question.answer(held, source) for held in [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 30]
+            sent = [
+                Envelope(task.id, number, place, 0, bytes([number, place]) + i.to_bytes(14, "big"), question.spec.encode(report))
+                for i, report in enumerate(reports)
+            ]
+            assert send(collector, *sent) == {}
+            tallies[question.name] = question.spec.tally(reports)
+        state = state.close(tallies)
         assert collector.advance(task.id) == isinstance(state, Protocol)
         number += 1
     assert number == 3

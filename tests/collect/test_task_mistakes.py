@@ -128,6 +128,12 @@ def test_the_template_is_a_task_and_its_comments_are_too():
         line.removeprefix("# ") for line in rest.splitlines() if line.startswith(("# [search]", "# protocol", "# k =", "# round"))
     )
     assert parse_canonical(read(head.replace('period = "1 day"', "") + search).protocol)["protocol"] == "PEM"
+    held = [
+        line.removeprefix("# ") for line in rest.splitlines() if line.startswith(("# sets", "# [protocol]", '# name = "PSFO"', "# length"))
+    ]
+    protocol = "\n".join(["", "[domain]", *held])
+    bare = head.replace('period = "1 day"', "").replace('default = "water"', "")
+    assert parse_canonical(read(bare + protocol).protocol)["protocol"] == "PSFO"
     questions = "\n" + "\n".join(line.removeprefix("# ") for line in rest[rest.index("# [[questions]]") :].splitlines())
     assert isinstance(read(head.replace('default = "water"', "") + questions).survey, Survey)
 

@@ -15,10 +15,13 @@ from rich.text import Text
 
 from deniable.cli.console import err, out, print_json
 from deniable.cli.remote import RefusedError, TokenFile, Url, collector_at
+from deniable.cli.tally_file import ENDING, CandidateFile, read_tally
 from deniable.collect.analysis.answer import charts_of, parquet_of, picked_rows
 from deniable.collect.analysis.manner import headline
 from deniable.collect.analysis.mixed import in_words
 from deniable.collect.analysis.number_table import NumberTable, changes_table, estimate_table
+from deniable.collect.analysis.table_text import table_text
+from deniable.collect.analysis.tables import TABLE
 from deniable.contract.canonical import from_plain
 from deniable.core.chart import check_ending, stacked
 from deniable.errors import DeniableError, ParameterError
@@ -31,7 +34,9 @@ Period = Annotated[str, typer.Option("--period", help="all, 3, 0-6, 2026-12-03 o
 
 
 def estimate(
-    which: Annotated[str, typer.Argument(metavar="TASK", help="A task: its id, the first six digits of it or more, or its name.")],
+    which: Annotated[
+        str, typer.Argument(metavar="TASK", help="A task: its id, the first six digits of it or more, or its name; or a .tally file.")
+    ],
     period: Period = "all",
     stratum: Strata = None,
     compare_period: Annotated[str | None, typer.Option(help="Compare with these periods.")] = None,
@@ -42,10 +47,11 @@ def estimate(
     chart: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png, .html or .json.")] = None,
     file: Annotated[Path | None, typer.Option("--out", help="Save all values: .parquet or .json.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    candidates: CandidateFile = None,
     url: Url = "",
     token_file: TokenFile = None,
 ) -> None:
-    """Show what a task's reports say, or what changed between two periods or groups of people.
+    """Show what a task's reports say, or what changed between two periods or groups of people; or what a file of deniable tally says.
 
     The exit status can raise an alarm:
     0: all is well, nothing changed.
@@ -66,12 +72,19 @@ def estimate(
             second = first | read_labels(compare_stratum)
             what, query = "compare", [("first", period), ("second", compare_period or period), ("alpha", repr(alpha))]
             query += [*_labels("stratum_first", first), *_labels("stratum_second", second)]
-        with collector_at(url, token_file) as remote:
-            content = remote.call("GET", f"/v1/tasks/{remote.find(which)['id']}/{what}?{urlencode(query)}")
+        if which.endswith(ENDING):
+            if query != [("period", "all")]:
+                raise ParameterError("TASK", which, allowed="a tally as a whole", fix="leave out periods, strata and comparisons")
+            content = read_tally(Path(which), candidates)
+        elif candidates is not None:
+            raise ParameterError("--candidates", str(candidates), allowed="none beside a task, which has its own", fix="leave it out")
+        else:
+            with collector_at(url, token_file) as remote:
+                content = remote.call("GET", f"/v1/tasks/{remote.find(which)['id']}/{what}?{urlencode(query)}")
         if file is not None:
             file.write_bytes(parquet_of(content) if file.suffix.lower() == ".parquet" else json.dumps(content, indent=2).encode())
         if chart is not None:
-            stacked(list(charts_of(content, top).values())).save(chart)
+            save_charts(content, top, chart)
         if json_output:
             print_json(content)
         else:
@@ -88,6 +101,14 @@ def exit_statuses() -> Iterator[None]:
     except (DeniableError, OSError) as error:
         err.print(Text.assemble((type(error).__name__, "bold red"), f": {error}"), soft_wrap=True)
         raise typer.Exit(TOO_FEW if isinstance(error, RefusedError) and error.code == "too_few" else FAILED) from error
+
+
+def save_charts(content: dict[str, Any], top: int, file: Path) -> None:
+    """Draw all that has a chart, one below the other."""
+    charts = list(charts_of(content, top).values())
+    if not charts:
+        raise ParameterError("--chart", str(file), allowed="a result that has a chart", fix="--out saves its table")
+    stacked(charts).save(file)
 
 
 def check_endings(chart: Path | None, file: Path | None) -> None:
@@ -117,7 +138,13 @@ def print_answer(content: dict[str, Any], top: int) -> None:
     """What a collector or an open folder says, as tables."""
     out.print(f"{content['name']}: {content['question']}", soft_wrap=True)
     for answer in content["answers"]:
-        out.print(_changes_table(answer, top) if "alpha" in answer else _estimate_table(answer, top))
+        if answer.get("kind") == TABLE:
+            _print_result(answer, top)
+        else:
+            out.print(_changes_table(answer, top) if "alpha" in answer else _estimate_table(answer, top))
+    promise = next((answer["guarantee"] for answer in content["answers"] if "guarantee" in answer), None)
+    if promise is not None:
+        out.print(f"promise: about {promise['neighbors']}; it holds for {promise['unit']}", soft_wrap=True)
     if "changed" in content:
         named = ", ".join(f"{entry['question']}: {_text(from_plain(entry['value']))}" for entry in content["changed"])
         out.print(f"changed at alpha = {content['alpha']:g}: {named or 'nothing'}", soft_wrap=True)
@@ -133,6 +160,17 @@ def print_answer(content: dict[str, Any], top: int) -> None:
         out.print(f"withheld, with fewer than {content['minimum_batch']:,} reports: {', '.join(content['withheld'])}", soft_wrap=True)
     if content["provisional"]:
         out.print("provisional: a period is still open, and more reports may come")
+
+
+def _print_result(answer: dict[str, Any], top: int) -> None:
+    """A result of a protocol: the table that it makes of itself, which may be narrower than what there is to say about it."""
+    told = table_text(answer, top)
+    table = _table("", told.names)
+    for line in told.lines:
+        table.add_row(*line)
+    out.print(headline(answer), soft_wrap=True)
+    out.print(table)
+    out.print(told.caption, soft_wrap=True)
 
 
 def _estimate_table(answer: dict[str, Any], top: int) -> Table:
@@ -174,7 +212,7 @@ def _number_table(answer: dict[str, Any], told: NumberTable) -> Table:
 
 
 def _table(title: str, names: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left", caption_justify="left")
+    table = Table(title=title or None, title_justify="left", caption_justify="left")
     for name in names:
         table.add_column(name, justify="left" if name == "value" else "right")
     return table

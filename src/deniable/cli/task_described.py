@@ -15,6 +15,7 @@ from deniable.collect.tasks.pricing import price
 from deniable.collect.tasks.spans import moment_in_words, span_in_words
 from deniable.collect.tasks.task_file import TaskFile
 from deniable.contract.admission import SIZES
+from deniable.contract.encoder import Attribute, Identity
 from deniable.contract.envelope import HEADER
 from deniable.contract.question import Question
 from deniable.contract.task import Task
@@ -28,7 +29,7 @@ FEW = 8
 
 def described(file: TaskFile) -> dict[str, Any]:
     """What will be published, as data."""
-    task = file.task
+    task, promise = file.task, file.asking.protocol.guarantee
     return {
         "name": task.name,
         "question": task.question,
@@ -37,6 +38,7 @@ def described(file: TaskFile) -> dict[str, Any]:
         "end": task.end,
         "time": f"{moment_in_words(task.start)} to {moment_in_words(task.end)}, {_periods(task)}",
         "protocol": file.asking.protocol.kind,
+        "guarantee": {"unit": promise.unit, "neighbors": promise.neighbors},
         "epsilon": task.epsilon,
         "answers": task.answers,
         "admission": task.admission,
@@ -62,6 +64,7 @@ def print_described(content: dict[str, Any]) -> None:
         table.add_row("mechanism", why)
     lifetime = f"{content['epsilon']:g} for an answer, {content['lifetime_epsilon']:g} over a lifetime (at most {content['answers']})"
     table.add_row("epsilon", lifetime)
+    table.add_row("promise", f"about {content['guarantee']['neighbors']}; it holds for {content['guarantee']['unit']}")
     if "shuffle" in content:
         told = content["shuffle"]
         table.add_row(
@@ -100,7 +103,7 @@ def _question(question: Question, file: TaskFile) -> dict[str, Any]:
     if isinstance(spec, FrequencySpec):
         found = {"error": predicted_error(spec, asked), "detectable": detectable(spec, asked)}
         content |= {name: number for name, number in found.items() if isfinite(number)}  # JSON has no infinity
-    mean = mean_of(spec)
+    mean = mean_of(spec) if isinstance(question.encoder, Identity | Attribute) else None  # others send what no person has typed
     if mean is not None:
         content["mean_error"] = worst_error(mean, asked)  # in the numbers of the domain; seconds for points in time
         content["error_in_words"] = number_in_words(mean.domain.shown_distance(content["mean_error"]))

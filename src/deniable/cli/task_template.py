@@ -48,6 +48,12 @@ categories = ["tea", "coffee", "water", "something else"]
 # k = 16                             # so many of the most frequent ones
 # round = "1 hour"                   # left out: rounds are closed by hand, with: deniable task advance ID
 
+# --- what people hold together, a line of values, places or a model, instead of [mechanism] ---
+# sets = {{ categories = ["tea", "milk"] }} # in [domain]: people answer with a list of these, or with an empty one
+# [protocol]
+# name = "PSFO"                      # how many people hold each; SVIM finds the most frequent of very many
+# length = 2                         # so many of them count for each person
+
 # --- through shufflers that hide who sent what: with trust = "shuffle" above; epsilon = "auto" is then the largest that this allows ---
 # [shuffle]
 # epsilon = 0.5                      # of a whole batch; the epsilon above is what holds if no shuffler is honest

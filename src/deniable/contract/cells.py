@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from deniable.contract.canonical import number, read_number, read_object
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Attribute, Encoder
+from deniable.contract.encoder import Attribute, Encoder, bulk_half, reading
+from deniable.contract.records import columns_to_json, read_columns
 from deniable.contract.source import Source
-from deniable.errors import MissingExtra, ParameterError, WireError
+from deniable.errors import ParameterError
 
 MOST_CELLS = 1 << 31
 
@@ -37,7 +36,7 @@ class Cell(Encoder):
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.columns]
-        if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        if not names or len(set(names)) < len(names) or not all(isinstance(name, str) and name for name in names):
             raise ParameterError("columns", names, allowed="one or more names, each once", fix="name the columns of the table")
         for name, domain in self.columns:
             if not isinstance(domain, Domain) or not domain.listed:
@@ -70,30 +69,21 @@ class Cell(Encoder):
         return cell
 
     def column(self, values: Any) -> Any:
-        try:
-            bulk = importlib.import_module("deniable.core.cells")  # the analyst's half; contract knows only the name
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Cell.column", "analysis", error.name) from error
-        return bulk.cells(self, values)
+        return bulk_half("cells", "Cell.column").cells(self, values)
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return values  # ``column`` has encoded everybody's record: a table is read column by column
 
     def to_json(self) -> dict[str, Any]:
-        columns = [{"name": name, "domain": domain.to_json()} for name, domain in self.columns]
-        plain: dict[str, Any] = {"encoder": self.kind, "columns": columns}
+        plain: dict[str, Any] = {"encoder": self.kind, "columns": columns_to_json(self.columns)}
         return plain if self.masks is None else {**plain, "masks": [number(mask) for mask in self.masks]}
 
     @classmethod
     def from_json(cls, data: object) -> Cell:
         plain = read_object("encoder", data, {"encoder", "columns"}, frozenset({"masks"}))
-        try:
-            read = [read_object("column", column, {"name", "domain"}) for column in plain["columns"]]
-            columns = tuple((column["name"], domain_from_json(column["domain"])) for column in read)
+
+        def make() -> Cell:
             masks = tuple(read_number("masks", mask) for mask in plain["masks"]) if "masks" in plain else None
-            encoder = cls(columns, masks)
-        except (ValueError, TypeError, ParameterError) as error:
-            raise WireError("encoder", data, allowed="valid columns", fix=str(error)) from error
-        if encoder.to_json() != data:
-            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
-        return encoder
+            return cls(read_columns(plain["columns"]), masks)
+
+        return reading(data, make)

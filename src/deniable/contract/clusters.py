@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
 from deniable.contract.canonical import read_object
 from deniable.contract.domain import IndexRange
-from deniable.contract.encoder import Encoder
-from deniable.contract.features import HALF, Features, check_clip, check_integers, read_integers
+from deniable.contract.encoder import Encoder, bulk_half, reading
+from deniable.contract.features import HALF, Features, check_clip, check_features, check_integers, read_integers
+from deniable.contract.numbers import Numbers
 from deniable.contract.source import Source
-from deniable.errors import MissingExtra, ParameterError, WireError
+from deniable.errors import ParameterError
 
 MOST_CLUSTERS = 256
 MAGNITUDES = 9
@@ -41,13 +41,17 @@ class ClusterSide(Encoder):
     clip: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, Features):
-            raise ParameterError("features", self.features, allowed="Features", fix='write Features.of({"age": (0, 120)})')
+        check_features(self.features)
         check_centers(self.features, self.centers)
         if type(self.coordinate) is not int or not 0 <= self.coordinate < len(self.features):
             allowed = f"an integer from 0 to {len(self.features) - 1}"
             raise ParameterError("coordinate", self.coordinate, allowed=allowed, fix="features count from 0 on")
         check_clip(self.clip)
+
+    @property
+    def columns(self) -> tuple[tuple[str, Numbers], ...]:
+        """What is read of a record."""
+        return self.features.columns
 
     @property
     def limit(self) -> int:
@@ -75,10 +79,10 @@ class ClusterSide(Encoder):
         return 2 * cluster + (source.below(2 * self.limit) < level)
 
     def column(self, values: Any) -> Any:
-        return _bulk("ClusterSide.column").places(self, values)
+        return bulk_half("features", "ClusterSide.column").places(self, values)
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return _bulk("ClusterSide.encode_many").sides(self, values, source)
+        return bulk_half("features", "ClusterSide.encode_many").sides(self, values, source)
 
     def to_json(self) -> dict[str, Any]:
         plain = {"encoder": self.kind, "features": self.features.to_json(), "centers": [list(center) for center in self.centers]}
@@ -88,10 +92,7 @@ class ClusterSide(Encoder):
     def from_json(cls, data: object) -> ClusterSide:
         parts = read_object("encoder", data, {"encoder", "features", "centers", "coordinate", "clip"})
         centers = tuple(read_integers(center) for center in read_integers(parts["centers"]))
-        try:
-            return cls(Features.from_json(parts["features"]), centers, parts["coordinate"], parts["clip"])
-        except ParameterError as error:
-            raise WireError("encoder", data, allowed="valid clusters", fix=str(error)) from error
+        return reading(data, lambda: cls(Features.from_json(parts["features"]), centers, parts["coordinate"], parts["clip"]))
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,12 @@ class Magnitude(Encoder):
     features: Features
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, Features):
-            raise ParameterError("features", self.features, allowed="Features", fix='write Features.of({"age": (0, 120)})')
+        check_features(self.features)
+
+    @property
+    def columns(self) -> tuple[tuple[str, Numbers], ...]:
+        """What is read of a record."""
+        return self.features.columns
 
     @property
     def inputs(self) -> int:
@@ -118,7 +123,7 @@ class Magnitude(Encoder):
         return sum(farthest <= HALF >> halvings for halvings in range(1, MAGNITUDES))
 
     def column(self, values: Any) -> Any:
-        return _bulk("Magnitude.column").magnitudes(self, values)
+        return bulk_half("features", "Magnitude.column").magnitudes(self, values)
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return values  # ``column`` has encoded everybody's record
@@ -128,7 +133,8 @@ class Magnitude(Encoder):
 
     @classmethod
     def from_json(cls, data: object) -> Magnitude:
-        return cls(Features.from_json(read_object("encoder", data, {"encoder", "features"})["features"]))
+        parts = read_object("encoder", data, {"encoder", "features"})
+        return reading(data, lambda: cls(Features.from_json(parts["features"])))
 
 
 def check_centers(features: Features, centers: object) -> None:
@@ -138,10 +144,3 @@ def check_centers(features: Features, centers: object) -> None:
         raise ParameterError("centers", received, allowed=f"1 to {MOST_CLUSTERS} points", fix="give one point for each cluster")
     for center in centers:
         check_integers("centers", center, len(features), HALF)
-
-
-def _bulk(name: str) -> Any:
-    try:
-        return importlib.import_module("deniable.core.features")  # the analyst's half; contract knows only the name
-    except ModuleNotFoundError as error:
-        raise MissingExtra(name, "analysis", error.name) from error

@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from deniable.contract.canonical import read_object
 from deniable.contract.codes import code_bits, code_of
@@ -21,6 +21,7 @@ from deniable.contract.domain_json import domain_from_json
 from deniable.contract.source import Source
 from deniable.errors import DomainError, MissingExtra, ParameterError, WireError
 
+Kind = TypeVar("Kind", bound="Encoder")
 ENCODERS: dict[str, type[Encoder]] = {}
 """Every encoder by its name."""
 _HOMES = (
@@ -156,11 +157,7 @@ class Prefix(Encoder):
         return prefix if self.length <= 64 else prefix.to_bytes(-(-self.length // 8), "big")
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        try:
-            bulk = importlib.import_module("deniable.core.codes")  # the analyst's half; contract knows only the name
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Prefix.encode_many", "analysis", error.name) from error
-        return bulk.prefixes(self, values)
+        return bulk_half("codes", "Prefix.encode_many").prefixes(self, values)
 
     def to_json(self) -> dict[str, Any]:
         plain = {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length}
@@ -169,14 +166,31 @@ class Prefix(Encoder):
     @classmethod
     def from_json(cls, data: object) -> Prefix:
         parts = read_object("encoder", data, {"encoder", "domain", "length"}, frozenset({"candidates"}))
-        try:
-            candidates = tuple(int(text, 16) for text in parts["candidates"]) if "candidates" in parts else None
-            encoder = cls(domain_from_json(parts["domain"]), parts["length"], candidates)
-        except (ValueError, TypeError, ParameterError) as error:
-            raise WireError("encoder", data, allowed="a valid prefix", fix=str(error)) from error
-        if encoder.to_json() != data:
-            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
-        return encoder
+        return reading(data, lambda: cls(domain_from_json(parts["domain"]), parts["length"], read_hexadecimal(parts.get("candidates"))))
+
+
+def bulk_half(home: str, caller: str) -> Any:
+    """The analyst's half of an encoder, a module of ``core``; contract knows only its name."""
+    try:
+        return importlib.import_module(f"deniable.core.{home}")
+    except ModuleNotFoundError as error:
+        raise MissingExtra(caller, "analysis", error.name) from error
+
+
+def reading(data: object, make: Callable[[], Kind]) -> Kind:
+    """The encoder that is made from plain data and says the same again, in the same form; WireError if there is none."""
+    try:
+        encoder = make()
+    except (ValueError, TypeError, IndexError, ParameterError) as error:
+        raise WireError("encoder", data, allowed="a valid encoder", fix=str(error)) from error
+    if encoder.to_json() != data:
+        raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
+    return encoder
+
+
+def read_hexadecimal(texts: Any) -> tuple[int, ...] | None:
+    """Numbers from their hexadecimal digits; None for nothing. Whether they are spelled canonically is for ``reading`` to see."""
+    return None if texts is None else tuple(int(text, 16) for text in texts)
 
 
 def encoder_from_json(data: object) -> Encoder:

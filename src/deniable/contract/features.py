@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from deniable.contract.canonical import read_object
+from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.encoder import Attribute
 from deniable.contract.numbers import Numbers
+from deniable.contract.records import columns_to_json, read_columns
 from deniable.errors import ParameterError, WireError
 
 HALF = 1 << 11
@@ -81,18 +83,27 @@ class Features:
 
     def to_json(self) -> list[Any]:
         """The features as plain data."""
-        return [{"name": name, "domain": domain.to_json()} for name, domain in self.columns]
+        return columns_to_json(self.columns)
 
     @classmethod
     def from_json(cls, data: object) -> Features:
         """The features behind ``to_json``; WireError if there are none."""
-        if not isinstance(data, list):
-            raise WireError("features", data, allowed="a list", fix="publish it again")
-        read = [read_object("feature", column, {"name", "domain"}) for column in data]
         try:
-            return cls(tuple((column["name"], Numbers.from_json(column["domain"])) for column in read))
-        except ParameterError as error:
+            return _read(canonical_json(data))
+        except (TypeError, ValueError, ParameterError) as error:
             raise WireError("features", data, allowed="valid features", fix=str(error)) from error
+
+
+@lru_cache(maxsize=16)
+def _read(canonical: bytes) -> Features:
+    """All questions of a round have the same features, hundreds perhaps: they are read once."""
+    return Features(read_columns(parse_canonical(canonical)))
+
+
+def check_features(features: object) -> None:
+    """Refuse what is no Features."""
+    if not isinstance(features, Features):
+        raise ParameterError("features", features, allowed="Features", fix='write Features.of({"age": (0, 120)})')
 
 
 def check_clip(clip: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,10 +10,10 @@ from deniable.contract.canonical import number, read_number, read_object
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder
+from deniable.contract.encoder import Encoder, bulk_half, reading
 from deniable.contract.hashing import HashFamily, public_function
 from deniable.contract.source import ONE, Source
-from deniable.errors import MissingExtra, ParameterError, WireError
+from deniable.errors import ParameterError
 
 LONGEST_INPUT = 64
 LONGEST_HASH = 31
@@ -83,11 +82,7 @@ class Fragment(Encoder):
         return self.hash(value) << self.length | cut
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        try:
-            bulk = importlib.import_module("deniable.core.fragments")  # the analyst's half; contract knows only the name
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Fragment.encode_many", "analysis", error.name) from error
-        return bulk.fragments(self, values)
+        return bulk_half("fragments", "Fragment.encode_many").fragments(self, values)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -103,8 +98,6 @@ class Fragment(Encoder):
     @classmethod
     def from_json(cls, data: object) -> Fragment:
         parts = read_object("encoder", data, {"encoder", "domain", "start", "length", "hash_bits", "salt", "function"})
-        try:
-            salt, function = (read_number(name, parts[name]) for name in ("salt", "function"))
-            return cls(domain_from_json(parts["domain"]), parts["start"], parts["length"], parts["hash_bits"], salt, function)
-        except (TypeError, ParameterError) as error:
-            raise WireError("encoder", data, allowed="a valid fragment", fix=str(error)) from error
+        salt, function = (read_number(name, parts[name]) for name in ("salt", "function"))
+        rest = parts["start"], parts["length"], parts["hash_bits"], salt, function
+        return reading(data, lambda: cls(domain_from_json(parts["domain"]), *rest))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from math import exp
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 from deniable.contract.canonical import read_object
 from deniable.contract.domain import Domain, Integers
 from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Attribute, Encoder
-from deniable.contract.features import HALF, Features, check_clip, check_integers, read_integers
+from deniable.contract.encoder import Attribute, Encoder, bulk_half, reading
+from deniable.contract.features import HALF, Features, check_clip, check_features, check_integers, read_integers
 from deniable.contract.source import Source
-from deniable.errors import MissingExtra, ParameterError, WireError
+from deniable.errors import ParameterError
 
 ONE_WEIGHT = 1 << 10
 """A weight of 1, on the grid of weights."""
@@ -70,6 +69,11 @@ class Gradient(Encoder):
         check_clip(self.clip)
 
     @property
+    def columns(self) -> tuple[tuple[str, Domain], ...]:
+        """What is read of a record."""
+        return (*self.features.columns, (self.label, self.classes))
+
+    @property
     def limit(self) -> int:
         """The largest input; the smallest is its opposite."""
         return LARGEST_GRADIENT >> self.clip
@@ -87,11 +91,7 @@ class Gradient(Encoder):
         return max(-self.limit, min(self.limit, gradient))
 
     def column(self, values: Any) -> Any:
-        try:
-            bulk = importlib.import_module("deniable.core.features")  # the analyst's half; contract knows only the name
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Gradient.column", "analysis", error.name) from error
-        return bulk.gradients(self, values)
+        return bulk_half("features", "Gradient.column").gradients(self, values)
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return values  # ``column`` has encoded everybody's record: a table is read column by column
@@ -110,18 +110,17 @@ class Gradient(Encoder):
     @classmethod
     def from_json(cls, data: object) -> Gradient:
         parts = read_object("encoder", data, {"encoder", "features", "label", "classes", "weights", "coordinate", "clip"})
-        del parts["encoder"]
-        plain = {"features": Features.from_json(parts["features"]), "classes": domain_from_json(parts["classes"])}
-        try:
-            return cls(**parts | plain | {"weights": read_integers(parts["weights"])})
-        except ParameterError as error:
-            raise WireError("encoder", data, allowed="a valid gradient", fix=str(error)) from error
+
+        def make() -> Gradient:
+            features, classes = Features.from_json(parts["features"]), domain_from_json(parts["classes"])
+            return cls(features, parts["label"], classes, read_integers(parts["weights"]), parts["coordinate"], parts["clip"])
+
+        return reading(data, make)
 
 
 def check_label(features: Features, label: object, classes: object) -> None:
     """Refuse a label that is a feature as well, or has other than two classes."""
-    if not isinstance(features, Features):
-        raise ParameterError("features", features, allowed="Features", fix='write Features.of({"age": (0, 120)})')
+    check_features(features)
     if not isinstance(label, str) or not label or label in features.names:
         raise ParameterError("label", label, allowed="the name of a column that is no feature", fix="name what is to be foretold")
     if not isinstance(classes, Domain) or not classes.listed or classes.size != 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,9 +10,9 @@ from typing import Any
 from deniable.contract.canonical import read_object
 from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder
+from deniable.contract.encoder import Encoder, bulk_half, read_hexadecimal, reading
 from deniable.contract.source import Source
-from deniable.errors import MissingExtra, ParameterError, WireError
+from deniable.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Interval(Encoder):
         return bisect_right(self.starts, self.domain.key(value)) - 1
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return _bulk("Interval").intervals(self, values)
+        return bulk_half("lines", "Interval.encode_many").intervals(self, values)
 
     def to_json(self) -> dict[str, Any]:
         return {"encoder": self.kind, "domain": self.domain.to_json(), "starts": [f"{start:x}" for start in self.starts]}
@@ -52,13 +51,7 @@ class Interval(Encoder):
     @classmethod
     def from_json(cls, data: object) -> Interval:
         parts = read_object("encoder", data, {"encoder", "domain", "starts"})
-        try:
-            encoder = cls(domain_from_json(parts["domain"]), tuple(int(text, 16) for text in parts["starts"]))
-        except (ValueError, TypeError, IndexError, ParameterError) as error:
-            raise WireError("encoder", data, allowed="valid intervals", fix=str(error)) from error
-        if encoder.to_json() != data:
-            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
-        return encoder
+        return reading(data, lambda: cls(domain_from_json(parts["domain"]), read_hexadecimal(parts["starts"]) or ()))
 
 
 @dataclass(frozen=True)
@@ -88,7 +81,7 @@ class Parity(Encoder):
         return (self.domain.key(value) & self.mask).bit_count() & 1
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return _bulk("Parity").parities(self, values)
+        return bulk_half("lines", "Parity.encode_many").parities(self, values)
 
     def to_json(self) -> dict[str, Any]:
         return {"encoder": self.kind, "domain": self.domain.to_json(), "mask": f"{self.mask:x}"}
@@ -96,22 +89,9 @@ class Parity(Encoder):
     @classmethod
     def from_json(cls, data: object) -> Parity:
         parts = read_object("encoder", data, {"encoder", "domain", "mask"})
-        try:
-            encoder = cls(domain_from_json(parts["domain"]), int(parts["mask"], 16))
-        except (ValueError, TypeError, ParameterError) as error:
-            raise WireError("encoder", data, allowed="a valid parity", fix=str(error)) from error
-        if encoder.to_json() != data:
-            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
-        return encoder
+        return reading(data, lambda: cls(domain_from_json(parts["domain"]), int(parts["mask"], 16)))
 
 
 def _check_listed(domain: object) -> None:
     if not isinstance(domain, Domain) or not domain.listed:
         raise ParameterError("domain", domain, allowed="a listed domain, whose order counts", fix="write domain=Integers(0, 99)")
-
-
-def _bulk(name: str) -> Any:
-    try:
-        return importlib.import_module("deniable.core.lines")  # the analyst's half; contract knows only the name
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"{name}.encode_many", "analysis", error.name) from error

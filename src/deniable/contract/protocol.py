@@ -93,18 +93,24 @@ class Protocol(ABC):
         return result
 
 
-def protocol_from_json(data: bytes) -> Protocol:
-    """The protocol's state behind its canonical JSON; WireError if there is none."""
-    content = parse_canonical(data)
-    kind = content.get("protocol") if isinstance(content, dict) else None
+def known_protocols(wanted: object = None) -> Mapping[str, type[Protocol]]:
+    """Every protocol by its name, from all homes; MissingExtra if the ``wanted`` one may be in a home that cannot be loaded here."""
     for home in _HOMES:
         try:
             importlib.import_module(home)  # registers the protocols there; contract knows only the names
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("deniable"):
                 raise
-            if kind not in PROTOCOLS:
-                raise MissingExtra(f"the protocol {kind!r}", "analysis", error.name) from error
+            if wanted not in PROTOCOLS:
+                raise MissingExtra(f"the protocol {wanted!r}", "analysis", error.name) from error
+    return PROTOCOLS
+
+
+def protocol_from_json(data: bytes) -> Protocol:
+    """The protocol's state behind its canonical JSON; WireError if there is none."""
+    content = parse_canonical(data)
+    kind = content.get("protocol") if isinstance(content, dict) else None
+    known_protocols(kind)
     if not isinstance(kind, str) or kind not in PROTOCOLS:
         raise WireError("protocol", kind, allowed=f"one of {sorted(PROTOCOLS)}", fix="upgrade deniable or check the name")
     try:

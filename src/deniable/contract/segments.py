@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,9 +11,9 @@ from deniable.contract.canonical import read_object
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder
+from deniable.contract.encoder import Encoder, bulk_half, read_hexadecimal, reading
 from deniable.contract.source import Source
-from deniable.errors import MissingExtra, ParameterError, WireError
+from deniable.errors import ParameterError
 
 LONGEST_INPUT = 64
 
@@ -67,11 +66,7 @@ class Segments(Encoder):
         return position if self.candidates[position : position + 1] == (joined,) else len(self.candidates)
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        try:
-            bulk = importlib.import_module("deniable.core.segments")  # the analyst's half; contract knows only the name
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Segments.encode_many", "analysis", error.name) from error
-        return bulk.segments(self, values)
+        return bulk_half("segments", "Segments.encode_many").segments(self, values)
 
     def to_json(self) -> dict[str, Any]:
         parts = [[start, length] for start, length in self.parts]
@@ -81,12 +76,9 @@ class Segments(Encoder):
     @classmethod
     def from_json(cls, data: object) -> Segments:
         plain = read_object("encoder", data, {"encoder", "domain", "parts"}, frozenset({"candidates"}))
-        try:
+
+        def make() -> Segments:
             parts = tuple((start, length) for start, length in plain["parts"])
-            candidates = tuple(int(text, 16) for text in plain["candidates"]) if "candidates" in plain else None
-            encoder = cls(domain_from_json(plain["domain"]), parts, candidates)
-        except (ValueError, TypeError, ParameterError) as error:
-            raise WireError("encoder", data, allowed="valid segments", fix=str(error)) from error
-        if encoder.to_json() != data:
-            raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
-        return encoder
+            return cls(domain_from_json(plain["domain"]), parts, read_hexadecimal(plain.get("candidates")))
+
+        return reading(data, make)

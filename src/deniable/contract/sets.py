@@ -6,21 +6,19 @@ holds all of a candidate's items holds the candidate.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from deniable.contract.canonical import read_object
 from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder
+from deniable.contract.encoder import Encoder, bulk_half, reading
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
-from deniable.errors import MissingExtra, ParameterError, WireError
+from deniable.errors import ParameterError
 
 Candidates = tuple[tuple[int, ...], ...]
-Kind = TypeVar("Kind", bound=Encoder)
 LONGEST_PADDING = 1 << 16
 MOST_CANDIDATES = 1 << 16
 LARGEST_CODE = 24
@@ -52,9 +50,7 @@ class PadAndSample(Encoder):
     candidates: Candidates | None = None
 
     def __post_init__(self) -> None:
-        if type(self.length) is not int or not 1 <= self.length <= LONGEST_PADDING:
-            allowed = f"an integer from 1 to {LONGEST_PADDING}"
-            raise ParameterError("length", self.length, allowed=allowed, fix="about as many items as most people hold")
+        _check_length(self.length)
         _check_candidates(self.domain, self.candidates, least=0)
 
     @property
@@ -78,7 +74,7 @@ class PadAndSample(Encoder):
         return held[drawn] if drawn < len(held) else self.counted + drawn - len(held)
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return _bulk("PadAndSample").padded_samples(self, values, source)
+        return bulk_half("sets", "PadAndSample.encode_many").padded_samples(self, values, source)
 
     def to_json(self) -> dict[str, Any]:
         plain = {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length}
@@ -87,7 +83,54 @@ class PadAndSample(Encoder):
     @classmethod
     def from_json(cls, data: object) -> PadAndSample:
         parts = read_object("encoder", data, {"encoder", "domain", "length"}, frozenset({"candidates"}))
-        return _read(cls, data, parts["domain"], parts["length"], _read_candidates(parts.get("candidates")))
+        return reading(data, lambda: cls(_read_subsets(parts["domain"]), parts["length"], _read_candidates(parts.get("candidates"))))
+
+
+@dataclass(frozen=True)
+class Overflow(Encoder):
+    """1 if what a person would draw lies beyond the first ``length`` of their candidates, else 0: how much a list so long leaves out.
+
+    Whoever holds m > ``length`` candidates draws each with probability 1 / m instead of 1 / ``length`` (``PadAndSample``), and counts as
+    ``length`` / m of a holder. What is missing, 1 - ``length`` / m, is the probability of a 1 here; all others say 0. So the share of ones
+    is the most that the count of any item can miss.
+
+    Draws one number below max(m, ``length``).
+
+    >>> from deniable.contract.domain import IndexRange
+    >>> from deniable.testing import ReplaySource
+    >>> encoder = Overflow(Subsets(IndexRange(9)), 1, ((3,), (7,), (8,)))
+    >>> [[encoder.encode(held, ReplaySource([word])) for word in (0, 1 << 63)] for held in ({7, 3}, {1, 7}, [])]
+    [[0, 1], [0, 0], [0, 0]]
+    """
+
+    domain: Subsets
+    length: int
+    candidates: Candidates
+
+    def __post_init__(self) -> None:
+        _check_length(self.length)
+        _check_candidates(self.domain, self.candidates, least=1)
+
+    @property
+    def inputs(self) -> int:
+        """How many different inputs there are."""
+        return 2
+
+    def encode(self, value: Any, source: Source) -> int:
+        held = len(held_among(self.domain.keys(value), self.candidates))
+        return int(source.below(max(held, self.length)) >= self.length)
+
+    def encode_many(self, values: Any, source: Source | None) -> Any:
+        return bulk_half("sets", "Overflow.encode_many").overflows(self, values, source)
+
+    def to_json(self) -> dict[str, Any]:
+        listed = [list(keys) for keys in self.candidates]
+        return {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length, "candidates": listed}
+
+    @classmethod
+    def from_json(cls, data: object) -> Overflow:
+        parts = read_object("encoder", data, {"encoder", "domain", "length", "candidates"})
+        return reading(data, lambda: cls(_read_subsets(parts["domain"]), parts["length"], _read_candidates(parts["candidates"])))
 
 
 @dataclass(frozen=True)
@@ -115,7 +158,7 @@ class HeldCount(Encoder):
         return len(held_among(self.domain.keys(value), self.candidates))
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return _bulk("HeldCount").held_counts(self, values)
+        return bulk_half("sets", "HeldCount.encode_many").held_counts(self, values)
 
     def to_json(self) -> dict[str, Any]:
         return {"encoder": self.kind, "domain": self.domain.to_json(), "candidates": [list(keys) for keys in self.candidates]}
@@ -123,7 +166,7 @@ class HeldCount(Encoder):
     @classmethod
     def from_json(cls, data: object) -> HeldCount:
         parts = read_object("encoder", data, {"encoder", "domain", "candidates"})
-        return _read(cls, data, parts["domain"], _read_candidates(parts["candidates"]))
+        return reading(data, lambda: cls(_read_subsets(parts["domain"]), _read_candidates(parts["candidates"])))
 
 
 @dataclass(frozen=True)
@@ -150,14 +193,15 @@ class SetCode(Encoder):
         return sum(1 << key for key in self.domain.keys(value))
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return _bulk("SetCode").set_codes(self, values)
+        return bulk_half("sets", "SetCode.encode_many").set_codes(self, values)
 
     def to_json(self) -> dict[str, Any]:
         return {"encoder": self.kind, "domain": self.domain.to_json()}
 
     @classmethod
     def from_json(cls, data: object) -> SetCode:
-        return _read(cls, data, read_object("encoder", data, {"encoder", "domain"})["domain"])
+        parts = read_object("encoder", data, {"encoder", "domain"})
+        return reading(data, lambda: cls(_read_subsets(parts["domain"])))
 
 
 def held_among(keys: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
@@ -168,6 +212,12 @@ def held_among(keys: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]
     """
     held = set(keys)
     return tuple(position for position, candidate in enumerate(candidates) if held.issuperset(candidate))
+
+
+def _check_length(length: object) -> None:
+    if type(length) is not int or not 1 <= length <= LONGEST_PADDING:
+        allowed = f"an integer from 1 to {LONGEST_PADDING}"
+        raise ParameterError("length", length, allowed=allowed, fix="about as many items as most people hold")
 
 
 def _check_candidates(domain: object, candidates: Candidates | None, least: int) -> None:
@@ -187,21 +237,12 @@ def _check_candidates(domain: object, candidates: Candidates | None, least: int)
 
 
 def _read_candidates(plain: Any) -> Any:
-    """Candidates as JSON has them; what is no list of lists is refused by whoever checks them."""
-    if plain is None:
-        return None
-    return tuple(tuple(keys) if isinstance(keys, list) else (keys, "") for keys in plain) if isinstance(plain, list) else ((),)
+    """Candidates as JSON has them, to be checked; None for none."""
+    return None if plain is None else tuple(tuple(keys) for keys in plain)
 
 
-def _read(cls: type[Kind], data: object, domain: object, *more: Any) -> Kind:
-    try:
-        return cls(domain_from_json(domain), *more)  # type: ignore[call-arg]  # the encoders here begin with their domain
-    except (ValueError, TypeError, ParameterError) as error:
-        raise WireError("encoder", data, allowed=f"a valid {cls.__name__}", fix=str(error)) from error
-
-
-def _bulk(name: str) -> Any:
-    try:
-        return importlib.import_module("deniable.core.sets")  # the analyst's half; contract knows only the name
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"{name}.encode_many", "analysis", error.name) from error
+def _read_subsets(plain: object) -> Subsets:
+    domain = domain_from_json(plain)
+    if not isinstance(domain, Subsets):
+        raise ParameterError("domain", plain, allowed="subsets", fix="publish it again")
+    return domain

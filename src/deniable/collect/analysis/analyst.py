@@ -166,4 +166,6 @@ def _result(collector: Collector, task: Task) -> Mapping[str, Any]:
     allowed = "a task whose last round was closed"
     if isinstance(outcome, Protocol) and collector.task(task.id).closed:
         raise ProtocolError("task", f"closed in round {number}", allowed=allowed, fix="it has no result: publish it again")
-    raise ProtocolError("task", f"round {number} is open", allowed=allowed, fix="advance it, or wait")
+    reports = sum(tally.n for tally in counted.tallies.values())
+    told = f"{reports:,}" if reports >= task.minimum_batch else f"fewer than {task.minimum_batch:,}"
+    raise ProtocolError("task", f"round {number} is open", allowed=allowed, fix=f"it has {told} reports: advance it, or wait")

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,17 +17,19 @@ from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.numbers import KINDS, read
 from deniable.collect.analysis.selection import Selection
 from deniable.collect.analysis.shares import Shares
+from deniable.collect.analysis.tables import TABLE, Tables, promise_of, unfolded
 from deniable.contract.canonical import from_plain, parse_canonical, to_plain
 from deniable.contract.task import Task
-from deniable.errors import ProtocolError
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
 
 METADATA = b"deniable"
 """Where a Parquet file's schema says what it came from: the JSON without its rows."""
-MANNERS: dict[str, Manner] = {"frequency": Shares(), **KINDS}
-"""By the ``kind`` of an estimate, and of one question's part of the JSON; that of counts does not say it."""
+MANNERS: dict[str, Manner] = {"frequency": Shares(), **KINDS, TABLE: Tables()}
+"""By the ``kind`` of an estimate, and of one question's part of the JSON; that of counts does not say it. Others are tables."""
+FIXED = ("question", "n")
+"""Columns of a Parquet file that say where a row comes from."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,21 @@ class Answer:
     mixed: Mixed | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "estimates", {name: _known(each).ready(each) for name, each in self.estimates.items()})
+        ready = {name: manner_for(each).ready(each) for name, each in unfolded(self.estimates).items()}
+        object.__setattr__(self, "estimates", ready)
+
+    @cached_property
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """The parts of the JSON that are tables, by question: made once, for all who look."""
+        shown = {name: each for name, each in self.estimates.items() if isinstance(manner_for(each), Tables)}
+        promise = promise_of(self.task) if shown else {}
+        return {name: MANNERS[TABLE].estimate_json(name, each) | promise for name, each in shown.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data; values as ``canonical.to_plain`` writes them."""
         content = _about(self.task, self.withheld, self.provisional, self.mixed) | {"selection": self.selection.to_json()}
-        return content | {"answers": [MANNERS[estimate.kind].estimate_json(name, estimate) for name, estimate in self.estimates.items()]}
+        answers = [self.tables.get(name) or manner_for(each).estimate_json(name, each) for name, each in self.estimates.items()]
+        return content | {"answers": answers}
 
     def to_parquet(self) -> bytes:
         """The answer as a table with a row for each question and value."""
@@ -110,8 +122,9 @@ def parquet_of(content: Mapping[str, Any]) -> bytes:
     for answer in content["answers"]:
         counted = {name: answer[name] for name in ("n", "n_before", "n_after") if name in answer}
         for row in answer["rows"]:
-            cells = {name: read(cell) for name, cell in row.items()}
-            rows.append({"question": answer["question"], "value": None} | cells | {"value": from_plain(row["value"])} | counted)
+            cells = {f"{name}_" if name in FIXED else name: read(cell) for name, cell in row.items()}
+            cells |= {"value": from_plain(row["value"])} if row.get("value") is not None else {}
+            rows.append({"question": answer["question"], "value": None} | cells | counted)
     names = list(dict.fromkeys(["question", "value", *(name for row in rows for name in row)]))
     table = pa.table({name: _array([row.get(name) for row in rows]) for name in names})
     about = {**content, "answers": [{k: v for k, v in answer.items() if k != "rows"} for answer in content["answers"]]}
@@ -126,8 +139,9 @@ def picked_rows(answer: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
 
 
 def charts_of(content: Mapping[str, Any], k: int = 20) -> dict[str, Chart]:
-    """A chart for each question behind the JSON of an answer or of changes."""
-    return {answer["question"]: manner_of(answer).chart(answer, k) for answer in content["answers"]}
+    """A chart for each question behind the JSON of an answer or of changes, but for tables without one."""
+    drawn = {answer["question"]: manner_of(answer).chart(answer, k) for answer in content["answers"]}
+    return {name: chart for name, chart in drawn.items() if chart is not None}
 
 
 def manner_of(answer: Mapping[str, Any]) -> Manner:
@@ -135,13 +149,10 @@ def manner_of(answer: Mapping[str, Any]) -> Manner:
     return MANNERS[answer.get("kind", "frequency")]
 
 
-def _known(estimate: Any) -> Manner:
-    """How an estimate is told; ProtocolError where only the library can show it, as a model or a map."""
-    kind = getattr(estimate, "kind", None)
-    if kind not in MANNERS:
-        fix = "read it in Python, by collector.outcome(task, round)"
-        raise ProtocolError("result", type(estimate).__name__, allowed=f"estimates of a kind among {sorted(MANNERS)}", fix=fix)
-    return MANNERS[kind]
+def manner_for(estimate: Any) -> Manner:
+    """How an estimate is told: by its kind, or as the table that it makes of itself."""
+    manner = MANNERS.get(getattr(estimate, "kind", TABLE))
+    return manner if manner is not None and manner.tells(estimate) else MANNERS[TABLE]
 
 
 def _about(task: Task, withheld: tuple[str, ...], provisional: bool, mixed: Mixed | None) -> dict[str, Any]:

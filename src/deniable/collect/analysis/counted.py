@@ -8,6 +8,7 @@ from typing import Any
 from deniable.collect.analysis.answer import Answer
 from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import Selection
+from deniable.collect.analysis.tables import reports_behind
 from deniable.collect.storage.block import total
 from deniable.contract.task import Task
 from deniable.core.tally import Tally
@@ -36,7 +37,7 @@ def answer_of(task: Task, found: Mapping[str, Any], selection: Selection, *, pro
 
     Of a task of shuffle trust nothing is shown without its batches.
     """
-    shown = {name: each for name, each in found.items() if each.n >= task.minimum_batch}
+    shown = {name: each for name, each in found.items() if reports_behind(each) >= task.minimum_batch}
     if not shown or (task.mixing is not None and mixed is None):
         raise TooFew(task.minimum_batch)
     return Answer(task, selection, shown, tuple(name for name in found if name not in shown), provisional, mixed)

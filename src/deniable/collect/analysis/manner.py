@@ -18,6 +18,10 @@ LEVEL = 0.95
 class Manner(ABC):
     """One kind of estimate. ``answer`` is always one question's part of the JSON, as it came from here or from a collector."""
 
+    def tells(self, estimate: Any) -> bool:
+        """Whether an estimate of this kind can be told in this manner."""
+        return True
+
     def ready(self, estimate: Any) -> Any:
         """The estimate as it is shown, with everything computed that takes long."""
         return estimate
@@ -35,8 +39,8 @@ class Manner(ABC):
         """The k rows that say most, values read back."""
 
     @abstractmethod
-    def chart(self, answer: Mapping[str, Any], k: int) -> Chart:
-        """A chart of the k rows that say most."""
+    def chart(self, answer: Mapping[str, Any], k: int) -> Chart | None:
+        """A chart of the k rows that say most; None where there is none."""
 
     @abstractmethod
     def scale(self, estimate: Any) -> float:

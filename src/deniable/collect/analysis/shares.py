@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 class Shares(Manner):
     """A row for each value, with its count."""
 
+    def tells(self, estimate: FrequencyEstimate) -> bool:
+        """Values of several parts, such as cells of a table, have columns of their own."""
+        return not len(estimate.values) or not isinstance(estimate.values[0], tuple)
+
     def estimate_json(self, name: str, estimate: FrequencyEstimate) -> dict[str, Any]:
         """Each value with its own interval, and with one that holds for all values together: for whoever picks some of them."""
         low, high = estimate.interval(LEVEL, simultaneous=estimate.picked)
@@ -24,7 +28,7 @@ class Shares(Manner):
         columns = {"count": estimate.counts, "stderr": estimate.stderr, "frequency": estimate.frequencies, "low": low, "high": high}
         columns |= {"low_together": low_together, "high_together": high_together}
         reach = f"all {estimate.family_size} values together" if estimate.picked else "each value on its own"
-        interval = f"{LEVEL:g}, {reach}, noise only"
+        interval = f"{LEVEL:g}, {reach}, {getattr(estimate, 'covers', 'noise only')}"
         return _head(name, estimate) | {"n": estimate.n, "interval": interval, "rows": _rows(estimate.values, columns)}
 
     def comparison_json(self, name: str, found: Comparison, alpha: float) -> dict[str, Any]:

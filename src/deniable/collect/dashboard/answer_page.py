@@ -64,7 +64,7 @@ def _why_not(live: LiveTask, now: float, *, askable: bool) -> str | None:
     if task.epsilon == inf:
         return "This task tests a collector and hides nothing: no person may answer it."
     if not askable:
-        return "This task asks for records that a page cannot ask for. Its own app answers it."
+        return "This task asks for sets, records or places, which this page has no fields for. Its own app answers it."
     state = state_of(live, now)
     if state == "closed":
         return "This task is closed: it takes no more answers."

@@ -66,7 +66,7 @@ def _told(changes: Changes, task: Task, raw: str) -> Seen:
         if "kind" in answer:
             told = tell_change(answer, place, picture=picture, titled=len(content["answers"]) > 1)
             sections.append(told.section)
-            charts[f"chart-{place}"] = told.chart
+            charts |= told.drawn(place)
             continue
         rows = picked_rows(answer, SHOWN)
         domain = changes.comparisons[answer["question"]].first.spec.domain

@@ -121,8 +121,10 @@ def themed(spec: Spec, theme: str) -> Spec:
         "titleFontSize": 12,
     }
     axis |= {"gridColor": colors["grid"], "domainColor": colors["grid"], "tickColor": colors["grid"]}
-    config = {"background": "transparent", "view": {"stroke": None}, "axis": axis, "style": style}
-    return spec | {"config": config, "width": 720}
+    words = {"color": colors["ink"], "subtitleColor": colors["text"], "labelColor": colors["text"], "titleColor": colors["text"]}
+    named = dict.fromkeys(("title", "legend", "header"), words)
+    config = {"background": "transparent", "view": {"stroke": None}, "axis": axis, "style": style, **named}
+    return spec | {"config": config} | ({"width": 720} if spec.get("width") == "container" else {})
 
 
 def _across(values: list[dict[str, Any]], layers: list[Spec], description: str) -> Spec:

@@ -9,10 +9,14 @@ from deniable.collect.dashboard.pictures import Spec
 
 
 class Told(NamedTuple):
-    """A question's answer: what is written, and what is drawn."""
+    """A question's answer: what is written, and what is drawn; None where nothing is."""
 
     section: Element
-    chart: Spec
+    chart: Spec | None
+
+    def drawn(self, place: int) -> dict[str, Spec]:
+        """The chart by its name on the page, if there is one."""
+        return {f"chart-{place}": self.chart} if self.chart else {}
 
 
 def chart_figure(name: str, picture: str, caption: str) -> Element:

@@ -15,6 +15,7 @@ from deniable.collect.dashboard.pictures import Spec
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.selecting import Choice, can_select, period_field, query_of, read_selection, stratum_fields
 from deniable.collect.dashboard.shuffle_view import shuffled
+from deniable.collect.dashboard.table_view import tell_cost, tell_table
 from deniable.collect.dashboard.words import state_of, time_in_words
 from deniable.contract.task import Task
 from deniable.core.integrity import IntegrityReport
@@ -40,7 +41,7 @@ def see_task(answers: Answers, live: LiveTask, visit: Visit, choice: Choice) -> 
     except TooFew:
         return _nothing(f"Fewer than {live.task.minimum_batch:,} reports: nothing is shown below that, as the task promises.")
     except ProtocolError as error:
-        return _nothing(_unfinished(live, error))
+        return _nothing(_unfinished(live, error, answers.total(live.task.id, public=visit.public)))
     return _told(answer, live.task, query_of(choice), tested)
 
 
@@ -65,9 +66,13 @@ def _told(answer: Answer, task: Task, query: str, tested: Mapping[str, Integrity
     for place, (name, estimate) in enumerate(answer.estimates.items()):
         picture = f"/tasks/{task.id.hex()}/chart.svg{query}{'&' if query else '?'}question={place}"
         titled = len(answer.estimates) + len(answer.withheld) > 1
-        told = tell(name, estimate, place, picture=picture, titled=titled, tested=tested.get(name))
+        if name in answer.tables:
+            told = tell_table(answer.tables[name], place, picture=picture, titled=titled)
+        else:
+            told = tell(name, estimate, place, picture=picture, titled=titled, tested=tested.get(name))
         sections.append(told.section)
-        charts[f"chart-{place}"] = told.chart
+        charts |= told.drawn(place)
+    sections += [tell_cost(part) for part in list(answer.tables.values())[:1]]
     if answer.mixed is not None:
         sections.append(shuffled(answer.mixed, sum(estimate.n for estimate in answer.estimates.values())))
     if answer.withheld:
@@ -82,10 +87,11 @@ def _nothing(*told: Node) -> Seen:
     return Seen(element("div", element("p", *told, class_="notice", data_live="notice")), {})
 
 
-def _unfinished(live: LiveTask, error: DeniableError) -> str:
+def _unfinished(live: LiveTask, error: DeniableError, reports: int | None) -> str:
     if live.closed:
         return str(error)
-    return f"This search goes on: round {live.round} is open. Its result is shown when the last round is closed."
+    counted = f"fewer than {live.task.minimum_batch:,}" if reports is None else f"{reports:,}"
+    return f"This task goes on: round {live.round} is open, with {counted} reports in all rounds so far. Its result is shown at the end."
 
 
 def _choosing(task: Task, now: float, choice: Choice) -> Element:

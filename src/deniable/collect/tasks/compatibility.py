@@ -79,7 +79,7 @@ def _changes_of_protocol(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         return [_changed("the way of asking", old["protocol"], new["protocol"])]
     if old["protocol"] != Survey.kind:
         names = sorted(old.keys() | new.keys())
-        return [_changed(f"the search's {name}", old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
+        return [_changed(f"the protocol's {name}", old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
     before, after = ({question["name"]: question for question in protocol["questions"]} for protocol in (old, new))
     if len(before) == len(after) == 1:  # a single question is told from others by its task, whatever its name
         before, after = {"": next(iter(before.values()))}, {"": next(iter(after.values()))}

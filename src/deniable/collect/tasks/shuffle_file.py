@@ -75,7 +75,12 @@ def read_shuffled(content: Mapping[str, Any], *, people: int) -> tuple[float, As
 
 def _check_plain(content: Mapping[str, Any]) -> None:
     """Refuse by its name in the file what shuffle trust does not go with."""
-    for name, why in (("search", "one round"), ("questions", "one question"), ("strata", "nothing sent in the clear")):
+    for name, why in (
+        ("search", "one round"),
+        ("protocol", "one round"),
+        ("questions", "one question"),
+        ("strata", "nothing sent in the clear"),
+    ):
         if name in content:
             allowed = f"{why} under shuffle trust: whatever splits the crowd hides fewer people in it"
             raise ParameterError(name, content[name], allowed=allowed, fix="leave it out, or publish a task of local trust")

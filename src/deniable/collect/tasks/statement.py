@@ -29,15 +29,17 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
     if task.epsilon == inf:
         told = ["Nothing is protected. Answers are sent as they are: this task tests a collector, and no person may answer it."]
         return "\n".join(told + _added(note))
+    more = guarantee.exposed != TOOK_PART
+    again = more and not task.rounds  # answered again and again; rounds are answered once
     told = [
         f"What is protected: your answer. Your own device randomizes it before anything is sent. No answer makes any report more than "
         f"{_factor(task.epsilon)} times as likely as another answer would (epsilon = {_upward(task.epsilon)}, {guarantee.model} model).",
         "For whom: everybody who takes part, whatever the others do.",
         f"Against whom: everybody who sees reports, the collector included. All that has to be trusted is {guarantee.honest}.",
         *_shuffled(task),
-        _lifetime(task, again=guarantee.exposed != TOOK_PART),
+        _lifetime(task, again=again),
     ]
-    told += _numbers(task)
+    told += [f"What the promise is about: {guarantee.neighbors}. It holds for {guarantee.unit}."] if task.rounds else _numbers(task)
     if task.default is not None:
         default = str(task.default) if isinstance(task.default, datetime) else shorten(task.default)
         told.append(
@@ -50,8 +52,10 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
             "unseen: nobody can tell which code a token came from, not even whoever signed it."
         )
     told += [_kept(task), "What is not protected:", *(f"- {item}" for item in _unprotected(task, questions))]
-    if guarantee.exposed != TOOK_PART:  # answered again and again
+    if again:
         told.append(f"- Over several reports: {guarantee.exposed}. This epsilon is for {guarantee.unit}.")
+    elif more:
+        told.append(f"- And {guarantee.exposed.removeprefix(TOOK_PART).removeprefix(', and ')}.")  # that one takes part is said above
     return "\n".join(told + _added(note))
 
 
@@ -103,8 +107,6 @@ def _lifetime(task: Task, *, again: bool) -> str:
 
 
 def _numbers(task: Task) -> list[str]:
-    if task.rounds:
-        return []
     asked = [(question.name, question.spec) for question in task.survey.questions if isinstance(question.spec, NumericSpec)]
     several = len(task.survey.questions) > 1
     return [f"{name}. {grid_in_words(spec)}" if several else grid_in_words(spec) for name, spec in asked]

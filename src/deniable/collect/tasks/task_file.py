@@ -31,7 +31,8 @@
     platform = ["phone", "web"]
 
 Text, bytes and other domains too large to list need ``candidates = [...]`` in ``[domain]``, or a ``[search]`` with ``protocol``, its
-settings, and ``round = "1 hour"``; without that, rounds are closed by hand. Several questions, of which each person answers one, are
+settings, and ``round = "1 hour"``; without that, rounds are closed by hand. Sets, tables, ranges, places and models are asked about by a
+``[protocol]`` with its ``name``, its settings and ``round`` (``protocol_asking``). Several questions, of which each person answers one, are
 ``[[questions]]`` with ``name``, ``domain``, and where wanted ``mechanism`` and ``share``. Bytes are written in hex, as in ``bytes = 8``.
 Of ``numbers`` the mean is estimated, or with SquareWave the distribution; ends may be points in time, ``steps`` and ``clip`` say more.
 """
@@ -44,8 +45,10 @@ from math import ceil, inf
 from typing import Any
 
 from deniable.client.numeric import NumericSpec
-from deniable.collect.tasks.asking import Asking, read_asking, read_value
+from deniable.collect.tasks.asking import Asking, read_asking
+from deniable.collect.tasks.domain_asking import read_value
 from deniable.collect.tasks.number_asking import check_answer, counters_of
+from deniable.collect.tasks.protocol_asking import TIMED, takes_domain
 from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.tasks.statement import privacy_statement
@@ -55,6 +58,7 @@ from deniable.contract.domain import Domain
 from deniable.contract.mixing import SHUFFLE
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question
+from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.core.declared import check_names, read_toml
@@ -63,7 +67,7 @@ from deniable.errors import ParameterError
 REQUIRED = ("name", "question", "owner", "epsilon")
 PLAIN = ("answers", "answers_per_period", "minimum_batch", "admission", "seeds")
 TIMES = ("start", "end", "lasts", "period", "late", "retention")
-ASKED = ("domain", "mechanism", "questions", "search")
+ASKED = ("domain", "mechanism", "questions", "search", "protocol")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", "trust", "model", "shuffle", *ASKED)
 Issuer = Callable[[Task], bytes]
 """Makes or finds the key for the tokens of a draft."""
@@ -108,16 +112,13 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
         epsilon = inf if content["epsilon"] == inf else check_epsilon(content["epsilon"])  # infinite: only the identity of tests takes it
         asking, mixing = read_asking(content, name=content["name"], epsilon=epsilon, people=people), None
     guarantee = asking.protocol.guarantee
-    if guarantee.model != "local":
-        allowed = f"a protocol whose promise is local; that of {asking.protocol.kind} is {guarantee.model}: it sends true answers"
-        raise ParameterError("protocol", asking.protocol.kind, allowed=allowed, fix='PEM is, as in protocol = "PEM"')
     task = Task(
         name=content["name"],
         question=content["question"],
         owner=content["owner"],
         statement="...",  # made below, from all the rest
         protocol=asking.protocol.canonical,
-        epsilon=epsilon,
+        epsilon=_each(epsilon, asking),
         key=key,
         rounds=not isinstance(asking.protocol, Survey),
         strata=_strata(content.get("strata", {})),
@@ -135,6 +136,15 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
     return TaskFile(replace(task, statement=privacy_statement(task, guarantee, note=note, questions=questions)), people, asking)
 
 
+def _each(epsilon: float, asking: Asking) -> float:
+    """What one answer costs: less than was said, where a protocol asks everybody in several rounds and splits epsilon among them."""
+    cost = asking.protocol.guarantee.epsilon
+    if cost == inf or cost > epsilon:  # then the file says how many answers there are
+        return epsilon
+    answers = ceil(round(cost / max(question.spec.epsilon for question in asking.protocol.open().questions), 9))
+    return epsilon if answers == 1 else cost / answers  # sampling on the device may make it cheaper still
+
+
 def _times(content: Mapping[str, Any], now: float) -> dict[str, Any]:
     if ("end" in content) == ("lasts" in content):
         given = sorted({"end", "lasts"} & set(content))
@@ -145,11 +155,13 @@ def _times(content: Mapping[str, Any], now: float) -> dict[str, Any]:
         raise ParameterError("end", moment_in_words(end), allowed=f"after the start, {moment_in_words(start)}", fix="end it later")
     if end <= now:
         raise ParameterError("end", moment_in_words(end), allowed="a time that is not over", fix="end it later")
-    search = content.get("search")
-    if isinstance(search, Mapping):
+    table = next((name for name in ("search", "protocol") if name in content), None)
+    if table is not None:
         if "period" in content:
-            raise ParameterError("period", content["period"], allowed="no period for a search", fix='write round = "1 hour" in [search]')
-        period = read_span("round", search["round"]) if "round" in search else 0
+            allowed = f"no period beside a {table}, which has rounds"
+            raise ParameterError("period", content["period"], allowed=allowed, fix=f'write round = "1 hour" in [{table}]')
+        said = content[table] if isinstance(content[table], Mapping) else {}
+        period = read_span(TIMED, said[TIMED]) if TIMED in said else 0
     else:
         period = read_span("period", content["period"]) if "period" in content else end - start
     times = {"start": start, "end": end, "period": period}
@@ -176,7 +188,10 @@ def _default(content: Mapping[str, Any], asking: Asking) -> Any:
         allowed = "a default where everybody is asked the same"
         raise ParameterError("default", content["default"], allowed=allowed, fix="leave it out, or publish a task for each question")
     first: Any = asking.protocol
-    domain: Domain = first.questions[0].spec.domain if isinstance(first, Survey) else first.domain
+    domain: Domain | None = first.questions[0].spec.domain if isinstance(first, Survey) else getattr(first, "domain", None)
+    if domain is None or isinstance(domain, Subsets) or not (isinstance(first, Survey) or takes_domain(type(first))):
+        allowed = f"none with {first.kind}: a set may be empty, and a record is whole"
+        raise ParameterError("default", content["default"], allowed=allowed, fix="leave it out; every device has an answer")
     default = read_value("default", domain, content["default"])
     if isinstance(first, Survey) and isinstance(first.questions[0].spec, NumericSpec):
         check_answer(first.questions[0].spec, default)

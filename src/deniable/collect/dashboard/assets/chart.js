@@ -22,6 +22,9 @@ function config() {
     background: "transparent",
     view: { stroke: null },
     axis: { ...axis, ...text },
+    title: { color: color("text"), subtitleColor: color("soft") },
+    legend: { labelColor: color("soft"), titleColor: color("soft") },
+    header: { labelColor: color("soft"), titleColor: color("soft") },
     style: {
       accent: { color: color("accent") },
       ink: { color: color("text"), strokeWidth: 1.5 },

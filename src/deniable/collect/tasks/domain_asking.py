@@ -1,0 +1,81 @@
+"""What an answer may be, as a task file says it: a domain, and values of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deniable.collect.tasks.number_asking import point_in_time, read_numbers
+from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
+from deniable.contract.numbers import Numbers
+from deniable.contract.subsets import Subsets
+from deniable.core.declared import check_names
+from deniable.errors import ParameterError
+
+KINDS = ("categories", "range", "integers", "text", "bytes", "yes_no", "numbers", "sets")
+
+
+def read_domain(content: object, parameter: str = "domain") -> tuple[Domain, tuple[Any, ...] | None]:
+    """A domain, and the candidates that are named for it.
+
+    >>> read_domain({"text": 8, "candidates": ["tea", "mate"]})
+    (Text(max_length=8), ('tea', 'mate'))
+    >>> read_domain({"sets": {"categories": ["tea", "mate"]}})[0]
+    Subsets(items=Categories('tea', 'mate'))
+    """
+    if not isinstance(content, Mapping):
+        raise ParameterError(parameter, content, allowed="a table", fix='as in [domain] and then categories = ["tea", "coffee"]')
+    check_names(parameter, content, [], [*KINDS, "candidates"])
+    kinds = [kind for kind in KINDS if kind in content]
+    if len(kinds) != 1:
+        raise ParameterError(parameter, kinds, allowed=f"one of {list(KINDS)}", fix="say what an answer may be, in one way")
+    domain = _domain(kinds[0], content[kinds[0]])
+    if "candidates" not in content:
+        return domain, None
+    if isinstance(domain, Numbers | Subsets):
+        raise ParameterError("candidates", content["candidates"], allowed=f"none for {kinds[0]}", fix="list what is counted in [domain]")
+    named = listed("candidates", content["candidates"], 'as in candidates = ["tea", "mate"]')
+    return domain, tuple(read_value("candidates", domain, value) for value in named)
+
+
+def _domain(kind: str, value: Any) -> Domain:
+    if kind == "categories":
+        return Categories(*listed(kind, value, 'as in categories = ["tea", "coffee"]'))
+    if kind == "integers":
+        bounds = listed(kind, value, "as in integers = [0, 100]")
+        if len(bounds) != 2:
+            raise ParameterError(kind, value, allowed="the lowest and the highest", fix="as in integers = [0, 100]")
+        return Integers(*bounds)
+    if kind == "yes_no":
+        if value is not True:
+            raise ParameterError(kind, value, allowed="true", fix="leave it out if it is no such question")
+        return IndexRange(2)
+    if kind == "numbers":
+        return read_numbers(value)
+    if kind == "sets":
+        items, candidates = read_domain(value, "sets")
+        if candidates is not None or isinstance(items, Subsets):
+            raise ParameterError("sets", value, allowed="what a set is made of", fix='as in sets = { categories = ["tea", "milk"] }')
+        return Subsets(items)
+    made: Any = {"range": IndexRange, "text": Text, "bytes": Bytes}[kind]
+    found: Domain = made(value)
+    return found
+
+
+def read_value(parameter: str, domain: Domain, value: Any) -> Any:
+    """A value as a task carries it: bytes are written in hex, yes and no as true and false, points in time as TOML does."""
+    if isinstance(domain, Bytes) and not isinstance(domain, Text):
+        try:
+            value = bytes.fromhex(value)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(parameter, value, allowed="bytes in hex", fix='as in "00ff"') from error
+    value = point_in_time(value) if isinstance(domain, Numbers) else value
+    domain.key(value)  # DomainError if it is not allowed
+    return int(value) if isinstance(value, bool) else value
+
+
+def listed(parameter: str, value: object, fix: str) -> list[Any]:
+    """A list, and nothing else."""
+    if not isinstance(value, list):
+        raise ParameterError(parameter, value, allowed="a list", fix=fix)
+    return value
