@@ -108,7 +108,8 @@ def number_column(domain: Numbers, values: Any) -> NumberColumn:
 def nearest_points(domain: Numbers, values: Any) -> Array:
     """The nearest grid point of each value, as ``Numbers.key`` has it; for checks and histograms."""
     column = number_column(domain, values)
-    place = np.clip((column.nearly - column.start) * column.scale, 0.0, domain.steps) + 0.5
+    with np.errstate(over="ignore"):  # what is too large for doubles lies beyond the range, and is clipped
+        place = np.clip((column.nearly - column.start) * column.scale, 0.0, domain.steps) + 0.5
     points = np.floor(place)
     for i in np.flatnonzero(np.abs(place - np.rint(place)) <= column.slack):  # too near to the middle of two points for doubles
         points[i] = floor(column.exact_place(int(i)) + Fraction(1, 2))

@@ -11,27 +11,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Categories
 from deniable.contract.numbers import Numbers
 from deniable.contract.source import Source
 from deniable.core.features import FeatureTable
-from deniable.core.stream import serve_everyone
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
-from deniable.kernels.sampling import fill_below
-from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require
-from deniable.local.choose import check_people
-from deniable.tasks.learning import LogisticRegression, RotatingModels
+from deniable.lab.records import Fit, OneWay, draw_rows
+from deniable.tasks.learning import LogisticRegression, RotatingModels, WholeGradients
 from deniable.tasks.learning.logistic import RESULT
 
-WAYS = ("private", "rotating", "not private", "majority")
 LABEL = "diagnosis"
 CLASSES = Categories("malignant", "benign")
 ROWS = (569, 30)
@@ -80,10 +75,7 @@ class Tumors(Population, named=False):
 
     def draw(self, n: int, source: Source | None = None) -> dict[str, Any]:
         """The records of n people, with replacement, of rows that are not in the test."""
-        check_people(n)
-        drawn = np.zeros(n, dtype=np.uint32)
-        serve_everyone(n, lambda part, words: fill_below(np.uint64(KNOWN.size), drawn[part], words), source)
-        return self.rows(KNOWN[drawn])
+        return self.rows(KNOWN[draw_rows(n, KNOWN.size, source)])
 
     def hidden(self) -> dict[str, Any]:
         """The rows of the test: every third one."""
@@ -103,36 +95,11 @@ def _rows() -> tuple[Array, Array, list[str]]:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A fit with an epsilon, for so many people."""
-
-    way: str
-    population: Tumors
-    epsilon: float
-    people: int
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        told = {"way": self.way, "features": self.population.features, "epsilon": repr(self.epsilon), "people": self.people}
-        return canonical_json(told)
-
-
-@dataclass(frozen=True)
-class Fitted(Method):
+class Fitted(OneWay):
     """One way to tell malignant from benign: its ``accuracy`` on records that nobody was asked about."""
 
-    way: str
-    label: str
-
-    def __post_init__(self) -> None:
-        if self.way not in WAYS:
-            raise ParameterError("way", self.way, allowed=f"one of {WAYS}", fix="check the spelling")
-
-    def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
-        if not isinstance(population, Tumors):
-            raise ParameterError("population", population, allowed="records with a label", fix="take Tumors")
-        return Fit(self.way, population, epsilon, n)
+    ways: ClassVar[tuple[str, ...]] = ("private", "whole", "rotating", "not private", "majority")
+    crowd: ClassVar[type[Population]] = Tumors
 
     def run(self, setup: Fit, values: Any, source: Source) -> Outcome:
         hidden = setup.population.hidden()
@@ -149,6 +116,8 @@ class Fitted(Method):
             private = LogisticRegression(epsilon=1.0, **options)  # only for what it reads: the same features, on the same grid
             known, asked = (FeatureTable(rows, private.features).points / 2048 for rows in (values, hidden))
             return Plain(max_iter=1000).fit(known, values[LABEL]).predict(asked)
+        if self.way == "whole":
+            return np.array(WholeGradients(epsilon=setup.epsilon, **options).run(values, source=source).predict(hidden))
         more: dict[str, Any] = {"epsilon": setup.epsilon, "people": setup.people}
         fit = RotatingModels(models=5, **options, **more) if self.way == "rotating" else LogisticRegression(**options, **more)
         return np.array(fit.run(values, source=source)[RESULT].predict(hidden))
@@ -156,6 +125,3 @@ class Fitted(Method):
     @property
     def gives(self) -> set[str]:
         return {"foretold"}
-
-    def identity(self) -> str:
-        return repr((self.way, self.label))

@@ -26,7 +26,7 @@ LIKED = (0.3, 0.2, 0.1)
 """How likely each of three favorite words comes next; else it is any word, as likely as people use it."""
 
 
-class _Written(Population, named=False):
+class Written(Population, named=False):
     """Texts instead of values; the words are those that people use most."""
 
     words: int
@@ -38,13 +38,18 @@ class _Written(Population, named=False):
     def identity(self) -> str:
         return f"{self!r} of {Words('en', self.words).identity()}"
 
+    @property
+    def usual(self) -> Array:
+        """How often each word follows any other one, as far as that is known without asking."""
+        return self.probabilities
+
     def text(self, codes: Array) -> Texts:
         """A row of words for each person."""
         return Texts(list(self.values), codes.ravel(), np.arange(len(codes) + 1) * self.length)
 
 
 @dataclass(frozen=True)
-class Sentences(_Written, named=False):
+class Sentences(Written, named=False):
     """Everybody wrote so many of the most frequent English words in a row. After each, three favorites come more often than others.
 
     >>> from deniable.testing import ReplaySource
@@ -80,7 +85,7 @@ class Sentences(_Written, named=False):
 
 
 @dataclass(frozen=True)
-class Talk(_Written, named=False):
+class Talk(Written, named=False):
     """Everybody talks about one of several topics, four words in five; the others are any words. Topics have the same number of words.
 
     >>> Talk(words=12, topics=3).same_topic(0, 3), Talk(words=12, topics=3).same_topic(0, 4)
@@ -106,6 +111,19 @@ class Talk(_Written, named=False):
         return self.text(np.where(astray, word, word // self.topics * self.topics + topic))
 
 
+def pair_shares(rows: Array, words: int) -> Array:
+    """How many people's share each pair of listed words in a row is, given a row of places for everybody; beyond the list are others.
+
+    >>> pair_shares(np.array([[0, 1, 0], [1, 0, 2], [2, 2, 0]]), 2).tolist()
+    [[0.0, 0.5], [1.5, 0.0]]
+    """
+    first, second = rows[:, :-1], rows[:, 1:]
+    listed = (first < words) & (second < words)
+    share = listed / np.maximum(listed.sum(axis=1, keepdims=True), 1)
+    places = (first * words + second)[listed]
+    return np.bincount(places, share[listed], minlength=words**2).reshape(words, words)
+
+
 def _uniform(count: int, source: Source | None) -> Array:
     return np.asarray((random_words(count, source) >> np.uint64(11)).astype(float) * 2.0**-53)
 
@@ -115,7 +133,7 @@ class Asked:
     """How many words are asked about, in which way, with which epsilon for a whole text."""
 
     way: str
-    population: _Written
+    population: Written
     epsilon: float
     people: int
 
@@ -138,8 +156,8 @@ class _Way(Method):
             raise ParameterError("way", self.way, allowed=f"one of {WAYS}", fix="check the spelling")
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
-        if not isinstance(population, _Written):
-            raise ParameterError("population", population, allowed="people who write", fix="take Sentences, or Talk")
+        if not isinstance(population, Written):
+            raise ParameterError("population", population, allowed="people who write", fix="take Sentences, Prose or Talk")
         return Asked(self.way, population, epsilon, n)
 
     def identity(self) -> str:
@@ -163,18 +181,17 @@ class Foretold(_Way):
     def _table(self, setup: Asked, values: Texts, source: Source) -> Array:
         population = setup.population
         if self.way == "guess":
-            return np.tile(population.probabilities, (population.words, 1))
+            return np.tile(population.usual, (population.words, 1))
         rows, each = values.codes.reshape(-1, population.length), population.length - 1
         both = np.stack([rows[:, :-1], rows[:, 1:]], axis=2).ravel()
         alone = Texts(values.labels, both, np.arange(0, both.size + 1, 2))  # every pair as a text of its own
         if self.way == "not private":
-            pairs = np.bincount(both[::2] * population.words + both[1::2], minlength=population.words**2)
-            square = pairs.reshape(population.words, -1) + 1e-9
+            square = pair_shares(rows, population.words) + 1e-9
             return np.asarray(square / square.sum(axis=1, keepdims=True))
         epsilon, people, texts = (
             (setup.epsilon / each, setup.people * each, alone) if self.way == "all" else (setup.epsilon, setup.people, values)
         )
-        return Bigrams(vocabulary=values.labels, epsilon=epsilon, people=people).run(texts, source=source).matrix
+        return Bigrams(vocabulary=population.values, epsilon=epsilon, people=people).run(texts, source=source).matrix
 
     @property
     def gives(self) -> set[str]:

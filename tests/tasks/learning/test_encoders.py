@@ -109,6 +109,16 @@ def test_a_side_behind_its_oracle_is_private_and_unbiased(coordinate):
         assert law[2 * near + 1] - law[2 * near] == Fraction(clipped, encoder.limit)
 
 
+def test_the_largest_numbers_there_are_count_as_the_ends():
+    """Of a range that clips: without a warning, and as on a device."""
+    wide = Features.of({"age": dn.Numbers(0, 120, clip=True), "dose": dn.Numbers(-1e-9, 1, clip=True)})
+    encoder = Gradient(wide, "ill", ILL, (1 << 20, 1 << 20, -(1 << 20)), coordinate=1)
+    columns = {"age": [1e308, -1e308, 5e-324, 60.0], "dose": [-1e308, 1e308, 0.5, 2.0], "ill": ["no", "yes", "no", "yes"]}
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    assert np.asarray(encoder.column(columns)).tolist() == [encoder.encode(record, None) for record in records]
+    assert [wide.point(record) for record in records[:2]] == [[HALF, -HALF], [-HALF, HALF]]
+
+
 def test_records_that_are_not_declared_are_refused():
     good = {"age": [1, 2], "dose": [0, 0], "ill": ["no", "yes"]}
     for change, where in (({"age": [1, 121]}, "column 'age'"), ({"dose": [0, float("nan")]}, "dose"), ({"ill": ["no", "x"]}, "ill")):

@@ -68,6 +68,18 @@ def test_errors_are_as_large_as_they_are_said_to_be():
     assert fit(rounds=1, epsilon=2.0).run(table)["model"].n == 3000  # with the system's randomness as well
 
 
+def test_errors_of_few_reports_are_not_those_that_they_show_by_chance():
+    """Nine people for three weights at epsilon 8, 150 times: three reports that agree say nothing of how far off they are. Of 440 limits
+    that hold at 95 %, less than 385 hold once in 10^6; by the reports' own variances it would be about 300."""
+    people, protocol = crowd(9), fit(rounds=1, epsilon=8.0, people=9)
+    table = FeatureTable(people, protocol.features, "ill", ILL)
+    exact = np.array([-8.0 * np.asarray(q.encoder.column(table)).mean() / LARGEST_GRADIENT for q in protocol.open().questions])
+    models = [solved(protocol, table, f"few/{i}") for i in range(150)]
+    held = np.concatenate([((low <= exact) & (exact <= high))[np.isfinite(low)] for low, high in (m.interval(0.95) for m in models)])
+    assert held.sum() > stats.binom.ppf(ALPHA, held.size, 0.95)
+    assert "in which round" in protocol.guarantee.statement()
+
+
 @pytest.mark.parametrize(("cls", "options"), [(LogisticRegression, {}), (RotatingModels, {"models": 2})], ids=["one", "two"])
 def test_devices_answer_once_and_rounds_travel(cls, options):
     """Each device reads the published question, and answers in the round of its ticket; the state is stored between rounds."""

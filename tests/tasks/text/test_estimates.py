@@ -6,10 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from deniable.core.supports import SupportEstimate
 from deniable.errors import MergeError, MissingExtra, ParameterError
 from deniable.lab.writing import Sentences, Talk
-from deniable.tasks.text import Bigrams, NewWords, Terms, Texts, WordPairs, trending
+from deniable.tasks.marginals.groups import Scores
+from deniable.tasks.text import Bigrams, NewWords, NextWords, Terms, Texts, WordPairs, trending
+from deniable.tasks.text.topics import Topics, factorize
 from deniable.testing import ReplaySource
 
 KNOWN = ["i", "drink", "tea"]
@@ -40,6 +44,15 @@ def test_a_crowd_without_anything_new_says_so():
     assert nobody.words == []
 
 
+def test_noise_is_not_taken_for_words():
+    """30 crowds without anything new: any word is named in 1 of 20 at most; more than 10 of 30 happens once in 10^6. A twin that looks at
+    each of the 20 words alone names some in nearly every crowd."""
+    asked = NewWords(known=["tea"], longest=2, k=20, epsilon=4.0, people=400)
+    runs = [asked.run([["tea"]] * 400, source=ReplaySource.from_key(f"none/{i}")) for i in range(30)]
+    assert sum(bool(run.words) for run in runs) <= 10
+    assert sum(bool((run.interval(simultaneous=False)[0] > 0).any()) for run in runs) > 10
+
+
 def test_words_in_a_row_are_found():
     asked = NewWords(known=["good morning"], longest=10, k=2, epsilon=5.0, people=9000, ngram=2)
     found = asked.run(["good night", "good morning", "night"] * 3000, source=ReplaySource.from_key("in a row"))
@@ -62,6 +75,39 @@ def test_limits_of_next_words_cover_the_truth_and_a_narrower_twin_does_not(epsil
             seen.append(((low <= population.chain) & (population.chain <= high)).mean())
     assert 0.85 < np.mean(covered) < 0.96
     assert np.mean(narrow) < 0.8
+
+
+@pytest.mark.parametrize("oracle", ["GRR", "SubsetSelection", "OUE"])
+def test_limits_of_next_words_are_where_the_exact_law_says(oracle):
+    """At each limit r the distance of x - r S from 0 is z standard errors, by the covariance of all pairs that tables of attributes use.
+
+    A twin for which pairs are independent is 4 to 9 % off with GRR and SubsetSelection.
+    """
+    population, n = Sentences(words=3, length=4), 200_000
+    source = ReplaySource.from_key("law")
+    table = Bigrams(vocabulary=population.values, epsilon=1.0, people=n, oracle=oracle).run(population.draw(n, source), source=source)
+    law, shares = Scores.of(table.pairs.spec), table.pairs.frequencies
+    for limits in table.interval(0.95):
+        for (first, second), r in np.ndenumerate(limits):
+            form = np.zeros(10)
+            form[3 * first : 3 * first + 3] = -r
+            form[3 * first + second] += 1
+            error = np.sqrt(law.covariance(form[None, :], shares)[0, 0] / n)
+            assert abs(form @ shares) / error == pytest.approx(stats.norm.isf(0.025), rel=0.02)
+
+
+def test_a_pair_of_two_people_is_no_proof_for_all_limits_together():
+    """Next to no noise: of 100 people who wrote the row's word, two went on alike. The chance of that, where it is as likely as the lower
+    limit says, must be below the part of the 5 % that one of 400 limits has. The normal law would put it at 2 in 100."""
+    words = [f"w{i}" for i in range(20)]
+    spec = Bigrams(vocabulary=words, epsilon=20.0, people=300, oracle="GRR").spec
+    supports = np.zeros(401, dtype=np.int64)
+    supports[[0, 1, 400]] = 98, 2, 200
+    table = NextWords(tuple(words), SupportEstimate(spec, range(401), 300, supports, np.array(float(spec.p)), np.array(float(spec.q))))
+    low, high = table.interval(0.95, simultaneous=True)
+    assert stats.binom.sf(1, 100, low[0, 1]) < 0.05 / 400
+    assert stats.binom.cdf(2, 100, high[0, 1]) < 0.05 / 400
+    assert low[0, 0] > 0.5
 
 
 def test_a_table_of_next_words_foretells_them():
@@ -135,6 +181,25 @@ def test_topics_are_seen_where_n_allows_it_and_denied_where_it_does_not():
     assert "made of noise" in few.topics(3).headline()
     with pytest.raises(ParameterError, match="k"):
         few.topics(13)
+
+
+def test_the_error_of_a_checked_topic_is_as_large_as_it_is_said_to_be():
+    """Three of six words, whose pairs are a sixth of all: 100 crowds, squared deviations over squared errors. These are at most a tenth too
+    large, since pairs count as independent; errors that are a third too small are rejected."""
+    asked, draws = WordPairs(vocabulary=[f"w{i}" for i in range(6)], epsilon=2.0, people=2000), np.random.default_rng(0)
+    told = []
+    for run in range(100):
+        crowd = Texts(list(asked.vocabulary), draws.integers(0, 6, 4000), np.arange(2001) * 2)
+        counts = asked.run(crowd, source=ReplaySource.from_key(f"checked/{run}"))
+        told.append(Topics(counts.vocabulary, np.array([[0.4, 0.3, 0.3, 0, 0, 0]]), 1, counts).checked(0, 3))
+    squares = sum(((share - 6 / 36) / error) ** 2 for share, error in told)
+    assert stats.chi2.ppf(1e-6, 100) < squares < stats.chi2.isf(1e-6, 100)
+    assert stats.chi2.sf(squares / 0.6**2, 100) < 1e-6
+
+
+def test_noise_that_is_factorized_slowly_is_no_warning():
+    noise = np.triu(np.maximum(np.random.default_rng(0).normal(size=(6, 6)), 0.0), 1)
+    assert factorize(noise + noise.T, 1).sum() == pytest.approx(1.0)
 
 
 def test_a_crowd_that_writes_nothing_has_no_topics(monkeypatch):

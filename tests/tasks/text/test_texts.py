@@ -9,11 +9,28 @@ import pytest
 
 from deniable.errors import DomainError, ParameterError
 from deniable.tasks.text import Bigrams, NewWords, NextWords, Terms, Texts, WordPairs, words_of
-from deniable.tasks.text.texts import draw, ngrams_of
+from deniable.tasks.text.texts import draw
+from deniable.tasks.text.words import ngrams_of
 from deniable.testing import ReplaySource
 
-ODD = ["Ὀδυσσεύς ΟΔΥΣΣΕΥΣ", "", "...", "it’s rock'n'roll 7", "ǅ İstanbul", "a\nb\tc", "a a a a"]
-"""Letters whose lower case depends on what follows, no words, apostrophes, and other space than blanks."""
+ODD = [
+    "Ὀδυσσεύς ΟΔΥΣΣΕΥΣ",
+    "",
+    "...",
+    "it’s rock'n'roll 7",
+    "ǅ İstanbul",
+    "a\nb\tc",
+    "a a a a",
+    "\u0301e",
+    "cafe\u0301s e",
+    "a\0b",
+    "\ud800 x",
+]
+"""Letters whose lower case depends on what follows, no words, apostrophes, other space than blanks, marks, a zero, half a character."""
+
+
+class Written(str):
+    """A string, as some libraries have them."""
 
 
 def words_by_person(column):
@@ -25,10 +42,27 @@ def test_a_column_is_split_as_each_text_is(n):
     assert words_by_person(Texts.of(ODD).ngrams(n)) == [ngrams_of(words_of(text), n) for text in ODD]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("ที่นี่ กำลัง", ["ที่นี่", "กำลัง"]),
+        ("مُحَمَّد", ["مُحَمَّد"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("Cafe\u0301 CAFÉ", ["café", "café"]),
+        ("one\0two", ["one", "two"]),
+    ],
+    ids=["vowel signs", "tone marks", "short vowels", "joiner", "accents", "zero"],
+)
+def test_words_keep_their_marks_and_have_one_spelling(text, words):
+    assert words_of(text) == words
+
+
 def test_columns_of_every_kind_hold_the_same():
     lists = [["tea", "milk"], [], ["tea"]]
     whole = ["tea milk", "", "tea"]
     columns = [lists, pa.array(lists), pl.Series(lists), whole, tuple(whole), pa.array(whole), pl.Series(whole), np.array(whole)]
+    columns += [[Written(text) for text in whole], [[Written(word) for word in words] for words in lists]]
     assert [words_by_person(Texts.of(column)) for column in columns] == [lists] * len(columns)
     assert len(Texts.of([])) == 0
 
@@ -85,9 +119,9 @@ def test_pairs_are_drawn_evenly_and_never_of_one_word():
         (["fine", None], r"texts\[1\]: got None"),
         (["fine", ["not", "alike"]], r"texts\[1\]"),
         ([["fine"], ["fine", 7]], r"texts\[1\]: got 7"),
-        (["fine", "not\0fine"], r"texts\[1\].*zero"),
+        ([["fine"], ["fine", "\ud800"]], r"texts\[1\]"),
     ],
-    ids=["string", "missing", "mixed", "number", "zero"],
+    ids=["string", "missing", "mixed", "number", "half a character"],
 )
 def test_what_is_no_text_is_refused(column, message):
     with pytest.raises(DomainError, match=message):
@@ -100,6 +134,9 @@ def test_what_is_no_text_is_refused(column, message):
         (lambda: Bigrams(vocabulary=[], epsilon=1.0), "vocabulary.*one word or more"),
         (lambda: Bigrams(vocabulary=["a", "a"], epsilon=1.0), "vocabulary.*different"),
         (lambda: Bigrams(vocabulary="ab", epsilon=1.0), "vocabulary.*different"),
+        (lambda: Bigrams(vocabulary={"a", "b"}, epsilon=1.0), "vocabulary.*in one order"),
+        (lambda: Bigrams(vocabulary=7, epsilon=1.0), "vocabulary.*different"),
+        (lambda: Bigrams(vocabulary=["\ud800"], epsilon=1.0), "vocabulary.*different"),
         (lambda: Terms(vocabulary=["a", ""], epsilon=1.0), "vocabulary.*not empty"),
         (lambda: Terms(vocabulary=["a"], epsilon=1.0, ngram=0), "ngram"),
         (lambda: WordPairs(vocabulary=["a"], epsilon=1.0), "two words or more"),
@@ -107,11 +144,38 @@ def test_what_is_no_text_is_refused(column, message):
         (lambda: NewWords(k=3, epsilon=1.0, longest=0), "max_length"),
         (lambda: NewWords(k=3, epsilon=-1.0), "epsilon"),
     ],
-    ids=["none", "twice", "string", "empty", "ngram", "one", "k", "longest", "epsilon"],
+    ids=["none", "twice", "string", "set", "number", "half a character", "empty", "ngram", "one", "k", "longest", "epsilon"],
 )
 def test_settings_that_cannot_be_are_refused(make, message):
     with pytest.raises(ParameterError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Terms(vocabulary=["Tea"], epsilon=1.0),
+        Terms(vocabulary=["green tea"], epsilon=1.0),
+        Terms(vocabulary=["tea"], epsilon=1.0, ngram=2),
+        Bigrams(vocabulary=["tea", "Cup"], epsilon=1.0),
+        WordPairs(vocabulary=["tea", "cafe\u0301"], epsilon=1.0),
+        NewWords(known=["I"], k=2, longest=4, epsilon=1.0),
+    ],
+    ids=["capital", "two words", "one word", "pairs in a row", "accent", "known"],
+)
+def test_a_list_with_what_no_text_has_is_refused_for_texts(asked):
+    """It would count as written by nobody, or as new. Whoever passes lists of words may spell as they like."""
+    for ask in (asked.draw, lambda text: asked.run([text])):
+        with pytest.raises(ParameterError, match="lower case"):
+            ask("Tea")
+        ask(["Tea"])
+
+
+def test_an_empty_word_is_no_new_word():
+    asked = NewWords(known={"tea", "i"}, k=2, longest=4, epsilon=1.0)
+    assert asked.known == ("i", "tea")  # a set is put in order
+    assert {asked.draw(["", "boba"]) for _ in range(40)} == {"boba"}
+    assert set(asked.draw_many([["", "boba"]] * 40).to_pylist()) == {"boba"}
 
 
 def test_one_word_is_a_vocabulary():

@@ -1,19 +1,20 @@
 """How well is the next word foretold? The distance between the table from private pairs and the true one, weighted by use.
 
-20 words, and everybody wrote eight of them in a row. One pair each, with the whole epsilon, against the naive way: all seven pairs, with a
-seventh of epsilon each. "Any word, no data" foretells words as often as people use them: a table that is farther away was worth nobody's
-report.
+20 words, and everybody wrote eight words in a row: by a chain that is known, or pieces of real prose, where most words are not among the
+20. One pair each, with the whole epsilon, against the naive way: all seven pairs, with a seventh of epsilon each. "Any word, no data"
+foretells words as often as people use them: a table that is farther away was worth nobody's report.
 """
 
 from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
+from deniable.lab.prose import Prose
 from deniable.lab.writing import Foretold, Sentences
 
 EXPERIMENT = Experiment(
     name="next-words",
     title="Table of next words of 20 words: total variation distance from the true one",
-    populations=[Sentences()],
+    populations=[Sentences(), Prose()],
     mechanisms=[
         Foretold("one pair each", "one"),
         Foretold("naive: all pairs, epsilon split", "all"),

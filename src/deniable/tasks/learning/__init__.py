@@ -7,5 +7,7 @@ from deniable.tasks.learning.linear_model import LinearModel
 from deniable.tasks.learning.logistic import LogisticRegression
 from deniable.tasks.learning.rotating import RotatingModels
 from deniable.tasks.learning.tree_experts import TreeExperts
+from deniable.tasks.learning.whole_gradients import WholeGradients
 
 __all__ = ["ClusterEstimate", "KMeans", "LinearModel", "LogisticRegression", "Play", "RotatingModels", "TreeExperts", "WeightedMajority"]
+__all__ += ["WholeGradients"]

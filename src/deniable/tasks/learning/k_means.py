@@ -26,6 +26,7 @@ from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.learning.clustering import ClusterEstimate
+from deniable.tasks.learning.sides import Sides, pooled
 
 RESULT = "clusters"
 """The name of the result."""
@@ -33,6 +34,8 @@ MEASURING = Fraction(1, 10)
 """The share of people who say how far out they are, where nobody says how to clip."""
 OUTSIDE = 0.05
 """The share of people who may be beyond the clipping bound."""
+UNSURE = 0.2
+"""The largest standard error of that share with which a bound is chosen."""
 SEEN = 3.0
 """A center moves if its cluster's share is so many standard errors above nothing."""
 Centers = tuple[tuple[int, ...], ...]
@@ -44,7 +47,8 @@ class KMeans(Protocol):
 
     People are split at random over rounds, and in each round over the coordinates. Whoever is asked says which center is nearest, and with
     it one bit, drawn from one coordinate (``ClusterSide``), by a frequency oracle for all pairs. Unless ``clip`` is given, a tenth of the
-    people first say how far from the middle they are, as a power of two; the bound leaves 5 % of them outside.
+    people first say how far from the middle they are, as a power of two; the bound leaves about 5 % of them outside, or nobody where so few
+    cannot tell.
 
     Guarantee: epsilon-local for any two records of one person; everybody reports once, with the whole epsilon.
 
@@ -100,7 +104,7 @@ class KMeans(Protocol):
     def _begun(self) -> Centers:
         if self.start is None:
             return () if self.clip is None else spread_out(self.clusters, len(self.features), HALF >> self.clip)
-        if any(len(center) != len(self.features) for center in self.start):
+        if not _points(self.start, len(self.features)):
             allowed = f"points of {len(self.features)} numbers"
             raise ParameterError("start", self.start, allowed=allowed, fix="one number for each feature")
         rows = [dict(zip(self.features.names, center, strict=True)) for center in self.start]
@@ -147,7 +151,7 @@ class KMeans(Protocol):
             raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
         found = [question.spec.estimate(tallies[question.name]) for question in questions]
         if self.clip is None:
-            clip = clipping(found[0].counts, found[0].n)
+            clip = clipping(found[0].counts, found[0].stderr, found[0].n)
             centers = self.centers or spread_out(self.clusters, len(self.features), HALF >> clip)
             return replace(self, clip=clip, stage=1, centers=centers)
         return self._moved(found)
@@ -156,16 +160,13 @@ class KMeans(Protocol):
         """Each center at the mean of its people, as far as they can be told from noise."""
         k, limit = self.clusters, HALF >> (self.clip or 0)
         n = sum(each.n for each in found)
-        counts, noise = np.zeros((len(found), k, 2)), np.full((len(found), k, 2), inf)
-        for j, each in enumerate(found):
-            if each.n:
-                counts[j] = (each.counts / each.n).reshape(k, 2)
-                noise[j] = (np.square(each.stderr / each.n) + np.clip(each.counts / each.n, 0, 1) / each.n).reshape(k, 2)  # and sampling
-        shares, spread = _pooled(counts.sum(axis=2), noise.sum(axis=2))
+        sides = [Sides.of(each, k) for each in found]
+        shares, spread, weights = pooled(np.array([side.shares for side in sides]), np.array([side.share_noise for side in sides]))
         seen = shares > SEEN * np.sqrt(spread)
         size = np.where(seen, shares, 1.0)
-        means = limit * (counts[:, :, 1] - counts[:, :, 0]) / size
-        variance = (limit**2 * noise.sum(axis=2) + means**2 * np.where(seen, spread, 0.0)) / size**2
+        means = limit * np.array([side.leans for side in sides]) / size
+        noise, both = np.array([side.lean_noise for side in sides]), weights * np.array([side.both for side in sides])
+        variance = np.maximum(limit**2 * noise + means**2 * np.where(seen, spread, 0.0) - 2 * limit * means * both, 0.0) / size**2
         moved = np.where(seen & np.isfinite(variance), np.clip(np.rint(means), -limit, limit), np.array(self.centers).T).astype(int)
         if self.stage + 1 < self.rounds + self.measuring:
             nearer = np.array(spread_out(k, len(found), limit >> (self.stage + 1 - self.measuring))).T
@@ -179,7 +180,10 @@ class KMeans(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         unit = "one report, about the nearest center and one coordinate, or how far out one is"
-        return Guarantee(epsilon=self.epsilon, unit=unit, neighbors="any two records of one person, in all columns at once")
+        exposed = "that the person took part, in which round, and about which coordinate"
+        return Guarantee(
+            epsilon=self.epsilon, unit=unit, neighbors="any two records of one person, in all columns at once", exposed=exposed
+        )
 
     # --- identity ---
 
@@ -215,27 +219,30 @@ class KMeans(Protocol):
         )
 
 
-def clipping(counts: Array, n: int) -> int:
-    """How often the range can be halved so that 5 % of people at most are beyond it, by a noisy histogram of magnitudes; 0 for nobody.
+def clipping(counts: Array, stderr: Array, n: int) -> int:
+    """How often the range can be halved so that 5 % of people at most are beyond it, by a noisy histogram of magnitudes.
 
-    >>> clipping(np.array([1.0, 2, 40, 50, 7, 0, 0, -3, 3]), 100)
-    2
+    Never where the share beyond errs by more than 20 %: a bound that is drawn by noise may leave everyone outside.
+
+    >>> clipping(np.array([1.0, 2, 40, 50, 7, 0, 0, -3, 3]), np.full(9, 5.0), 100), clipping(np.array([0.0] * 8 + [9]), np.full(9, 3.0), 9)
+    (2, 0)
     """
     if not n:
         return 0
     beyond = np.cumsum(norm_sub(np.asarray(counts, dtype=float) / n, 1.0))
-    return int(np.sum(beyond[: MAGNITUDES - 1] <= OUTSIDE))
+    error = np.sqrt(np.cumsum(np.square(stderr))) / n
+    return int(np.sum((beyond <= OUTSIDE) & (error <= UNSURE), where=np.arange(beyond.size) < MAGNITUDES - 1))
+
+
+def _points(start: object, dimension: int) -> bool:
+    """Whether these are rows of so many things, which features read as numbers later."""
+    try:
+        return all(len(center) == dimension for center in start)  # type: ignore[attr-defined]  # that is what is tried
+    except TypeError:  # nothing that has rows
+        return False
 
 
 def spread_out(clusters: int, dimension: int, limit: int) -> Centers:
     """Points that lie apart from each other, half way out: the same for everyone, without any draw."""
     turns = np.outer(np.arange(1, clusters + 1), np.sqrt(np.arange(2, dimension + 2) + 0.5))
     return tuple(map(tuple, np.rint(0.5 * sqrt(2) * limit * np.cos(2 * np.pi * turns)).astype(int).tolist()))
-
-
-def _pooled(values: Array, noise: Array) -> tuple[Array, Array]:
-    """The mean over questions, each weighted by its precision; infinite noise where none was answered."""
-    precision = np.where(np.isfinite(noise), 1 / np.where(np.isfinite(noise), noise, 1.0), 0.0)
-    total = precision.sum(axis=0)
-    found = np.where(total > 0, (values * precision).sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
-    return found, np.where(total > 0, 1 / np.where(total > 0, total, 1.0), inf)

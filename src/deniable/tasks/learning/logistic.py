@@ -24,6 +24,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.core.features import table_of
+from deniable.core.mean import MeanEstimate
 from deniable.errors import ParameterError, ProtocolError
 from deniable.local.choose_mean import mean_oracle
 from deniable.tasks.learning.linear_model import INTERCEPT, LinearModel
@@ -32,6 +33,8 @@ RESULT = "model"
 """The name of the result."""
 MOST_QUESTIONS = 2048
 """Of one round: devices fetch all of them."""
+FEW = 30
+"""So many reports say themselves how much they vary."""
 Weights = tuple[tuple[int, ...], ...]
 Noise = tuple[tuple[float, ...], ...]
 
@@ -80,10 +83,7 @@ class LogisticRegression(Protocol):
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("epsilon", check_epsilon(self.epsilon))
-        put("features", Features.of(self.features))
-        put("classes", IndexRange(2) if self.classes is None else self.classes)
-        check_label(self.features, self.label, self.classes)
+        settle(self)
         check_clip(self.clip)
         whole = (("rounds", 1, 1000), ("models", 1, self.most_models), ("people", 1, 10**15), ("asked", 0, 10**15))
         for name, least, most in (*whole, ("stage", 0, self.rounds - 1 if type(self.rounds) is int else 0)):
@@ -92,9 +92,6 @@ class LogisticRegression(Protocol):
         if self.models * self.coordinates > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} weights in all models"
             raise ParameterError("features", self.coordinates * self.models, allowed=allowed, fix="fewer features, or fewer models")
-        if isinstance(self.step, bool) or not isinstance(self.step, int | float) or not 0 < self.step <= 1000:
-            raise ParameterError("step", self.step, allowed="a number above 0, at most 1000", fix="leave it out; 8 is usual")
-        put("step", float(self.step))
         zeros = (0,) * self.coordinates
         put("weights", self.weights if self.weights is not None else (zeros,) * self.models)
         put("noise", self.noise if self.noise is not None else (tuple(map(float, zeros)),) * self.models)
@@ -144,7 +141,7 @@ class LogisticRegression(Protocol):
         pace = self.step * (self.rounds - self.stage) / self.rounds
         weights, noise = np.array(self.weights, dtype=float).ravel(), np.array(self.noise).ravel()
         moved = np.array([mean.center / LARGEST_GRADIENT if mean.n else 0.0 for mean in means])  # nobody moves nothing ...
-        spread = np.array([mean.drawn / LARGEST_GRADIENT**2 if mean.n else inf for mean in means])  # ... and knows nothing
+        spread = np.array([_spread(mean, self.spec) for mean in means]) / LARGEST_GRADIENT**2  # ... and knows nothing
         stepped = np.clip(np.rint(weights - pace * moved * ONE_WEIGHT), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(int)
         shape = (self.models, self.coordinates)
         found = self.replaced(
@@ -168,8 +165,9 @@ class LogisticRegression(Protocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        unit = "one report, about one weight in one round"
-        return Guarantee(epsilon=self.epsilon, unit=unit, neighbors="any two records of one person, features and label at once")
+        unit, exposed = "one report, about one weight in one round", "that the person took part, in which round, and about which weight"
+        neighbors = "any two records of one person, features and label at once"
+        return Guarantee(epsilon=self.epsilon, unit=unit, neighbors=neighbors, exposed=exposed)
 
     # --- identity ---
 
@@ -227,6 +225,25 @@ class LogisticRegression(Protocol):
                 "noise": noise,
             }
         )
+
+
+def settle(fit: Any) -> None:
+    """Check what every fit of a logistic model is told, and put it in its final form: epsilon, features, label, classes and step."""
+    put, step = partial(object.__setattr__, fit), fit.step
+    put("epsilon", check_epsilon(fit.epsilon))
+    put("features", Features.of(fit.features))
+    put("classes", IndexRange(2) if fit.classes is None else fit.classes)
+    check_label(fit.features, fit.label, fit.classes)
+    if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step <= 1000:
+        raise ParameterError("step", step, allowed="a number above 0, at most 1000", fix="leave it out; 8 is usual")
+    put("step", float(step))
+
+
+def _spread(mean: MeanEstimate, spec: MeanSpec) -> float:
+    """The variance of a mean gradient; of few reports the largest that there can be, since they may agree by chance."""
+    if not mean.n:
+        return inf
+    return mean.drawn if mean.n >= FEW else (mean.worst + float(spec.domain.width / 2) ** 2) / mean.n
 
 
 def _variance(text: Any) -> float:

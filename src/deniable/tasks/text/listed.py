@@ -17,7 +17,8 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.uniform import chosen_oracle
-from deniable.tasks.text.texts import Texts, split
+from deniable.tasks.text.texts import Texts
+from deniable.tasks.text.words import check_words, never_written, refuse_never_written, split
 
 NONE = ""
 """The value of whoever has nothing that is on the list."""
@@ -65,6 +66,15 @@ class Listed(ABC):
         """Where each word stands in the list."""
         return {word: place for place, word in enumerate(self.vocabulary)}
 
+    @property
+    def in_a_row(self) -> int:
+        """How many words each term of the list has."""
+        return 1
+
+    @cached_property
+    def _never_written(self) -> str | None:
+        return never_written(self.vocabulary, self.in_a_row)
+
     @cached_property
     def spec(self) -> FrequencySpec:
         """The oracle that is asked."""
@@ -79,27 +89,32 @@ class Listed(ABC):
             neighbors="any two texts of one person",
         )
 
+    def words(self, text: str | Sequence[str]) -> list[str]:
+        """One person's words; ParameterError if the list has any that no text has, whatever this one says."""
+        if isinstance(text, str):
+            refuse_never_written("vocabulary", self._never_written)
+        return split(text)
+
     def known(self, text: str | Sequence[str]) -> list[int]:
         """The places of one person's words in the list; -1 for others."""
-        return [self.index.get(word, -1) for word in split(text)]
+        return [self.index.get(word, -1) for word in self.words(text)]
 
     def answer(self, text: str | Sequence[str], source: Source = SYSTEM) -> Any:
         """One person's only report."""
         return self.spec.randomize(self.draw(text, source), source)
 
+    def column(self, texts: Any) -> Texts:
+        """Many people's words, checked like one person's."""
+        column = Texts.of(texts)
+        if column.written:
+            refuse_never_written("vocabulary", self._never_written)
+        return column
+
     def ask(self, texts: Any, source: Source | None = None) -> FrequencyEstimate:
         """The shares of all numbers, of a crowd held in memory."""
-        drawn = self.draw_many(Texts.of(texts), source)
+        drawn = self.draw_many(self.column(texts), source)
         estimate: FrequencyEstimate = self.spec.estimate(self.spec.tally(self.spec.privatize(drawn, source=source)))
         return estimate
-
-
-def check_words(name: str, words: Any) -> tuple[str, ...]:
-    """A public list of different words that are not empty."""
-    found = tuple(words) if not isinstance(words, str | bytes) else ()
-    if isinstance(words, str | bytes) or not all(isinstance(word, str) and word for word in found) or len(set(found)) < len(found):
-        raise ParameterError(name, words, allowed="different words that are not empty", fix="a list of strings, each once")
-    return found
 
 
 def check_count(name: str, value: object, least: int) -> None:

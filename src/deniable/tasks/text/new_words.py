@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,9 @@ from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 from deniable.tasks.heavy_hitters.pem import PEM
 from deniable.tasks.heavy_hitters.searching import RESULT
-from deniable.tasks.text.listed import NONE, check_count, check_words
-from deniable.tasks.text.texts import Texts, check_ngram, draw, draw_one, ngrams_of, split
+from deniable.tasks.text.listed import NONE, check_count
+from deniable.tasks.text.texts import Texts, draw
+from deniable.tasks.text.words import check_ngram, check_words, draw_one, never_written, ngrams_of, refuse_never_written, split
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -53,7 +54,7 @@ class NewWords:
     (['yerba', 'boba'], [0.45])
     """
 
-    known: Sequence[str] = ()
+    known: Collection[str] = ()
     longest: int = 12
     k: int
     epsilon: float
@@ -62,7 +63,8 @@ class NewWords:
     oracle: str = "auto"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "known", check_words("known", self.known))
+        known = sorted(self.known, key=str) if isinstance(self.known, set | frozenset) else self.known
+        object.__setattr__(self, "known", check_words("known", known))
         check_ngram(self.ngram)
         check_count("k", self.k, 1)
         object.__setattr__(self, "epsilon", self.search.epsilon)  # which checks the rest
@@ -89,17 +91,25 @@ class NewWords:
         return frozenset(self.known)
 
     def is_new(self, word: str) -> bool:
-        """Whether a word is not known, and not too long to be asked for."""
-        return word not in self._known and len(word.encode()) <= self.longest
+        """Whether a word is not known, and not too long to be asked for. The empty one is none: it stands for nothing new."""
+        return word not in self._known and 0 < len(word.encode()) <= self.longest
+
+    @cached_property
+    def _never_written(self) -> str | None:
+        return never_written(self.known, self.ngram)
 
     def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> str:
         """What one device takes part with: one of its new words, or the empty string."""
+        if isinstance(text, str):
+            refuse_never_written("known", self._never_written)
         drawn: str = draw_one([word for word in ngrams_of(split(text), self.ngram) if self.is_new(word)], NONE, source)
         return drawn
 
     def draw_many(self, texts: Any, source: Source | None = None) -> Any:
         """What many devices take part with, as an Arrow column."""
         column = Texts.of(texts).ngrams(self.ngram)
+        if column.written:
+            refuse_never_written("known", self._never_written)
         new = np.array([self.is_new(label) for label in column.labels], dtype=bool)
         places = np.where(new, np.arange(new.size), -1)
         drawn = draw(*column.held(places), len(column.labels), source)

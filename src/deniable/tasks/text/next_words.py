@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.frequency import FrequencyEstimate
@@ -19,8 +18,10 @@ from deniable.core.stream import random_words
 from deniable.core.table import Table
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
+from deniable.tasks.text.conditional import conditional_limits
 from deniable.tasks.text.listed import Listed, check_count
-from deniable.tasks.text.texts import Texts, draw, draw_one
+from deniable.tasks.text.texts import Texts, draw
+from deniable.tasks.text.words import draw_one
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -94,22 +95,14 @@ class NextWords(Table):
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each probability; for all V^2 of them together where asked (Bonferroni).
 
-        A probability r is a share x over its row's sum S, and both are noisy. The limits are those r for which x - r S lies within z
-        standard errors of 0 (Fieller 1954): with the noise of x and of the row's other shares, and S r (1 - r) / n for the draws of pairs
-        and people. Where a row does not stand out of its noise nothing is known: from 0 to 1.
+        A probability is a share over its row's sum, and both are noisy (``conditional``). Where a row does not stand out of its noise
+        nothing is known: from 0 to 1.
         """
         check_level("level", level)
-        z2 = stats.norm.isf((1 - level) / 2 / (self.shares.size if simultaneous else 1)) ** 2
-        people = max(self.pairs.n, 1)
-        noise = self._square(self.pairs.variance(np.clip(self.pairs.counts, 0, self.pairs.n)) / people**2)
-        x, row, row_noise = self.shares, self.shares.sum(axis=1, keepdims=True), noise.sum(axis=1, keepdims=True)
-        drawn = np.maximum(row, 0.0) / people
-        a, b, c = row**2 - z2 * (row_noise - drawn), -2 * x * row + z2 * (2 * noise - drawn), x**2 - z2 * noise
-        inside = b**2 - 4 * a * c
-        known = (row**2 > z2 * row_noise) & (row > 0) & (inside >= 0)
-        center, reach = -b / np.where(known, 2 * a, 1.0), np.sqrt(np.maximum(inside, 0.0)) / np.where(known, 2 * a, 1.0)
-        low, high = np.clip(center - reach, 0.0, 1.0), np.clip(center + reach, 0.0, 1.0)
-        return np.where(known, low, 0.0), np.where(known, high, 1.0)
+        return self._limits((1 - level) / (self.shares.size if simultaneous else 1), together=simultaneous)
+
+    def _limits(self, alpha: float, *, together: bool) -> Limits:
+        return conditional_limits(self.pairs, len(self.vocabulary), alpha, together=together)
 
     # --- foretelling ---
 
@@ -117,7 +110,7 @@ class NextWords(Table):
         """The k most likely words after a word, with limits that hold for all words after it together."""
         check_count("k", k, 1)
         row, size = self._place(word), len(self.vocabulary)
-        low, high = self.interval(1 - 0.05 / size)
+        low, high = self._limits(0.05 / size, together=True)
         best = np.lexsort((-self.shares[row], -self.matrix[row]))[:k]
         return Following(word, [self.vocabulary[i] for i in best], self.matrix[row, best], low[row, best], high[row, best])
 

@@ -85,7 +85,7 @@ class WordPairs(Listed):
 
     def run(self, texts: Any, *, source: Source | None = None) -> PairCounts:
         """Ask a crowd held in memory."""
-        found = self.protocol.run(self.draw_many(Texts.of(texts), source), source=source)
+        found = self.protocol.run(self.draw_many(self.column(texts), source), source=source)
         return PairCounts(tuple(self.vocabulary), found[FIND], found[CHECK])
 
 

@@ -12,7 +12,8 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 from deniable.tasks.text.listed import NONE, Listed
-from deniable.tasks.text.texts import Texts, check_ngram, draw, draw_one, ngrams_of, split
+from deniable.tasks.text.texts import Texts, draw
+from deniable.tasks.text.words import check_ngram, draw_one, ngrams_of
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -45,8 +46,12 @@ class Terms(Listed):
     def nothing(self) -> int:
         return len(self.vocabulary)
 
+    @property
+    def in_a_row(self) -> int:
+        return self.ngram
+
     def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
-        held = [self.index[term] for term in ngrams_of(split(text), self.ngram) if term in self.index]
+        held = [self.index[term] for term in ngrams_of(self.words(text), self.ngram) if term in self.index]
         drawn: int = draw_one(held, self.nothing, source)
         return drawn
 

@@ -16,43 +16,14 @@ import pyarrow as pa
 
 from deniable.contract.source import Source
 from deniable.core.stream import serve_everyone
-from deniable.errors import DomainError, ParameterError
+from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.kernels.sets import draw_padded
+from deniable.tasks.text.words import check_ngram, encodable, even, pattern
 
 _END = "\0"
 """What separates one person's text from the next one's, while they are split."""
-_WORD = r"\w+(?:['’]\w+)*"
 _FIX = "an empty text is one; leave out who was not asked"
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text in lower case: letters, digits and underscores, with apostrophes inside.
-
-    >>> words_of("Don't PANIC: it's only tea, Zoë!"), words_of("... ?")
-    (["don't", 'panic', "it's", 'only', 'tea', 'zoë'], [])
-    """
-    if not isinstance(text, str) or _END in text:
-        raise DomainError("text", text, allowed="text without zero characters", fix="pass what one person wrote as one string")
-    return re.findall(_WORD, text.lower())
-
-
-def split(text: str | Sequence[str]) -> list[str]:
-    """One person's words: those of a text, or a list of words as it is."""
-    if isinstance(text, str):
-        return words_of(text)
-    if not isinstance(text, list | tuple) or not all(isinstance(word, str) for word in text):
-        raise DomainError("text", text, allowed="a text, or a list of words", fix="pass what one person wrote")
-    return list(text)
-
-
-def ngrams_of(words: Sequence[str], n: int) -> list[str]:
-    """Every n words in a row, joined by spaces.
-
-    >>> ngrams_of(["a", "cup", "of", "tea"], 2), ngrams_of(["tea"], 2)
-    (['a cup', 'cup of', 'of tea'], [])
-    """
-    return [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +40,8 @@ class Texts:
     labels: list[str]
     codes: Array
     offsets: Array
+    written: bool = False
+    """Whether the words are those of texts, and not from lists of words."""
 
     @classmethod
     def of(cls, values: Any) -> Texts:
@@ -80,33 +53,35 @@ class Texts:
         if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
             raise DomainError("texts", type(values).__name__, allowed="a list of texts, or of lists of words", fix="one for each person")
         kinds = set(map(type, rows))
-        if kinds <= {str, np.str_}:
+        if all(issubclass(kind, str) for kind in kinds):
             return cls._split(rows)
-        if not kinds <= {list, tuple}:
+        if not all(issubclass(kind, list | tuple) for kind in kinds):
             wanted = str if isinstance(rows[0], str) else (list, tuple)
             row = next(i for i, each in enumerate(rows) if not isinstance(each, wanted))
             raise DomainError(f"texts[{row}]", rows[row], allowed="texts, or lists of words, all alike", fix=_FIX)
         words = list(chain.from_iterable(rows))
         offsets = _offsets(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
-        if not set(map(type, words)) <= {str, np.str_}:
-            at = next(i for i, word in enumerate(words) if not isinstance(word, str))
-            row = int(np.searchsorted(offsets, at, side="right")) - 1
-            raise DomainError(f"texts[{row}]", words[at], allowed="words", fix="make every word a string")
-        return cls(*_encoded(words), offsets)
+        try:
+            if all(issubclass(kind, str) for kind in set(map(type, words))):
+                return cls(*_encoded(words), offsets)
+        except UnicodeEncodeError:
+            pass  # reported below: the first that is no word
+        at = next(i for i, word in enumerate(words) if not isinstance(word, str) or not encodable(word))
+        row = int(np.searchsorted(offsets, at, side="right")) - 1
+        raise DomainError(f"texts[{row}]", words[at], allowed="words", fix="make every word a string")
 
     @classmethod
     def _split(cls, rows: Sequence[str]) -> Texts:
-        joined = _END.join(rows).lower()
-        if joined.count(_END) != max(len(rows) - 1, 0):
-            row = next(i for i, text in enumerate(rows) if _END in text)
-            raise DomainError(f"texts[{row}]", rows[row], allowed="text without zero characters", fix="correct or drop it")
-        pieces = re.findall(f"{_END}|{_WORD}", joined)
+        joined = _END.join(rows)
+        if joined.count(_END) != max(len(rows) - 1, 0):  # somebody wrote one: it parts words like a space
+            joined = _END.join(text.replace(_END, " ") for text in rows)
+        pieces = re.findall(f"{_END}|{pattern()}", even(joined))
         labels, codes = _encoded(pieces)
         end = labels.index(_END) if _END in labels else -1
         ends = np.flatnonzero(codes == end)
         sizes = np.diff(np.concatenate([[-1], ends, [codes.size]])) - 1 if len(rows) else np.zeros(0, dtype=np.int64)
         words = codes[codes != end]
-        return cls([label for label in labels if label != _END], words - (words > end) * (end >= 0), _offsets(sizes))
+        return cls([label for label in labels if label != _END], words - (words > end) * (end >= 0), _offsets(sizes), written=True)
 
     def __len__(self) -> int:
         return int(self.offsets.size - 1)
@@ -130,7 +105,7 @@ class Texts:
             last = self.codes[(self.offsets[:-1].repeat(np.maximum(found.sizes - 1, 0)) + _places(found.sizes - 1)) + more]
             pairs, codes = np.unique(found.codes[first] * len(self.labels) + last, return_inverse=True)
             labels = [f"{found.labels[a]} {self.labels[b]}" for a, b in zip(*divmod(pairs, max(len(self.labels), 1)), strict=True)]
-            found = Texts(labels, codes.astype(np.int64), _offsets(np.maximum(found.sizes - 1, 0)))
+            found = Texts(labels, codes.astype(np.int64), _offsets(np.maximum(found.sizes - 1, 0)), self.written)
         return found
 
     def held(self, places: Array) -> tuple[Array, Array]:
@@ -152,18 +127,6 @@ def draw(offsets: Array, items: Array, nothing: int, source: Source | None) -> A
 
     serve_everyone(drawn.size, serve, source)
     return drawn
-
-
-def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:
-    """What a device draws: one of its items, or nothing where it has none. Both take the same number of random words."""
-    place = source.below(max(len(items), 1))
-    return items[place] if items else nothing
-
-
-def check_ngram(n: object) -> None:
-    """Refuse what is no number of words in a row."""
-    if type(n) is not int or not 1 <= n <= 8:
-        raise ParameterError("ngram", n, allowed="an integer from 1 to 8", fix="1 asks for single words, 2 for pairs in a row")
 
 
 def _encoded(words: list[str]) -> tuple[list[str], Array]:

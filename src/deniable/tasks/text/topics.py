@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -23,12 +24,15 @@ def factorize(matrix: Array, k: int) -> Array:
     """The k rows of a non-negative factorization of a symmetric matrix, each adding up to one (scikit-learn, extra ``lab``)."""
     try:
         from sklearn.decomposition import NMF  # type: ignore[import-untyped]  # it has no types
+        from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:
         raise MissingExtra("topics", "lab", error.name) from error
     if not matrix.any():  # nothing was seen: every word is as good as another
         return np.full((k, len(matrix)), 1 / len(matrix))
     model = NMF(k, init="nndsvda", random_state=0, max_iter=5000)  # the same matrix has the same topics
-    left = model.fit_transform(matrix / matrix.max())
+    with catch_warnings():
+        simplefilter("ignore", ConvergenceWarning)  # noise is factorized slowly; topics are checked by other people's answers, not by this
+        left = model.fit_transform(matrix / matrix.max())
     weights = left.T * np.linalg.norm(model.components_, axis=1)[:, None] + model.components_ * np.linalg.norm(left, axis=0)[:, None]
     total = weights.sum(axis=1, keepdims=True)
     return np.asarray(np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1 / len(matrix)))

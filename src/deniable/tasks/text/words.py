@@ -1,0 +1,110 @@
+"""One person's words: how a text is split, words in a row, and one of them drawn, as a device does it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from deniable.contract.source import Source
+from deniable.errors import DomainError, ParameterError
+
+_JOINERS = (0x200C, 0x200D)
+"""Invisible, and inside words of Persian and of many scripts of India."""
+_LAST_MARK = 0x1F000
+"""Combining marks come before it, but for variants of Chinese characters."""
+
+
+@cache
+def pattern() -> str:
+    """A word as a regular expression: letters, digits and underscores with their combining marks, and apostrophes inside.
+
+    Vowels of Hindi, Thai or Arabic are marks, and an accent may be one: without them words would be cut to pieces there.
+    """
+    marks = [code for code in range(0x300, _LAST_MARK) if code in _JOINERS or unicodedata.category(chr(code))[0] == "M"]
+    edges = [i for i, (one, other) in enumerate(pairwise([0, *marks, _LAST_MARK])) if other > one + 1]
+    ranges = "".join(f"{chr(marks[start])}-{chr(marks[end - 1])}" for start, end in pairwise(edges))
+    run = rf"\w[\w{ranges}]*"
+    return f"{run}(?:['’]{run})*"
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case and in one spelling of accents (NFC); whatever else there is parts them.
+
+    >>> words_of("Don't PANIC: it's only tea, Zoë!"), words_of("... ?"), words_of("हिन्दी भाषा")
+    (["don't", 'panic', "it's", 'only', 'tea', 'zoë'], [], ['हिन्दी', 'भाषा'])
+    """
+    if not isinstance(text, str):
+        raise DomainError("text", text, allowed="a string", fix="pass what one person wrote as one string")
+    return re.findall(pattern(), even(text))
+
+
+def even(text: str) -> str:
+    """A text in which one word has one spelling."""
+    return unicodedata.normalize("NFC", text.lower())
+
+
+def split(text: str | Sequence[str]) -> list[str]:
+    """One person's words: those of a text, or a list of words as it is."""
+    if isinstance(text, str):
+        return words_of(text)
+    if not isinstance(text, list | tuple) or not all(isinstance(word, str) and encodable(word) for word in text):
+        raise DomainError("text", text, allowed="a text, or a list of words", fix="pass what one person wrote")
+    return list(text)
+
+
+def encodable(word: str) -> bool:
+    """Whether a word is one in UTF-8: halves of characters are not."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in word)
+
+
+def ngrams_of(words: Sequence[str], n: int) -> list[str]:
+    """Every n words in a row, joined by spaces.
+
+    >>> ngrams_of(["a", "cup", "of", "tea"], 2), ngrams_of(["tea"], 2)
+    (['a cup', 'cup of', 'of tea'], [])
+    """
+    return [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def check_ngram(n: object) -> None:
+    """Refuse what is no number of words in a row."""
+    if type(n) is not int or not 1 <= n <= 8:
+        raise ParameterError("ngram", n, allowed="an integer from 1 to 8", fix="1 asks for single words, 2 for pairs in a row")
+
+
+def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:
+    """What a device draws: one of its items, or nothing where it has none. Both take the same number of random words."""
+    place = source.below(max(len(items), 1))
+    return items[place] if items else nothing
+
+
+# --- lists of words ---
+
+
+def check_words(name: str, words: Any) -> tuple[str, ...]:
+    """A public list of different words that are not empty."""
+    listed = isinstance(words, Iterable) and not isinstance(words, str | bytes | set | frozenset)  # of a set, each device has its own order
+    found = tuple(words) if listed else ()
+    if not listed or not all(isinstance(word, str) and word and encodable(word) for word in found) or len(set(found)) < len(found):
+        raise ParameterError(name, words, allowed="different words that are not empty", fix="a list of strings, each once, in one order")
+    return found
+
+
+def never_written(words: Iterable[str], n: int) -> str | None:
+    """The first of a list that no text is split into, such as one with capitals; None if there is none.
+
+    >>> never_written(["tea", "Tea"], 1), never_written(["tea"], 2), never_written(["green tea"], 2)
+    ('Tea', 'tea', None)
+    """
+    return next((word for word in words if ngrams_of(words_of(word), n) != [word]), None)
+
+
+def refuse_never_written(name: str, word: str | None) -> None:
+    """Refuse to look for a word in texts that none can have: it would seem that nobody wrote it."""
+    if word is not None:
+        allowed = "words as texts are split: in lower case, n of them joined by single spaces where n are asked for"
+        raise ParameterError(name, word, allowed=allowed, fix="write them as words_of does, or pass lists of words")
