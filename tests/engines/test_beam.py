@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from deniable.client import GRR
+from deniable.core.stream import SecureStream
 from deniable.core.tally import Tally
+from deniable.engines import partition
 from deniable.engines.partition import privatize
 from deniable.errors import MissingExtra
 from deniable.tasks.heavy_hitters import PEM
@@ -25,7 +27,7 @@ SOME = [1, 3]
 """Candidates that are named, in a domain that could be counted whole."""
 
 
-def test_beam_agrees_to_the_byte(datasets, tmp_path):
+def test_beam_agrees_to_the_byte(datasets, tmp_path, monkeypatch):
     """Every mechanism's tally of 1,000,000 reports, a whole search, and reports made twice from one key."""
     needed(any(HOME.glob("lib/python*/site-packages/apache_beam")), f"no Apache Beam in {HOME.name}: make setup")
     search, spec = PEM(bits=12, k=4, epsilon=4.0, groups=3), GRR(domain_size=4096, epsilon=8.0)
@@ -47,8 +49,13 @@ def test_beam_agrees_to_the_byte(datasets, tmp_path):
     some, whole = Tally.from_bytes((tmp_path / "some.beam").read_bytes()), Tally.from_bytes(datasets["OLH"].image)
     assert (some.n, some.counters.tolist()) == (whole.n, whole.counters[SOME].tolist())
     assert len(search.lengths) == 3
+    keys = []
+    monkeypatch.setattr(partition, "SecureStream", lambda key, chunk: keys.append(key.hex()) or SecureStream(key, chunk))
     result = {name: found.to_arrow().to_pylist() for name, found in driven(search, list(crowd.items()), KEY).items()}
     assert (tmp_path / "result.beam").read_text() == repr(result)
+    names = {path.stem for path in (tmp_path / "rounds").iterdir()}
+    assert (len(names), len(set(keys))) == (3, 4)  # a stream of tickets, and one of answers for each round
+    assert names.isdisjoint(keys)  # or whoever sees the folder could take the noise away
     parts = [spec.tally(privatize(spec, values, key=KEY, partition=number)) for number, values in crowd.items()]
     expected = sum(parts[1:], parts[0]).to_bytes()
     assert [(tmp_path / f"{name}.beam").read_bytes() == expected for name in ("privatized", "again")] == [True, True]

@@ -88,7 +88,8 @@ def test_a_dataset_is_a_file_a_folder_a_pattern_or_a_url(tmp_path, monkeypatch):
     assert tally("o*").n == 1
     remote = fsspec.filesystem("memory")
     remote.put(f"{tmp_path}/", "/reports/", recursive=True)
-    assert tally("memory://reports/*.parquet") == tally(("/reports/*.parquet", remote)) == whole
+    assert tally("memory://reports/*.parquet") == tally(("/reports/*.parquet", remote)) == tally(("reports/*.parquet", remote)) == whole
+    assert tally(("/?.parquet", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))) == whole
     for nothing in (tmp_path / "notes.txt", "none/here", f"{tmp_path}/*.arrow", "memory://none", "gopher://reports", "", 7):
         with pytest.raises(ParameterError, match="dataset"):
             tally(nothing)

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deniable.client import GRR, OLH, OUE
+from deniable.client import GRR, OLH, OUE, RR
 from deniable.core.run import run
 from deniable.engines.partition import answer, fold, merge, merge_answers, read_reports
-from deniable.errors import MergeError, WireError
+from deniable.errors import MergeError, ParameterError, WireError
 from deniable.tasks.heavy_hitters import PEM
 from tests.conftest import all_specs, candidates_of, some_values
 
@@ -51,6 +51,44 @@ def test_what_does_not_fit_is_refused_and_not_wrapped():
     hashed = OLH(domain_size=8, epsilon=1.0)
     with pytest.raises(MergeError, match="candidates"):
         merge([fold(hashed, [], [0, 1]).to_bytes(), fold(hashed, [], [0, 2]).to_bytes()])
+
+
+@pytest.mark.parametrize(
+    ("spec", "column"),
+    [
+        (RR(epsilon=1.0), pa.array([0, 1, 7])),  # Arrow takes 7 for a 1
+        (RR(epsilon=1.0), pa.array([0.0, float("nan")])),
+        (GRR(domain_size=300, epsilon=1.0), pa.array([b"1", b"2"])),  # and these bytes for digits
+        (GRR(domain_size=300, epsilon=1.0), pa.array(["1", "2"]).dictionary_encode()),
+        (GRR(domain_size=300, epsilon=1.0), pa.array([[1], [2]])),
+        (OUE(domain_size=16, epsilon=1.0), pa.array(["ab", "cd"])),
+    ],
+    ids=["bits as integers", "bits as floats", "bytes", "text", "lists", "bits as text"],
+)
+def test_a_column_of_another_kind_is_refused(spec, column):
+    name = spec.layout[0].name
+    with pytest.raises(WireError, match=rf"{name}: got .*to_arrow\(\)"):
+        read_reports(spec, pa.table({name: column}))
+
+
+def test_the_same_values_in_other_types_of_their_kind_are_read():
+    wide, symbols = OUE(domain_size=16, epsilon=1.0), GRR(domain_size=300, epsilon=1.0)
+    for kind in (pa.large_binary(), pa.binary_view(), pa.dictionary(pa.int8(), pa.binary())):
+        assert read_reports(wide, pa.table({"bits": pa.array([b"xx", b"\1\2"], kind).slice(1)})).columns["bits"].tolist() == [[1, 2]]
+    for kind in (pa.decimal128(20), pa.dictionary(pa.int8(), pa.uint16())):
+        assert read_reports(symbols, pa.table({"symbol": pa.array([9, 299], kind)})).columns["symbol"].tolist() == [9, 299]
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["symbol", "symbol"])
+    with pytest.raises(WireError, match="select the reports' columns"):
+        read_reports(symbols, twice)
+
+
+def test_a_stream_has_one_index_and_a_key_that_no_message_shows():
+    protocol = PEM(bits=8, k=4, epsilon=4.0)
+    for index in (True, -1, 1 << 64, np.int64(1), "1"):
+        with pytest.raises(ParameterError, match=r"partition: got .*enumerate"):
+            answer(protocol, [1, 2], key=b"k" * 32, partition=index)
+    with pytest.raises(ParameterError, match="key: got 'str'"):
+        answer(protocol, [1, 2], key="secret", partition=0)
 
 
 def crowd():

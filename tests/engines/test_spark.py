@@ -196,9 +196,9 @@ def test_simulated_people_say_the_same_whenever_their_partition_is_done(session,
         spark.tally(kept, HCMS(domain_size=256, epsilon=1.0, hashes=300, width=256))
 
 
-def test_the_page_and_the_example_run(session, tmp_path, capsys):
+def test_the_page_and_the_example_run(session, tmp_path):
     page = (ROOT / "docs" / "how-to" / "engines.md").read_text()
-    (snippet,) = re.findall(r"^```python spark\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (snippet,) = re.findall(r"^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)  # so fenced that no other test runs it
     exec(snippet, {})
     job = runpy.run_path(str(ROOT / "examples" / "spark" / "job.py"))
     job["simulate"](session, job["DRINKS"], 10_000, str(tmp_path / "reports"))

@@ -205,11 +205,19 @@ def _from_arrow(column: Column, chunked: Any) -> Array:
     kind = arrow_type(column)
     if chunked.type != kind:
         raise WireError(column.name, str(chunked.type), allowed=str(kind), fix="write the table with to_arrow()")
-    if kind == pa.bool_():
-        return np.packbits(chunked.to_numpy(), bitorder="little")
     whole = chunked.combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # no chunk at all
         return np.zeros(_shape(column, n), _dtype(column))
+    if kind == pa.bool_():
+        return _bits(whole)
     width = column.row_bytes
     flat = np.frombuffer(whole.buffers()[1], np.uint8, n * width, whole.offset * width)
     return flat.view(_dtype(column)).reshape(_shape(column, n))
+
+
+def _bits(array: Any) -> Array:
+    """The packed bits of an array of booleans, in place where they begin and end on a byte."""
+    n = len(array)
+    if array.offset % 8 or n % 8:  # what stands beside them is not theirs
+        return np.packbits(array.to_numpy(zero_copy_only=False), bitorder="little")
+    return np.frombuffer(array.buffers()[1], np.uint8, n // 8, array.offset // 8)

@@ -12,6 +12,7 @@ to do.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -37,6 +38,7 @@ _BUFFER = 1 << 15
 """The words that a chunk begins with. Then it takes what those who are left seem to need, up to ``_LARGEST`` at a time."""
 _LARGEST = 1 << 17
 _ZEROS = memoryview(bytes(8 * _LARGEST))
+_here = threading.local()
 
 
 class SecureStream(Source):
@@ -82,7 +84,7 @@ def random_words(count: int, source: Source | None = None) -> Array:
 
 
 def in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Apply a function to items on all cores; kernels run without the interpreter lock."""
+    """Apply a function to items on all cores; kernels run without the interpreter lock. A worker that calls it does all itself."""
     items = list(items)
     if min(cores(), len(items)) <= 1:
         return [work(item) for item in items]
@@ -92,7 +94,7 @@ def in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[R
 @cache
 def _pool(workers: int) -> ThreadPoolExecutor:
     """Threads that stay: starting them costs as much as a million randomized bits."""
-    return ThreadPoolExecutor(workers, thread_name_prefix="deniable")
+    return ThreadPoolExecutor(workers, thread_name_prefix="deniable", initializer=lambda: setattr(_here, "worker", True))
 
 
 if hasattr(os, "register_at_fork"):  # a forked child has no threads; it makes its own
@@ -100,7 +102,9 @@ if hasattr(os, "register_at_fork"):  # a forked child has no threads; it makes i
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The cores that this call may use: those of the process, or one for a worker, since its fellows have the others."""
+    if getattr(_here, "worker", False):
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

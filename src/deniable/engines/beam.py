@@ -112,13 +112,18 @@ def run(
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as place:
         while isinstance(state, Protocol):
             canonical = state.canonical
-            path = FileSystems.join(place, hmac.digest(key, canonical, hashlib.sha256).hex() + ".json")
+            path = FileSystems.join(place, _name(key, canonical))
             with beam.Pipeline(options=options) as pipeline:
                 answers = crowd(pipeline) | _EachOnce() | beam.FlatMap(_answers, canonical, key)
                 together = answers | beam.CombinePerKey(_merged) | beam.combiners.ToDict()
                 together | beam.Map(_write, path)
             state = state.close(_read(path))
     return state
+
+
+def _name(key: bytes, canonical: bytes) -> str:
+    """The name of a round's file. Names are no secret, so its purpose is its own: under the round's alone, it would be the people's key."""
+    return hmac.digest(key, b"file" + canonical, hashlib.sha256).hex() + ".json"
 
 
 class _EachOnce(beam.PTransform):  # type: ignore[misc]

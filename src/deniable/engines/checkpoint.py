@@ -67,7 +67,7 @@ class Checkpoint:
 
     def _save(self, path: Path) -> None:
         body = self._identity + self.done.size.to_bytes(8, "little") + self.done.tobytes() + self.total.to_bytes()
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        draft = path.with_name(f".{path.name}.part")  # what was left of one is written over
         with draft.open("wb") as file:
             file.write(hashlib.sha256(body).digest() + body)
             file.flush()

@@ -42,7 +42,7 @@ class Dataset:
         infos = [found] if found.is_file and not pattern and base.endswith(PARQUET + ARROW) else []
         if found.type == fs.FileType.Directory:
             below = filesystem.get_file_info(fs.FileSelector(base, recursive=True))
-            infos = [info for info in below if info.is_file and _wanted(PurePosixPath(info.path).relative_to(base), pattern)]
+            infos = [info for info in below if info.is_file and _wanted(_below(info.path, base), pattern)]
         if not infos:
             allowed = f"a file, a folder or a pattern of files that end in {', '.join(PARQUET + ARROW)}"
             raise ParameterError("dataset", dataset, allowed=allowed, fix="check the path; * stands for one folder, not for several")
@@ -113,6 +113,11 @@ def _at_url(url: str) -> Any:
         except (ImportError, ValueError) as error:
             allowed = "file://, s3://, gs://, hdfs:// or a scheme of fsspec's"
             raise ParameterError("dataset", url, allowed=allowed, fix=f"install what fsspec needs for it: {error}") from error
+
+
+def _below(path: str, base: str) -> PurePosixPath:
+    """A path without the folder that it was looked for in. Some file systems put a slash before it, and some take one away."""
+    return PurePosixPath(path.lstrip("/")).relative_to(base.lstrip("/"))
 
 
 def _wanted(path: PurePosixPath, pattern: list[str]) -> bool:

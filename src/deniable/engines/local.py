@@ -1,7 +1,8 @@
 """Datasets larger than memory on one machine: files tallied on all cores, or their people asked round after round.
 
-Workers are threads, since readers and kernels run without the interpreter lock. In memory are one partition for each core and the sum: a
-billion reports need no more than a few million.
+Workers are threads, since readers and kernels run without the interpreter lock; two processes were not faster. In memory are one partition
+for each core and the sum. A billion reports of HCMS take 11 s of CPU and 0.6 GB, where the group-bys of Polars and DuckDB on the same files
+take 69 and 71 s (``benchmarks/billion.py``). ``files`` says which reader is used, and why.
 """
 
 from __future__ import annotations

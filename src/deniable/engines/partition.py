@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from deniable.contract.protocol import Protocol
 from deniable.contract.spec import Spec
+from deniable.contract.wire import Column
 from deniable.core.reports import Reports, arrow_type
 from deniable.core.run import ask, crowd_size, draw_tickets
 from deniable.core.stream import SecureStream, random_words
 from deniable.core.tally import Tally
-from deniable.errors import WireError
+from deniable.errors import ParameterError, WireError
 
 
 def fold(spec: Spec, batches: Iterable[Any], candidates: Any = None) -> Tally:
@@ -84,15 +85,38 @@ def read_reports(spec: Spec, batch: Any) -> Reports:
         raise WireError("spec", stated.decode(), allowed=spec.canonical.decode(), fix="read the reports with the spec that made them")
     arrays = []
     for column in spec.layout:
-        if column.name not in batch.schema.names:
+        if batch.schema.names.count(column.name) != 1:
             raise WireError(column.name, batch.schema.names, allowed=f"the columns of {spec!r}", fix="select the reports' columns")
-        try:
-            arrays.append(batch.column(column.name).cast(arrow_type(column)))
-        except pa.ArrowInvalid as error:
-            raise WireError(column.name, str(error), allowed=column.describe(), fix="a report was damaged or made up") from error
+        arrays.append(_narrow(column, batch.column(column.name)))
     table = pa.table(arrays, [column.name for column in spec.layout])
     return Reports.from_arrow(table.replace_schema_metadata({b"deniable": spec.canonical}))
 
 
+def _narrow(column: Column, given: Any) -> Any:
+    """A column in the spec's type. What is of another kind is refused: Arrow would take every number but 0 for a bit, and parse text."""
+    wanted = arrow_type(column)
+    kind = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
+    if len(given) and not any(alike(wanted) and alike(kind) for alike in (pa.types.is_boolean, _is_whole, _is_bytes)):
+        raise WireError(column.name, str(given.type), allowed=f"{column.describe()}, as {wanted}", fix="write reports with to_arrow()")
+    try:
+        return given.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise WireError(column.name, str(error), allowed=column.describe(), fix="a report was damaged or made up") from error
+
+
+def _is_whole(kind: Any) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+
+
+def _is_bytes(kind: Any) -> bool:
+    types = pa.types
+    return types.is_fixed_size_binary(kind) or types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
+
+
 def _stream(key: bytes, purpose: bytes, partition: int) -> SecureStream:
+    """The words of a partition for one purpose. An index has one form: of 1 and True, which look different, people would draw the same."""
+    if not isinstance(key, bytes):
+        raise ParameterError("key", type(key).__name__, allowed="bytes", fix="leave it out: the operating system gives one")
+    if type(partition) is not int or not 0 <= partition < 1 << 64:
+        raise ParameterError("partition", partition, allowed="an integer from 0 to 2^64 - 1", fix="number the partitions with enumerate")
     return SecureStream(hmac.digest(key, purpose, hashlib.sha256), partition)

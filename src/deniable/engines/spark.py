@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 ROWS, BYTES = 1 << 20, 1 << 26
 """People whose reports are made or tallied at a time. With Spark's own batches of 10,000, the counters of a sketch would cost the most."""
-MOST_IMAGES = 16
+MOST_IMAGES = 8
 """The driver gets so many at most: one from each of the tasks that add up."""
-SMALL = 1 << 16
+SMALL = 1 << 20
 """One more task adds up for each so many bytes of an image; for small ones, one task is enough."""
 _IMAGES = "name string, image binary"
 _WIDER = {

@@ -118,10 +118,27 @@ def count_cells(names: Array, symbols: Array, table: Array) -> None:
 
 @kernel
 def signed_cells(names: Array, rows: Array, signs: Array, first: int, table: Array, totals: Array) -> None:
-    """Add to ``table[j, r]`` the reports of function j and row r with sign +, subtract those with sign -; ``totals[j]`` counts both."""
+    """Add to ``table[j, r]`` the reports of function j and row r with sign +, subtract those with sign -; ``totals[j]`` counts both.
+
+    Both are counted in bytes first, which stay in the cache where eight times as much would not; a byte that is full carries over.
+    """
+    width = np.uint64(table.shape[1])
+    full, one = np.uint64(256), np.uint64(1)
+    few = np.zeros(2 * table.size, dtype=np.uint8)
     for i in range(names.size):
-        table[names[i], rows[i]] += 1 - 2 * ((signs[(first + i) >> 3] >> ((first + i) & 7)) & 1)
-        totals[names[i]] += 1
+        at = np.uint64(first + i)
+        sign = np.uint64(signs[at >> np.uint64(3)]) >> (at & np.uint64(7)) & one
+        cell = (np.uint64(names[i]) * width + np.uint64(rows[i])) << one | sign
+        count = np.uint64(few[cell]) + one
+        few[cell] = count
+        if count == full:
+            table[names[i], rows[i]] += 256 - 512 * np.int64(sign)
+            totals[names[i]] += 256
+    for j in range(table.shape[0]):
+        for r in range(table.shape[1]):
+            plus, minus = np.int64(few[2 * (j * table.shape[1] + r)]), np.int64(few[2 * (j * table.shape[1] + r) + 1])
+            table[j, r] += plus - minus
+            totals[j] += plus + minus
 
 
 @kernel

@@ -82,7 +82,9 @@ class FrequencyOracle(ABC, Generic[SpecType]):
         share = CHUNK * max(1, -(-reports.n // (CHUNK * cores())))  # one set of counters for each core, however many reports
         parts = [slice(start, min(start + share, reports.n)) for start in range(0, reports.n, share)]
         size = self.raw_counters if chosen is None else chosen.keys.size
-        sums: Array = sum(in_parallel(lambda part: self.count(reports, part, chosen), parts), np.zeros(size, dtype=np.int64))
+        sums = np.zeros(size, dtype=np.int64)
+        for counted in in_parallel(lambda part: self.count(reports, part, chosen), parts):
+            sums += counted
         counters = self.finish(sums, reports.n) if chosen is None else sums
         return Tally(self.spec, reports.n, counters, WHOLE_DOMAIN if chosen is None else chosen.digest, chosen)
 
