@@ -11,6 +11,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from docs_notebooks import notebook_pages
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -71,6 +72,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     for source, target in PAGES.items():
         files.append(File.generated(config, target, content=(ROOT / source).read_text()))
+    for target, content in notebook_pages(ROOT / "docs"):
+        files.append(File.generated(config, target, content=content))
     for name, (title, *modules) in REFERENCE.items():
         entries = [full for module in modules for full in public(importlib.import_module(module))]
         content = "\n\n".join([f"# {title}", *(f"::: {full}" for full in entries)])
@@ -89,7 +92,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if target in PAGES:
             target = PAGES[target]
         elif target.startswith("docs/"):
-            target = target.removeprefix("docs/")
+            target = re.sub(r"\.ipynb$", ".md", target.removeprefix("docs/"))
         else:
             return f"] (`{target}`)" if (ROOT / target).exists() else found[0]
         depth = len(PurePosixPath(page.file.src_uri).parts) - 1

@@ -5,11 +5,11 @@ Streams are fixed, so that the same figures come out again.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import numpy as np
+from figure_frame import FOLDER, log_axes
 from scipy import stats
 
 import deniable as dn
@@ -19,7 +19,6 @@ from deniable.kernels.compiled import Array
 from deniable.local.vector.caps import best_cap, sphere_cap
 from deniable.testing import ReplaySource
 
-FOLDER = Path(__file__).parent.parent / "docs" / "figures"
 PEOPLE, REPETITIONS, STEPS, COARSE = 100_000, 8, 255, 31
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 DIMENSION = 100
@@ -82,11 +81,7 @@ def measured(epsilon: float) -> dict[str, Any]:
 
 
 def _lines(entries: list[dict[str, Any]], title: str, subtitle: str) -> Chart:
-    scale = alt.Scale(type="log", nice=False)
-    rounded = [entry | {"error": float(f"{entry['error']:.4g}")} for entry in entries]
-    base = alt.Chart(alt.InlineData(values=rounded)).encode(
-        x=alt.X("epsilon:Q", scale=scale), y=alt.Y("error:Q", scale=scale, title=None), color=alt.Color("name:N", title=None)
-    )
+    base = log_axes(entries, "epsilon", None).encode(color=alt.Color("name:N", title=None))
     points = base.mark_point(filled=True, size=50, opacity=1)
     lines = base.transform_filter("datum.name != 'measured'").mark_line()
     return Chart((lines + points).properties(title=alt.Title(title, subtitle=subtitle), width=420, height=280))

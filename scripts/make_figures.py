@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import numpy as np
+from figure_frame import FOLDER, log_axes
 
 from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
@@ -23,7 +23,6 @@ from deniable.core.chart import Chart
 from deniable.local.choose import planned_variance
 from deniable.testing import ReplaySource
 
-FOLDER = Path(__file__).parent.parent / "docs" / "figures"
 PAGES = {"RR": "randomized-response", "SubsetSelection": "subset-selection", "HadamardResponse": "hadamard-response", "BloomRR": "bloom-rr"}
 PAGES |= {"LongitudinalGRR": "longitudinal-grr", "LongitudinalUnary": "longitudinal-unary", "DBitFlipPM": "dbit-flip-pm"}
 """Pages that are not named like their mechanism in small letters."""
@@ -116,12 +115,7 @@ def _draw_all(
 
 
 def _axes(entries: Iterable[dict[str, Any]], against: str = "epsilon") -> Any:
-    scale = alt.Scale(type="log", nice=False)
-    rounded = [entry | {"error": float(f"{entry['error']:.4g}")} for entry in entries if entry["error"]]
-    return alt.Chart(alt.InlineData(values=rounded)).encode(
-        x=alt.X(f"{against}:Q", scale=scale, title=against.replace("_", " ")),
-        y=alt.Y("error:Q", scale=scale, title="people"),
-    )
+    return log_axes(entries, against, "people")
 
 
 if __name__ == "__main__":

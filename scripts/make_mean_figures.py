@@ -5,17 +5,16 @@ Half of the people hold the middle of the range and half an end. Measured is the
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import numpy as np
+from figure_frame import FOLDER, log_axes
 
 import deniable as dn
 from deniable.core.chart import Chart
 from deniable.testing import ReplaySource
 
-FOLDER = Path(__file__).parent.parent / "docs" / "figures"
 NAMES = ("OneBitMean", "SignRR", "Piecewise", "Hybrid", "DiscreteLaplace")
 PEOPLE, REPETITIONS = 10_000, 400
 LINE = [float(epsilon) for epsilon in np.geomspace(0.25, 8, 28)]
@@ -27,8 +26,8 @@ def main() -> None:
     lines = [{"mechanism": name, "epsilon": epsilon, "error": theory(name, epsilon)} for name in NAMES for epsilon in LINE]
     points = [{"mechanism": name, "epsilon": epsilon, "error": measured(name, epsilon)} for name in NAMES for epsilon in EPSILONS]
     color = alt.Color("mechanism:N", title=None, sort=list(NAMES))
-    curves = _axes(lines).mark_line(strokeWidth=1.5).encode(color=color)
-    dots = _axes(points).mark_point(filled=True, size=40, opacity=1).encode(color=color)
+    curves = log_axes(lines, "epsilon", "standard error").mark_line(strokeWidth=1.5).encode(color=color)
+    dots = log_axes(points, "epsilon", "standard error").mark_point(filled=True, size=40, opacity=1).encode(color=color)
     title = alt.Title(
         "Standard error of a mean on a range from -1 to 1",
         subtitle=f"{PEOPLE:,} people, half at an end and half in the middle (SignRR: at both ends); lines: theory, points: measured",
@@ -57,15 +56,6 @@ def measured(name: str, epsilon: float) -> float:
     spec, values, source = spec_of(name, epsilon), crowd(name), ReplaySource.from_key(f"means/{name}/{epsilon}")
     errors = [spec.estimate(spec.tally(spec.privatize(values, source=source))).value - float(values.mean()) for _ in range(REPETITIONS)]
     return float(np.mean(np.square(errors)) ** 0.5)
-
-
-def _axes(entries: list[dict[str, Any]]) -> Any:
-    scale = alt.Scale(type="log", nice=False)
-    rounded = [entry | {"error": float(f"{entry['error']:.4g}")} for entry in entries]
-    return alt.Chart(alt.InlineData(values=rounded)).encode(
-        x=alt.X("epsilon:Q", scale=scale, title="epsilon"),
-        y=alt.Y("error:Q", scale=scale, title="standard error"),
-    )
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ figures come out again.
 from __future__ import annotations
 
 from math import pi, sqrt
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import numpy as np
+from figure_frame import FOLDER, log_axes
 
 from deniable.central.gaussian import Gaussian
 from deniable.core.chart import Chart
@@ -19,7 +19,6 @@ from deniable.lab.experiments.fpa_vs_lpa import example
 from deniable.tasks.series import FPA, LPA, Decimation
 from deniable.testing import ReplaySource
 
-FOLDER = Path(__file__).parent.parent / "docs" / "figures"
 N, RELEASES, DELTA = 2000, 20, 1e-6
 FREQUENCIES = (1, 2, 5, 10, 20, 50, 100, 200)
 LINE = [int(count) for count in np.unique(np.geomspace(1, 400, 40).round())]
@@ -56,12 +55,7 @@ def point(name: str, k: int) -> dict[str, Any]:
 
 def _draw(lines: list[dict[str, Any]], points: list[dict[str, Any]]) -> Chart:
     def layer(records: list[dict[str, Any]]) -> Any:
-        rounded = [record | {"error": float(f"{record['error']:.4g}")} for record in records]
-        return alt.Chart(alt.InlineData(values=rounded)).encode(
-            x=alt.X("K:Q", scale=alt.Scale(type="log", nice=False), title="questions, K"),
-            y=alt.Y("error:Q", scale=alt.Scale(type="log", nice=False), title="people"),
-            color=alt.Color("mechanism:N", title=None),
-        )
+        return log_axes(records, "K", "people", title="questions, K").encode(color=alt.Color("mechanism:N", title=None))
 
     subtitle = f"n = {N:,}, epsilon = 1, delta = {DELTA:g} where Gaussian; lines: theory, points: measured; nothing is lost here"
     title = alt.Title("Mean absolute noise at a point", subtitle=subtitle)

@@ -158,6 +158,7 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
         "Fragment",
         "Segments",
         "PadAndSample",
+        "Overflow",
         "HeldCount",
         "SetCode",
         "Interval",
@@ -210,7 +211,7 @@ def test_files_stay_small():
 
 def test_no_machine_paths_in_the_project():
     """Whatever is shipped speaks of the project alone; walked without git, since an archive has none."""
-    folders = ("src", "clients", "tests", "soak", "docs", "scripts", "vectors", "benchmarks", "packaging", ".ci")
+    folders = ("src", "clients", "tests", "soak", "mutation", "docs", "examples", "scripts", "vectors", "benchmarks", "packaging", ".ci")
     files = [path for name in folders for path in (ROOT / name).rglob("*")] + [path for path in ROOT.glob("*") if path.is_file()]
     for path in files:
         if path.is_file() and path.suffix not in {".png", ".svg", ".pyc", ".nbi", ".nbc"} and path != Path(__file__):

@@ -16,7 +16,7 @@ import numpy as np
 from deniable.contract.spec import Spec
 from deniable.core.comparison import Comparison
 from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.core.table import Table, count_rows
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
 
@@ -163,15 +163,7 @@ class FrequencyEstimate(Table):
         return len(self.values) < self.family_size
 
     def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95, simultaneous=self.picked)
-        return {
-            "value": list(self.values),
-            "count": self.counts,
-            "stderr": self.stderr,
-            "low": low,
-            "high": high,
-            "frequency": self.frequencies,
-        }
+        return count_rows(self.values, self.counts, self.stderr, self.interval(0.95, simultaneous=self.picked), self.frequencies)
 
     def headline(self) -> str:
         together = f" for all {self.family_size:,} values together" if self.picked else ""

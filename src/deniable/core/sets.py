@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from deniable.contract.sets import Candidates, HeldCount, PadAndSample, SetCode
+from deniable.contract.sets import Candidates, HeldCount, Overflow, PadAndSample, SetCode
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
 from deniable.core.stream import serve_everyone
@@ -108,10 +108,22 @@ class ItemSets:
 def padded_samples(encoder: PadAndSample, values: Any, source: Source | None) -> Array:
     """What ``PadAndSample.encode`` gives for each person, from the same words."""
     offsets, held = ItemSets.of(encoder.domain, values).held(encoder.candidates)
+    return _drawn(offsets, held, encoder.length, encoder.counted, source)
+
+
+def overflows(encoder: Overflow, values: Any, source: Source | None) -> Array:
+    """What ``Overflow.encode`` gives for each person, from the same words: whether a place beyond the list is drawn."""
+    offsets, held = ItemSets.of(encoder.domain, values).held(encoder.candidates)
+    places = np.arange(held.size, dtype=np.int32) - np.repeat(offsets[:-1], np.diff(offsets)).astype(np.int32)
+    return (_drawn(offsets, places, encoder.length, 0, source) >= encoder.length).astype(np.int64)
+
+
+def _drawn(offsets: Array, held: Array, length: int, counted: int, source: Source | None) -> Array:
+    """One entry of each row of what is held, padded to ``length`` with the numbers from ``counted`` on."""
     inputs = np.empty(offsets.size - 1, dtype=np.int64)
 
     def serve(part: slice, words: Array) -> tuple[int, int]:
-        return draw_padded(offsets[part.start : part.stop + 1], held, encoder.length, encoder.counted, inputs[part], words)
+        return draw_padded(offsets[part.start : part.stop + 1], held, length, counted, inputs[part], words)
 
     serve_everyone(inputs.size, serve, source)
     return inputs

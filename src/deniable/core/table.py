@@ -81,6 +81,12 @@ class Table(ABC):
         return [f"... and {hidden:,} more"] if hidden > 0 else []
 
 
+def count_rows(values: Any, counts: Array, stderr: Array, limits: tuple[Array, Array], frequencies: Array) -> dict[str, Any]:
+    """The columns of a table of counts."""
+    low, high = limits
+    return {"value": list(values), "count": counts, "stderr": stderr, "low": low, "high": high, "frequency": frequencies}
+
+
 def _text(cell: Any) -> str:
     if not isinstance(cell, float | np.floating):
         text = str(cell)

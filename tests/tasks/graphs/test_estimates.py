@@ -192,6 +192,17 @@ def test_intervals_of_triangles_cover_however_few_are_left(case):
         assert np.sum(np.abs(np.array(values) - graph.triangles) <= reach) <= least
 
 
+def test_few_wrong_bits_make_no_normal_error():
+    """Twenty of forty people are all tied: 1,140 triangles, whatever epsilon. At epsilon = 8 one bit in four crowds is wrong, and the
+    error comes in jumps of whole rows of triangles; at 2 it is 93 bits."""
+    tied = Graph.of(nx.disjoint_union(nx.complete_graph(20), nx.empty_graph(20)))
+    for epsilon, normal in ((8.0, False), (2.0, True)):
+        found = Triangles(nodes=40, epsilon=epsilon).run(tied, source=replay("jumps"))
+        low, high = found.interval(0.95)
+        assert found.normal is normal
+        assert (high - low) / found.stderr == pytest.approx(2 * (stats.norm.isf(0.025) if normal else 20**0.5))
+
+
 def test_errors_of_large_stars_are_not_those_of_rounding():
     """A ring of 200, 5-stars: the exact standard error, over the law of the noise. A Fourier transform's rounding makes it 400."""
     spec = Degrees(nodes=200, epsilon=2.0)

@@ -9,17 +9,24 @@ import pytest
 
 import deniable as dn
 from deniable.contract.fragment import Fragment
-from deniable.contract.probability import exp_below
-from deniable.contract.protocol import protocol_from_json
-from deniable.core.run import ask, draw_tickets
-from deniable.core.tally import Tally
-from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
+from deniable.core.run import ask
+from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.tasks.heavy_hitters.bitstogram import Bitstogram, most_frequent
 from deniable.tasks.heavy_hitters.one_round import COUNT
-from deniable.testing import ReplaySource, law_of
-from tests.tasks.heavy_hitters.test_tree_hist import HEAVY, NUMBERS, PEOPLE, WORDS, crowd
-
-RESULT = "heavy_hitters"
+from deniable.testing import ReplaySource
+from tests.tasks.heavy_hitters.searches import (
+    HEAVY,
+    NUMBERS,
+    PEOPLE,
+    RESULT,
+    answers_hardly_anyone,
+    crowd,
+    finds,
+    keeps_epsilon_exactly,
+    of_every_kind,
+    refuses_damage,
+    resumes,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,24 +41,10 @@ RESULT = "heavy_hitters"
     ],
 )
 def test_planted_numbers_are_found_and_counted(options, wanted):
-    search = Bitstogram(bits=32, k=4, epsilon=4.0, people=PEOPLE, **options)
-    found = search.run(NUMBERS, source=ReplaySource.from_key("numbers"))[RESULT]
-    assert found.values[:wanted] == HEAVY[:wanted]
-    assert set(found.values) <= set(HEAVY)
-    assert found.frequencies[0] == pytest.approx(0.25, abs=5 * float(found.frequency_stderr[0]))
+    finds(Bitstogram(bits=32, k=4, epsilon=4.0, people=PEOPLE, **options), NUMBERS, "numbers", HEAVY, wanted)
 
 
-@pytest.mark.parametrize(
-    ("domain", "heavy", "other"),
-    [
-        (dn.Text(6), WORDS, lambda i: f"w{i % 9000}"),
-        (dn.Bytes(4), [b"", b"\x80", b"\x00\x00", b"\xff\xff\xff\xff"], lambda i: (i % 9000).to_bytes(4, "big")),
-        (dn.Integers(0, 2**64 - 1), [2**64 - 1, 0, 2**63, 5], lambda i: 2**50 + (i << 20)),
-        (dn.Text(12), [word * 2 for word in WORDS], lambda i: f"long{i % 9000}"),
-        (dn.Integers(-5, 1000), [-5, 1000, 0, 3], lambda i: i % 900),
-    ],
-    ids=lambda x: str(x)[:12] if isinstance(x, dn.Text | dn.Bytes | dn.Integers) else "",
-)
+@of_every_kind
 def test_values_of_every_kind(domain, heavy, other):
     search = Bitstogram(domain=domain, k=4, epsilon=5.0, people=PEOPLE)
     found = search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds"))[RESULT]
@@ -86,65 +79,33 @@ def test_candidates_come_from_their_own_cell():
 
 @pytest.mark.parametrize(("oracle", "step", "functions"), [("auto", 1, 1), ("FLH", 1, 2), ("FLH", 2, 1)])
 def test_the_whole_answer_keeps_epsilon_exactly(oracle, step, functions):
-    """The law of ticket, hash, bit and mechanism together, for any two values."""
     options = {"bits": 2, "k": 1, "epsilon": 1.0, "hash_bits": 1, "people": 0}
-    search = Bitstogram(oracle=oracle, step_bits=step, functions=functions, **options)
-
-    def answer(value, source):
-        question = search.question(search.ticket(source))
-        return question.name, question.answer(value, source)
-
-    laws = [law_of(lambda source, value=value: answer(value, source)) for value in range(4)]
-    assert all(law.total == 1 for law in laws)
-    worst = max(a.ratio(b) for a in laws for b in laws)
-    assert worst == max(question.spec.ratio for question in search.open().questions)
-    assert worst <= exp_below(1.0) * (1 + Fraction(1, 2**40))
-    assert search.guarantee.epsilon == 1.0
+    keeps_epsilon_exactly(Bitstogram(oracle=oracle, step_bits=step, functions=functions, **options), range(4))
 
 
 @pytest.mark.parametrize(
     "options", [{}, {"threshold": 3.5, "salt": 2**64 - 1, "holdout": Fraction(1, 7)}, {"step_bits": 1, "functions": 2}]
 )
 def test_a_search_resumes_from_its_json(options):
-    search = Bitstogram(**{"bits": 32, "k": 4, "epsilon": 4.0, "people": PEOPLE} | options)
-    again = protocol_from_json(search.canonical)
-    assert again == search
-    assert again.open() == search.open()
-    source, other = ReplaySource.from_key("resume"), ReplaySource.from_key("resume")
-    values = NUMBERS[::8]
-    direct = search.run(values, source=source)[RESULT]
-    tallies = ask(again, values, draw_tickets(again, len(values), other), source=other)
-    stored = {name: Tally.from_bytes(tally.to_bytes()) for name, tally in tallies.items()}
-    later = protocol_from_json(again.canonical).close(stored)[RESULT]
-    assert later.values == direct.values
-    assert later.counts.tolist() == direct.counts.tolist()
+    resumes(Bitstogram(**{"bits": 32, "k": 4, "epsilon": 4.0, "people": PEOPLE} | options), NUMBERS[::8])
 
 
 def test_damaged_json_is_refused():
-    canonical = Bitstogram(bits=32, k=4, epsilon=4.0).canonical
-    for old, new in (
+    refuses_damage(
+        Bitstogram(bits=32, k=4, epsilon=4.0),
         (b'"functions":2', b'"functions":0'),
         (b'"hash_bits":6', b'"hash_bits":60'),
         (b'"holdout":"1/4"', b'"holdout":"2/8"'),
         (b'"holdout":"1/4"', b'"holdout":"5/4"'),
         (b'"holdout":"1/4"', b'"holdout":"1/0"'),
         (b'"step_bits":8', b'"step_bits":true'),
-    ):
-        damaged = canonical.replace(old, new)
-        assert damaged != canonical
-        with pytest.raises(WireError):
-            protocol_from_json(damaged)
+    )
 
 
 @pytest.mark.parametrize("people", [0, 1, 2, 5])
 @pytest.mark.parametrize("search", [Bitstogram(bits=64, k=3, epsilon=1.0), Bitstogram(domain=dn.Text(3), k=3, epsilon=1.0, step_bits=1)])
 def test_hardly_anyone(search, people):
-    """Fewer people than questions: nothing stands out, and the result says so."""
-    values = [2**64 - 1 if search.bits == 64 else "é"] * people
-    found = search.run(values, source=ReplaySource.from_key("few"))[RESULT]
-    assert len(found.values) == found.counts.size <= 1
-    assert found.n <= people
-    assert repr(found)
+    answers_hardly_anyone(search, 2**64 - 1 if search.bits == 64 else "é", people)
 
 
 def test_one_bit_and_everyone_alike():

@@ -150,6 +150,13 @@ def test_few_people_get_an_answer(domain, people):
     assert np.all(np.isfinite(found.counts))
 
 
+@pytest.mark.parametrize("values", [["tea"] * 9 + ["a very long secret"], [b"tea"], [1, 2, 999], np.arange(3), []], ids=str)
+def test_the_domain_is_declared_and_never_read_off_the_values(values):
+    """Read off, it would be as long as the longest word, or as large as the largest number: one person's, at any epsilon."""
+    with pytest.raises(ParameterError, match=r"^domain: got None.*declared and not read off.*domain=Text"):
+        dn.heavy_hitters(values, k=2, epsilon=0.01)
+
+
 @pytest.mark.parametrize("value", ["", "é", "日本", "\0\0a", "abcdef"])
 def test_all_people_alike(value):
     found = dn.heavy_hitters([value] * 3000, k=2, epsilon=4.0, domain=dn.Text(6), source=ReplaySource.from_key("alike"))

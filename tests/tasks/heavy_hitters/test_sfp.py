@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,18 +12,23 @@ from deniable.contract.codes import code_bits, code_of
 from deniable.contract.encoder import ENCODERS, encoder_from_json
 from deniable.contract.fragment import Fragment
 from deniable.contract.hashing import HashFamily, public_function
-from deniable.contract.probability import exp_below
-from deniable.contract.protocol import protocol_from_json
 from deniable.contract.question import Question
-from deniable.core.run import ask, draw_tickets
-from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST
 from deniable.tasks.heavy_hitters.sfp import SFP, puzzled, symbols_of
-from deniable.testing import ReplaySource, law_of
-from tests.tasks.heavy_hitters.test_tree_hist import PEOPLE, WORDS, crowd
+from deniable.testing import ReplaySource
+from tests.tasks.heavy_hitters.searches import (
+    PEOPLE,
+    RESULT,
+    WORDS,
+    answers_hardly_anyone,
+    crowd,
+    finds,
+    keeps_epsilon_exactly,
+    refuses_damage,
+    resumes,
+)
 
-RESULT = "heavy_hitters"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 PLAIN = ["tea", "coffee", "mate", ""]
 
@@ -111,12 +114,7 @@ def test_damaged_encoders_are_refused():
 def test_planted_words_are_found_and_counted(options):
     search = SFP(domain=dn.Text(6), k=4, epsilon=5.0, people=PEOPLE, **options)
     assert search.fragment == (2 if "alphabet" in options and "fragment" not in options else 1)
-    values = crowd(PLAIN, lambda i: f"w{i % 9000}")
-    found = search.run(values, source=ReplaySource.from_key("words"))[RESULT]
-    wanted = 2 if options.get("oracle") == "HCMS" else 4
-    assert found.values[:wanted] == PLAIN[:wanted]
-    assert set(found.values) <= set(PLAIN)
-    assert found.frequencies[0] == pytest.approx(0.25, abs=5 * float(found.frequency_stderr[0]))
+    finds(search, crowd(PLAIN, lambda i: f"w{i % 9000}"), "words", PLAIN, 2 if options.get("oracle") == "HCMS" else 4)
 
 
 @pytest.mark.parametrize(
@@ -161,60 +159,30 @@ def test_alphabets_hold_what_fills_a_code():
 @pytest.mark.parametrize(("domain", "values"), [(dn.Text(1), ["", "a", "b"]), (dn.Bytes(1), [b"", b"\x00", b"\x80"])])
 @pytest.mark.parametrize("cohorts", [1, 2])
 def test_the_whole_answer_keeps_epsilon_exactly(domain, values, cohorts):
-    """The law of ticket, hash, fragment and mechanism together, for any two values."""
-    search = SFP(domain=domain, k=1, epsilon=1.0, oracle="FLH", hash_bits=1, cohorts=cohorts, people=0)
-
-    def answer(value, source):
-        question = search.question(search.ticket(source))
-        return question.name, question.answer(value, source)
-
-    laws = [law_of(lambda source, value=value: answer(value, source)) for value in values]
-    assert all(law.total == 1 for law in laws)
-    worst = max(a.ratio(b) for a in laws for b in laws)
-    assert worst == max(question.spec.ratio for question in search.open().questions)
-    assert worst <= exp_below(1.0) * (1 + Fraction(1, 2**40))
-    assert search.guarantee.epsilon == 1.0
+    keeps_epsilon_exactly(SFP(domain=domain, k=1, epsilon=1.0, oracle="FLH", hash_bits=1, cohorts=cohorts, people=0), values)
 
 
 @pytest.mark.parametrize("options", [{}, {"alphabet": "té", "threshold": 2, "salt": 2**63}, {"cohorts": 3, "holdout": 0.3, "keep": 50}])
 def test_a_search_resumes_from_its_json(options):
     search = SFP(**{"domain": dn.Text(6), "k": 4, "epsilon": 5.0, "people": PEOPLE} | options)
-    again = protocol_from_json(search.canonical)
-    assert again == search
-    assert again.open() == search.open()
-    source, other = ReplaySource.from_key("resume"), ReplaySource.from_key("resume")
-    values = crowd(WORDS, lambda i: f"w{i % 9000}")[::8]
-    direct = search.run(values, source=source)[RESULT]
-    tallies = ask(again, values, draw_tickets(again, len(values), other), source=other)
-    stored = {name: Tally.from_bytes(tally.to_bytes()) for name, tally in tallies.items()}
-    later = protocol_from_json(again.canonical).close(stored)[RESULT]
-    assert later.values == direct.values
-    assert later.counts.tolist() == direct.counts.tolist()
+    resumes(search, crowd(WORDS, lambda i: f"w{i % 9000}")[::8])
 
 
 def test_damaged_json_is_refused():
-    canonical = SFP(domain=dn.Text(6), k=4, epsilon=5.0, alphabet="ab").canonical
-    for old, new in (
+    refuses_damage(
+        SFP(domain=dn.Text(6), k=4, epsilon=5.0, alphabet="ab"),
         *((b'"alphabet":"6162ff"', b'"alphabet":' + other) for other in (b'"62"', b'"6261ff"', b"7")),
         (b'"fragment":2', b'"fragment":3'),
         (b'"cohorts":1', b'"cohorts":0'),
         (b'"hash_bits":8', b'"hash_bits":9'),
         (b'"kind":"text"', b'"kind":"index"'),
-    ):
-        damaged = canonical.replace(old, new)
-        assert damaged != canonical
-        with pytest.raises(WireError):
-            protocol_from_json(damaged)
+    )
 
 
 @pytest.mark.parametrize("people", [0, 1, 2, 5])
 @pytest.mark.parametrize("options", [{}, {"alphabet": "é"}, {"cohorts": 4}])
 def test_hardly_anyone(options, people):
-    """Fewer people than questions: nothing stands out, and the result says so."""
-    found = SFP(domain=dn.Text(5), k=3, epsilon=1.0, **options).run(["é"] * people, source=ReplaySource.from_key("few"))[RESULT]
-    assert len(found.values) == found.counts.size <= 1
-    assert found.n <= people
-    assert repr(found)
+    answers_hardly_anyone(SFP(domain=dn.Text(5), k=3, epsilon=1.0, **options), "é", people)
 
 
 @pytest.mark.parametrize("word", ["", "x", "日本"])

@@ -2,68 +2,45 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.client import FLH, HCMS
 from deniable.contract.codes import code_bits
-from deniable.contract.probability import exp_below
-from deniable.contract.protocol import protocol_from_json
 from deniable.contract.question import Question
 from deniable.contract.spec import MECHANISMS
-from deniable.core.run import ask, draw_tickets
-from deniable.core.tally import Tally
-from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
+from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.tasks.heavy_hitters.one_round import oracle_for, standing_out
 from deniable.tasks.heavy_hitters.searching import extended, strongest
 from deniable.tasks.heavy_hitters.tree_hist import TreeHist
-from deniable.testing import ReplaySource, law_of
-
-RESULT = "heavy_hitters"
-PEOPLE = 40_000
-HEAVY = [0xDEADBEEF, 7, 2**31, 123_456_789]
-SHARES = [0.25, 0.15, 0.1, 0.08]
-
-
-def crowd(heavy, others):
-    """The heavy values in their shares, and everyone else with values of their own."""
-    counts = [int(share * PEOPLE) for share in SHARES]
-    rest = PEOPLE - sum(counts)
-    return [value for value, count in zip(heavy, counts, strict=True) for _ in range(count)] + [others(i) for i in range(rest)]
-
-
-NUMBERS = crowd(HEAVY, lambda i: 10**9 + 65_537 * i)
-WORDS = ["tea", "coffee", "maté", ""]
+from deniable.testing import ReplaySource
+from tests.tasks.heavy_hitters.searches import (
+    HEAVY,
+    NUMBERS,
+    PEOPLE,
+    RESULT,
+    answers_hardly_anyone,
+    crowd,
+    finds,
+    keeps_epsilon_exactly,
+    of_every_kind,
+    refuses_damage,
+    resumes,
+)
 
 
 @pytest.mark.parametrize("oracle", ["auto", "FLH", "CMS", "HCMS"])
 @pytest.mark.parametrize("step", [None, 4])
 def test_planted_numbers_are_found_and_counted(oracle, step):
     search = TreeHist(bits=32, k=4, epsilon=4.0, oracle=oracle, step_bits=step, people=PEOPLE)
-    found = search.run(NUMBERS, source=ReplaySource.from_key(f"numbers/{oracle}/{step}"))[RESULT]
-    wanted = HEAVY if oracle in ("auto", "FLH", "CMS") and step is None else HEAVY[:2]  # one bit, or more levels: less is certain
-    assert found.values[: len(wanted)] == wanted
-    assert set(found.values) <= set(HEAVY)
-    assert found.frequencies[0] == pytest.approx(0.25, abs=5 * float(found.frequency_stderr[0]))
+    wanted = 4 if oracle in ("auto", "FLH", "CMS") and step is None else 2  # one bit, or more levels: less is certain
+    found = finds(search, NUMBERS, f"numbers/{oracle}/{step}", HEAVY, wanted)
     assert sorted(-found.counts) == (-found.counts).tolist()
 
 
-@pytest.mark.parametrize(
-    ("domain", "heavy", "other"),
-    [
-        (dn.Text(6), WORDS, lambda i: f"w{i % 9000}"),
-        (dn.Bytes(4), [b"", b"\x80", b"\x00\x00", b"\xff\xff\xff\xff"], lambda i: (i % 9000).to_bytes(4, "big")),
-        (dn.Integers(0, 2**64 - 1), [2**64 - 1, 0, 2**63, 5], lambda i: 2**50 + (i << 20)),
-        (dn.Text(12), [word * 2 for word in WORDS], lambda i: f"long{i % 9000}"),
-        (dn.Integers(-5, 1000), [-5, 1000, 0, 3], lambda i: i % 900),
-    ],
-    ids=lambda x: str(x)[:12] if isinstance(x, dn.Text | dn.Bytes | dn.Integers) else "",
-)
+@of_every_kind
 def test_values_of_every_kind(domain, heavy, other):
-    """Text that is not ASCII and the empty one, bytes that look like padding, 64 bits, prefixes of more than 64 bits, odd ranges."""
     search = TreeHist(domain=domain, k=4, epsilon=5.0, people=PEOPLE)
     assert search.bits == code_bits(domain)
     found = search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds"))[RESULT]
@@ -97,41 +74,17 @@ def test_every_level_has_a_sketch_of_its_own():
 
 @pytest.mark.parametrize(("oracle", "step"), [("auto", 1), ("FLH", 1), ("FLH", 2), ("auto", None)])
 def test_the_whole_answer_keeps_epsilon_exactly(oracle, step):
-    """The law of ticket, prefix and mechanism together, for any two values."""
-    search = TreeHist(bits=2, k=1, epsilon=1.0, oracle=oracle, step_bits=step, people=0)
-
-    def answer(value, source):
-        question = search.question(search.ticket(source))
-        return question.name, question.answer(value, source)
-
-    laws = [law_of(lambda source, value=value: answer(value, source)) for value in range(4)]
-    assert all(law.total == 1 for law in laws)
-    worst = max(a.ratio(b) for a in laws for b in laws)
-    assert worst == max(question.spec.ratio for question in search.open().questions)
-    assert worst <= exp_below(1.0) * (1 + Fraction(1, 2**40))
-    assert search.guarantee.epsilon == 1.0
+    keeps_epsilon_exactly(TreeHist(bits=2, k=1, epsilon=1.0, oracle=oracle, step_bits=step, people=0), range(4))
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": 3, "salt": 2**64 - 1, "oracle": "CMS"}, {"step_bits": 1}, {"people": 10**15}])
 def test_a_search_resumes_from_its_json(options):
-    search = TreeHist(**{"bits": 32, "k": 4, "epsilon": 4.0, "people": PEOPLE} | options)
-    again = protocol_from_json(search.canonical)
-    assert again == search
-    assert again.canonical == search.canonical
-    assert again.open() == search.open()
-    source, other = ReplaySource.from_key("resume"), ReplaySource.from_key("resume")
-    values = NUMBERS[::8]
-    direct = search.run(values, source=source)[RESULT]
-    tallies = ask(again, values, draw_tickets(again, len(values), other), source=other)
-    stored = {name: Tally.from_bytes(tally.to_bytes()) for name, tally in tallies.items()}
-    later = protocol_from_json(again.canonical).close(stored)[RESULT]
-    assert later.values == direct.values
-    assert later.counts.tolist() == direct.counts.tolist()
+    resumes(TreeHist(**{"bits": 32, "k": 4, "epsilon": 4.0, "people": PEOPLE} | options), NUMBERS[::8])
 
 
 def test_damaged_json_is_refused():
-    canonical = TreeHist(bits=32, k=4, epsilon=4.0).canonical
-    for old, new in (
+    refuses_damage(
+        TreeHist(bits=32, k=4, epsilon=4.0),
         (b'"keep":8', b'"keep":0'),
         (b'"lengths":[11,19,27,32]', b'"lengths":[]'),
         (b'"lengths":[11,19,27,32]', b'"lengths":[11,19,27]'),
@@ -141,23 +94,13 @@ def test_damaged_json_is_refused():
         (b'"salt":0', b'"salt":"0"'),
         (b'"salt":0', b'"salt":0,"threshold":"nan"'),
         (b'"salt":0', b'"salt":0,"threshold":"3"'),
-    ):
-        damaged = canonical.replace(old, new)
-        assert damaged != canonical
-        with pytest.raises(WireError):
-            protocol_from_json(damaged)
+    )
 
 
 @pytest.mark.parametrize("people", [0, 1, 2, 5])
 @pytest.mark.parametrize("search", [TreeHist(bits=64, k=3, epsilon=1.0, people=0), TreeHist(domain=dn.Text(3), k=3, epsilon=1.0, people=0)])
 def test_hardly_anyone(search, people):
-    """Fewer people than levels: nothing stands out, and the result says so."""
-    values = [2**64 - 1 if search.bits == 64 else "é"] * people
-    found = search.run(values, source=ReplaySource.from_key("few"))[RESULT]
-    assert len(found.values) == found.counts.size <= 1
-    assert found.n <= people
-    assert repr(found)
-    assert found.to_arrow().num_rows == len(found.values)
+    answers_hardly_anyone(search, 2**64 - 1 if search.bits == 64 else "é", people)
 
 
 def test_one_bit_and_everyone_alike():

@@ -50,8 +50,6 @@ def test_stated_errors_are_those_of_whole_runs(name):
         first = found.select([list(found.values).index(0)])
         for kind, estimate in (("stated", first), ("twin", replace(first, **left_out))):
             squares[kind] += ((estimate.frequencies - truth) / estimate.frequency_stderr).item() ** 2
-            low, high = estimate.interval(0.95, simultaneous=True)
-            assert high - low == pytest.approx(2 * stats.norm.isf(0.025 / 8) * estimate.stderr, rel=0.1)
     assert stats.chi2.ppf(1e-6, RUNS) < squares["stated"] < stats.chi2.isf(1e-6, RUNS) < squares["twin"]
 
 
@@ -69,11 +67,40 @@ def test_the_error_of_the_scale_allows_for_a_tail_that_the_noise_hides():
     assert stats.chi2.ppf(1e-6, RUNS) < np.square(errors).sum() < stats.chi2.isf(1e-6, RUNS)
 
 
+def few_hold_many(people):
+    """3 % hold 12 of 16 items. All others hold the first item, and every second one of the others beside it."""
+    person, words = np.arange(people), np.array(ReplaySource.from_key("many").words(16 * people), dtype=np.uint64).reshape(people, 16)
+    held = (np.argsort(np.argsort(words, axis=1), axis=1) < 12) & (person % 100 < 3)[:, None]
+    held[:, 0] |= person % 100 >= 3
+    held[person, 1 + person % 15] |= (person % 100 >= 3) & (person % 2 == 0)
+    return ItemSets.of(Subsets(dn.IndexRange(16)), held)
+
+
+def test_intervals_hold_however_long_a_few_lists_are():
+    """All intervals of a table hold together in more than 28 of 40 runs: fewer have probability 4e-7 at 95 %. Here it is all 40. The twin
+    that trusts the average of what is missing is off for the first item, whose holders nearly all have short lists: 22."""
+    crowd, holds = few_hold_many(8000), {SVIM: 0, SVSM: 0, "twin": 0}
+    for run in range(40):
+        source = ReplaySource.from_key(f"many/{run}")
+        for made, name in ((SVIM, "items"), (SVSM, "itemsets")):
+            found = made(domain=crowd.domain, k=8, epsilon=4.0).run(crowd, source=source)[name]
+            keys = [value if made is SVSM else (value,) for value in found.values]
+            truth = np.array([crowd.supports((key,)).item() for key in keys]) / len(crowd)
+            views = {made: found.interval(0.95, simultaneous=True)}
+            if made is SVIM:
+                views = {made: [limit / found.n for limit in views[made]]}
+                reach = stats.norm.isf(0.025 / 16) * found.frequency_stderr
+                views["twin"] = found.frequencies - reach, found.frequencies + reach
+            for kind, (low, high) in views.items():
+                holds[kind] += bool(np.all((low <= truth) & (truth <= high)))
+    assert holds["twin"] <= 28 < min(holds[SVIM], holds[SVSM])
+
+
 def test_headlines_say_what_the_errors_are_about():
     crowd, options = long_lists(2000), {"domain": EIGHT, "epsilon": 5.0, "k": 4}
     found = SVSM(**options).run(crowd, source=ReplaySource.from_key("headlines"))
     for estimate in (found["items"], found["itemsets"], SVIM(**options).run(crowd, source=ReplaySource.from_key("headlines"))["items"]):
-        assert estimate.headline().endswith("together, noise, sampling and scale")
+        assert estimate.headline().endswith("together, noise, sampling and cut lists")
     for split, covers in (("people", "noise and sampling"), ("epsilon", "noise only")):
         assert LDPMiner(length=2, split=split, **options).run(crowd)["items"].headline().endswith(covers)
     assert PSFO(domain=EIGHT, length=2, epsilon=5.0).run(crowd)["items"].headline().endswith("noise only")

@@ -14,7 +14,7 @@ from scipy import stats
 import deniable as dn
 from deniable.contract.encoder import ENCODERS
 from deniable.contract.question import Question
-from deniable.contract.sets import PadAndSample
+from deniable.contract.sets import Overflow, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.core.sets import ItemSets
 from deniable.lab.audit import joint_audit
@@ -107,6 +107,24 @@ def test_the_estimator_is_exactly_unbiased_up_to_the_length_and_known_beyond():
                 assert mean == (Fraction(length, max(length, sum(inside))) if owns else 0)
 
 
+def test_what_a_count_misses_is_never_more_than_the_overflow():
+    """For each of the 64 sets, exactly: a holder is counted as 1 at most, and, with the probability of an overflow, as 1 at least. The twin
+    that asks about a list one longer than the one that is drawn from misses more."""
+    candidates = ((0,), (0, 1), (2,), (3,), (4, 5))
+    asked = padded_question("items", SIX, 2, candidates, epsilon=1.0, oracle="GRR")
+    over, twin = (Question(name="o", spec=dn.RR(epsilon=1.0), encoder=Overflow(SIX, length, candidates)) for length in (2, 3))
+    laws = zip(ALL, *(answer_laws(question, ALL) for question in (asked, over, twin)), strict=True)
+    short = 0
+    for held, items, *bits in laws:
+        missing, less = (sum((weight * dn.RR(epsilon=1.0).score(bit, 1) for bit, weight in law.items()), Fraction(0)) for law in bits)
+        for place, keys in enumerate(candidates):
+            mean = sum((weight * asked.spec.score(report, place) for report, weight in items.items()), Fraction(0)) * 2
+            owns = set(keys) <= set(held)
+            assert mean <= owns <= mean + missing
+            short += owns > mean + less
+    assert short
+
+
 def test_devices_and_bulk_draw_alike():
     """The same words, the same inputs: rows shorter and longer than the list, and the empty one."""
     rows = [list(held) for held in ALL] * 3
@@ -115,6 +133,7 @@ def test_devices_and_bulk_draw_alike():
         PadAndSample(SIX, 3),
         PadAndSample(SIX, 2, ((0,), (0, 1), (1, 2, 5), (4,))),
         PadAndSample(SIX, 2, ()),
+        Overflow(SIX, 2, ((0,), (0, 1), (1, 2, 5), (4,))),
     ):
         one_by_one, at_once = ReplaySource.from_key("draws"), ReplaySource.from_key("draws")
         assert encoder.encode_many(rows, at_once).tolist() == [encoder.encode(row, one_by_one) for row in rows]

@@ -9,7 +9,8 @@ import pytest
 
 import deniable as dn
 from deniable.contract.survey import Survey
-from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
+from deniable.contract.task import OpenedRound
+from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.tasks.marginals import Marginals, marginals
 from deniable.tasks.marginals.columns import Columns
 from deniable.testing import ReplaySource
@@ -58,18 +59,14 @@ def test_nobody_and_a_group_of_nobody(method):
         assert few[unknown[0]].association().interval(0.95) == (0.0, 1.0)
 
 
-def test_devices_answer_the_questions_as_a_survey_and_no_rounds():
-    """As a task of rounds it does not say which records there are: refused before anything is asked, and nothing is spent."""
+@pytest.mark.parametrize("rounds", [True, False], ids=["rounds", "survey"])
+def test_devices_answer_the_questions_as_a_round_and_as_a_survey(rounds):
     survey = Marginals(columns={"place": ["bar", "inn"], "mood": ["good", "bad"], "new": ["yes", "no"]}, epsilon=8.0, method="split")
-    rounds = rounds_task(protocol=survey.canonical, epsilon=8.0)
     record = {"place": "inn", "mood": "bad", "new": "no"}
-    device = Device(FakeCollector(rounds), rounds)
-    with pytest.raises(WireError, match="domain"):
-        device.report(record)
-    assert device.ledger.entries() == []
-
-    task = drink_task(protocol=Survey(survey.open().questions).canonical, epsilon=8.0)
+    protocol = survey if rounds else Survey(survey.open().questions)
+    task = (rounds_task if rounds else drink_task)(protocol=protocol.canonical, epsilon=8.0)
     collector, source = FakeCollector(task), ReplaySource.from_key("survey")
+    collector.rounds[task.id.hex()] = OpenedRound(task=task.id, number=0, scale=survey.scale, round=survey.open(), state=bytes(32))
     assert all(Device(collector, task, source=source).report(record).state == "sent" for _ in range(60))
     asked = dict.fromkeys(range(3), ())
     for sent in collector.reports.values():

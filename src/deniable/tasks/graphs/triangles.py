@@ -20,6 +20,9 @@ from deniable.tasks.graphs.graph import check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, gather_lists, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
 
+FEWEST_WRONG = 10.0
+"""How many wrong bits make a normal error. With fewer, as at a large epsilon, errors come in jumps: intervals are Chebyshev's."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Triangles:
@@ -103,7 +106,8 @@ class Triangles:
         few = too_few(noisy, seen[0])
         parts = largest_variance(noisy) if few else {name: max(part, 0.0) for name, part in variance_of(noisy, value).items()}
         limits = partial(range_of, noisy) if few else None
-        error, enough = sum(parts.values()) ** 0.5, seen[0] >= NORMAL_FROM
+        wrong = comb(self.nodes, 2) * float(self.coin.q)  # bits that are expected to say "yes" although there is no tie
+        error, enough = sum(parts.values()) ** 0.5, seen[0] >= NORMAL_FROM and wrong >= FEWEST_WRONG
         return CountEstimate("triangles", value, error, self.nodes, self.guarantee, parts, normal=enough, limits=limits)
 
     def run(self, graph: Any, *, source: Source | None = None) -> CountEstimate:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from deniable.contract.domain import Bytes, Domain, Integers, Text
+from deniable.contract.domain import Domain
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.run import crowd_size
 from deniable.core.table import Table
-from deniable.errors import DomainError
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.heavy_hitters.pem import PEM
 from deniable.tasks.heavy_hitters.searching import RESULT
@@ -25,7 +25,6 @@ class HeavyHitters(Table):
 
     search: PEM
     estimate: FrequencyEstimate
-    declared: bool
 
     @property
     def values(self) -> list[Any]:
@@ -42,8 +41,6 @@ class HeavyHitters(Table):
             + (", twice k, since noise is small" if search.keep > search.k else ", since noise is large"),
             f"the last group, {self.estimate.n:,} people, is counted by {self.estimate.spec.mechanism}",
         ]
-        if not self.declared:
-            parts.append(f"the domain, {search.domain.describe()}, was read off the values: declare domain= where they are private")
         return "; ".join(parts)
 
     def rows(self) -> dict[str, Any]:
@@ -67,28 +64,22 @@ def heavy_hitters(
 ) -> HeavyHitters:
     """The k most frequent of many people's values, each reported once and privately; integers, text or bytes.
 
-    The counts are those of the people in the last group; frequencies carry over to everyone.
+    The counts are those of the people in the last group; frequencies carry over to everyone. ``domain`` declares what may be held, and is
+    never read off the values: the longest word, or the largest number, is somebody's, and would be told at any epsilon.
 
+    >>> from deniable.contract.domain import Text
     >>> from deniable.testing import ReplaySource
     >>> words = ["tea"] * 9000 + ["coffee"] * 6000 + ["mate"] * 3000 + ["water"] * 2000
-    >>> found = heavy_hitters(words, k=3, epsilon=4.0, source=ReplaySource.from_key("drinks"))
+    >>> found = heavy_hitters(words, k=3, epsilon=4.0, domain=Text(8), source=ReplaySource.from_key("drinks"))
     >>> found.values
     ['tea', 'coffee', 'mate']
     """
-    found = domain if domain is not None else _domain_of(values)
-    search = PEM(domain=found, k=k, epsilon=epsilon, people=crowd_size(values))
-    return HeavyHitters(search, search.run(values, source=source, progress=progress)[RESULT], domain is not None)
-
-
-def _domain_of(values: Any) -> Domain:
-    """The smallest domain that holds the values: integers of up to 64 bits, or strings as long as the longest."""
-    column = np.asarray(values) if not isinstance(values, list | tuple) else values
-    first = next(iter(column), 0)
-    if isinstance(first, str | bytes):
-        longest = max(len(value.encode() if isinstance(value, str) else value) for value in set(column))
-        return Text(max(longest, 1)) if isinstance(first, str) else Bytes(max(longest, 1))
-    numbers = np.asarray(column)
-    if numbers.dtype.kind not in "iu":
-        raise DomainError("values", f"dtype {numbers.dtype}", allowed="integers, text or bytes", fix="convert them, or pass domain=")
-    low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 1)
-    return Integers(min(low, 0), max(high, low + 1, 1))
+    if domain is None:
+        raise ParameterError(
+            "domain",
+            None,
+            allowed="a domain of all that may be held, declared and not read off the values",
+            fix="write domain=Text(20) for words of up to 20 bytes, Bytes(8), or Integers(0, 65_535)",
+        )
+    search = PEM(domain=domain, k=k, epsilon=epsilon, people=crowd_size(values))
+    return HeavyHitters(search, search.run(values, source=source, progress=progress)[RESULT])

@@ -50,10 +50,15 @@ class SetProtocol:
 
     def only(self, tallies: Mapping[str, Any]) -> Any:
         """The tally of the one question that was asked."""
-        name = self.open().questions[0].name
-        if set(tallies) != {name}:
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {name!r}", fix="tally the question once")
-        return tallies[name]
+        check_names(self.open(), tallies)
+        return tallies[self.open().questions[0].name]
+
+
+def check_names(asked: Round, tallies: Mapping[str, Any]) -> None:
+    """Refuse tallies that are not those of a round's questions."""
+    names = sorted(question.name for question in asked.questions)
+    if sorted(tallies) != names:
+        raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally each question once")
 
 
 def length_question(name: str, domain: Subsets, candidates: Candidates, *, epsilon: float, share: Fraction) -> Question:
@@ -75,7 +80,8 @@ class Lengths:
 
     Where noise dominates, a thin tail is not seen, the length comes out short, and with it every count: ``limits`` says which lengths are
     possible, and ``scale_stderr`` allows for what the noise may hide, though not for lists that are far longer than any that are seen. With
-    2,000 people at epsilon = 1 the largest count was a quarter too small in the mean.
+    2,000 people at epsilon = 1 the largest count was a quarter too small in the mean. Intervals do not rest on this histogram: how much a
+    list of the chosen length leaves out is asked by itself (``counting``).
     """
 
     estimate: FrequencyEstimate
@@ -117,11 +123,6 @@ class Lengths:
         sizes, length = np.arange(self.counts.size), self.length
         inside = float((self.counts * np.minimum(sizes, length)).sum())
         return 1.0 + float((self.counts * np.maximum(sizes - length, 0)).sum()) / inside if inside else 1.0
-
-    @property
-    def scaled(self) -> tuple[float, float]:
-        """The scale and its standard error."""
-        return self.scale, self.scale_stderr
 
     @property
     def scale_stderr(self) -> float:

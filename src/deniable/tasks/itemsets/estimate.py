@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,17 +27,27 @@ class ItemEstimate(SupportEstimate):
 
     So a holder's report supports the item with q + (p - q) / (length scale) in place of the oracle's p, and counts, errors and intervals
     follow as for every pure protocol; that a device draws one of its items is part of the noise. They are exact where nobody holds more
-    than ``length`` of the candidates. ``scale`` above 1 makes up for those who do, on average over the items. It comes from an estimated
-    histogram of lengths; errors and intervals cover its error, ``scale_stderr``. Where only some people were asked (``sampled``), they
-    also cover that these are a sample of all. They cover neither lists far longer than any that stand out of the noise, nor that an
-    item may be held by people with longer or shorter lists than the average; ``bound`` is about the noise alone.
+    than ``length`` of the candidates. Whoever holds m > ``length`` counts as length / m of a holder. ``scale`` above 1 makes up for that on
+    average over the items, and comes from an estimated histogram of lengths; its error, ``scale_stderr``, is a part of ``stderr``.
 
+    Intervals do not rely on that average: one item's holders may have longer lists than another's, or longer ones than any that stand out
+    of the noise. Without the scale, c holders are counted as some y with::
+
+        y <= c <= y + M,    M = the sum over people with m > length candidates of 1 - length / m
+
+    since each of them is a holder of the item or not. M / n is what ``overflow`` has estimated, by other people (``contract.sets``). So an
+    interval goes from the lower limit of y at alpha / 2 to the upper limit of y at alpha / 4 plus that of M at alpha / 4, and covers at
+    least 1 - alpha, whoever holds what. All items have the same M: intervals for all at once split alpha for y alone.
+
+    Where only some people were asked (``sampled``), errors also cover that these are a sample of all. ``bound`` is about the noise alone.
     Counts of different items may add up to more than n.
     """
 
     length: int = field(kw_only=True)
     scale: float = field(default=1.0, kw_only=True)
     scale_stderr: float = field(default=0.0, kw_only=True)
+    overflow: FrequencyEstimate | None = field(default=None, kw_only=True)
+    """How many people's draws lie beyond the list, 0 or 1; None where that was not asked, or where no list can be cut."""
     sampled: bool = field(default=False, kw_only=True)
     """Whether the people who were asked about these items are some of all."""
     cost: float = field(kw_only=True)
@@ -48,14 +59,27 @@ class ItemEstimate(SupportEstimate):
     def epsilon(self) -> float:
         return self.cost
 
+    def scaled(self, scale: float, stderr: float, overflow: FrequencyEstimate | None) -> ItemEstimate:
+        """The same reports, with another scale, its standard error, and what is known about cut lists."""
+        p = self.q + (self.p - self.q) * (self.scale / scale)
+        return replace(self, p=p, scale=scale, scale_stderr=stderr, overflow=overflow)
+
+    @property
+    def unscaled(self) -> ItemEstimate:
+        """What was counted, before anything made up for people whose lists are cut."""
+        return self.scaled(1.0, 0.0, None)
+
     def variance(self, counts: Array, *, population: bool = False) -> Array:
         scaling = (np.asarray(counts) * self.scale_stderr / self.scale) ** 2  # counts are in proportion to the scale
         return np.asarray(super().variance(counts, population=population or self.sampled) + scaling)
 
     def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
-        noise = super().limits(alpha, simultaneous=simultaneous, population=population or self.sampled)
-        scaling = stats.norm.isf(alpha / 2) * self.counts * self.scale_stderr / self.scale
-        return self._widened(noise, scaling**2) if self.scale_stderr else noise
+        if self.overflow is None:
+            return super().limits(alpha, simultaneous=simultaneous, population=population or self.sampled)
+        seen, common = self.unscaled, alpha * self.family_size if simultaneous else alpha
+        low, _ = seen.limits(alpha, simultaneous=simultaneous, population=population)
+        _, high = seen.limits(alpha / 2, simultaneous=simultaneous, population=population)
+        return low, high + self.n * most_missing(self.overflow, common / 4)
 
     def exact_test(self, other: FrequencyEstimate) -> Array | None:
         """None where a scale is an estimate: then no test of supports is exact."""
@@ -70,17 +94,25 @@ class ItemEstimate(SupportEstimate):
 
     @property
     def covers(self) -> str:
-        """What errors and intervals are about, in words."""
-        if self.scale_stderr:
-            return "noise, sampling and scale" if self.sampled else "noise and scale"
-        return "noise and sampling" if self.sampled else "noise only"
+        """What intervals are about, in words."""
+        parts = ["noise"] + ["sampling"] * self.sampled + ["cut lists"] * (self.overflow is not None)
+        return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if len(parts) > 1 else "noise only"
+
+
+def most_missing(overflow: FrequencyEstimate, alpha: float) -> float:
+    """The largest share of people that a count may miss because lists are cut: an upper limit that fails with probability alpha."""
+    if not overflow.n:
+        return 1.0
+    _, high = overflow.interval(1 - 2 * alpha, population=True)
+    return float(np.clip(high[1] / overflow.n, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetEstimate(Table):
     """Shares of people who hold each set, with errors, from groups of different sizes that answered different questions.
 
-    ``n`` is how many people were asked about each set. Intervals are normal; single estimates may be negative.
+    ``n`` is how many people were asked about each set. Intervals are normal, and allow for cut lists as those of ``ItemEstimate`` do: from
+    the shares that were ``seen``, up to what their ``overflows`` may miss. Single estimates may be negative.
     """
 
     values: Sequence[Any]
@@ -91,33 +123,64 @@ class SetEstimate(Table):
     family_size: int = 0
     """How many sets simultaneous statements are about."""
     covers: str = "noise only"
-    """What errors and intervals are about, in words."""
+    """What intervals are about, in words."""
+    seen: Array = None  # type: ignore[assignment]  # resolved below
+    """The shares before anything made up for cut lists, and their errors; ``frequencies`` if left out."""
+    seen_stderr: Array = None  # type: ignore[assignment]  # resolved below
+    overflows: tuple[FrequencyEstimate | None, ...] = ()
+    """For each set, how many people's draws lie beyond the list; None where no list can be cut."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "family_size", self.family_size or len(self.values))
+        put = partial(object.__setattr__, self)
+        put("family_size", self.family_size or len(self.values))
+        put("overflows", self.overflows or (None,) * len(self.values))
+        if self.seen is None:
+            put("seen", self.frequencies)
+            put("seen_stderr", self.frequency_stderr)
 
     @classmethod
     def of(cls, *parts: ItemEstimate) -> SetEstimate:
         """Several groups' estimates in one table, the largest frequency first."""
-        values = [value for part in parts for value in part.values]
-        shares = np.concatenate([part.frequencies for part in parts])
-        errors = np.concatenate([part.frequency_stderr for part in parts])
-        n = np.repeat([part.n for part in parts], [len(part.values) for part in parts])
-        family, covers = sum(part.family_size for part in parts), max((part.covers for part in parts), key=len)
-        joined = cls(values, shares, errors, n, max(part.epsilon for part in parts), family, covers)
+        plain = [part.unscaled for part in parts]
+        joined = cls(
+            values=[value for part in parts for value in part.values],
+            frequencies=np.concatenate([part.frequencies for part in parts]),
+            frequency_stderr=np.concatenate([part.frequency_stderr for part in parts]),
+            n=np.repeat([part.n for part in parts], [len(part.values) for part in parts]),
+            epsilon=max(part.epsilon for part in parts),
+            family_size=sum(part.family_size for part in parts),
+            covers=max((part.covers for part in parts), key=len),
+            seen=np.concatenate([part.frequencies for part in plain]),
+            seen_stderr=np.concatenate([part.frequency_stderr for part in plain]),
+            overflows=tuple(part.overflow for part in parts for _ in part.values),
+        )
         return joined.select(joined.order())
+
+    @property
+    def cut(self) -> Array:
+        """For each set, whether lists were cut where it was counted."""
+        return np.array([overflow is not None for overflow in self.overflows], dtype=bool)
+
+    def missing(self, alpha: float) -> Array:
+        """The most that each share may miss because lists are cut; each of these limits fails with probability alpha."""
+        known = {id(overflow): most_missing(overflow, alpha) for overflow in self.overflows if overflow is not None}
+        return np.array([known.get(id(overflow), 0.0) for overflow in self.overflows])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each share, of what ``covers`` says, for all sets at once where asked (Bonferroni)."""
         check_level("level", level)
-        reach = stats.norm.isf((1 - level) / 2 / (self.family_size if simultaneous else 1)) * self.frequency_stderr
-        return self.frequencies - reach, self.frequencies + reach
+        alpha = 1 - level
+        each = alpha / (self.family_size if simultaneous else 1)
+        groups = len({id(overflow) for overflow in self.overflows}) if simultaneous else 1
+        reach = stats.norm.isf(each / np.where(self.cut, 4, 2)) * self.seen_stderr + self.missing(alpha / 4 / groups)
+        return self.seen - stats.norm.isf(each / 2) * self.seen_stderr, self.seen + reach
 
     def select(self, positions: Any) -> SetEstimate:
         """The estimate for some of the sets, by position."""
         at = np.asarray(positions, dtype=np.int64)
-        picked = {name: getattr(self, name)[at] for name in ("frequencies", "frequency_stderr", "n")}
-        return replace(self, values=[self.values[i] for i in at], **picked)
+        picked = {name: getattr(self, name)[at] for name in ("frequencies", "frequency_stderr", "n", "seen", "seen_stderr")}
+        overflows = tuple(self.overflows[i] for i in at)
+        return replace(self, values=[self.values[i] for i in at], overflows=overflows, **picked)
 
     def top(self, k: int = 10) -> SetEstimate:
         """The k largest shares, the largest first."""

@@ -103,12 +103,8 @@ def padded_question(
     return Question(name=name, spec=spec, encoder=encoder, share=share)
 
 
-def padded_estimate(
-    question: Question, tally: Tally, values: Any, scale: tuple[float, float] = (1.0, 0.0), epsilon: float | None = None
-) -> ItemEstimate:
-    """What the reports on padded samples say about the items or candidates; dummies are left out.
-
-    ``scale`` comes with its standard error; ``epsilon`` is what the reports cost.
+def padded_estimate(question: Question, tally: Tally, values: Any, epsilon: float | None = None) -> ItemEstimate:
+    """What the reports on padded samples say about the items or candidates; dummies are left out. ``epsilon`` is what the reports cost.
 
     >>> from deniable.contract.domain import IndexRange
     >>> asked = padded_question("items", Subsets(IndexRange(4)), 2, None, epsilon=2.0)
@@ -123,7 +119,7 @@ def padded_estimate(
     whole = spec.estimate(tally)
     supports = whole.supports[: encoder.counted]  # type: ignore[attr-defined]  # a pure protocol's estimate has supports
     p, q = float(spec.p), float(spec.q)
-    drawn = q + (p - q) / (encoder.length * scale[0])
-    told: dict[str, Any] = {"length": encoder.length, "scale": scale[0], "scale_stderr": scale[1], "sampled": question.share < 1}
-    told |= {"cost": question.epsilon if epsilon is None else epsilon}
+    drawn = q + (p - q) / encoder.length
+    cost = question.epsilon if epsilon is None else epsilon
+    told: dict[str, Any] = {"length": encoder.length, "sampled": question.share < 1, "cost": cost}
     return ItemEstimate(spec, values, tally.n, supports, np.asarray(drawn), np.asarray(q), **told)

@@ -29,56 +29,58 @@ class AssociationRules(Table):
     Errors are those of ratios of independent normal estimates. Items and sets are counted by different people, so this is right for rules
     from one item; between two sets counted by the same people a small covariance is left out, and in a lift between two items that both
     may be off by the same scale. Intervals are Fieller's: where the first side is not clearly held by anybody the confidence may be
-    anything, and its interval is all from 0 to 1.
+    anything, and its interval is all from 0 to 1. They allow for cut lists: the lower limit as if the count of the first side missed all
+    that it may miss, and that of both sides nothing; the upper limit the other way around.
     """
 
     rules: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]
-    both: Array
-    first: Array
-    second: Array
-    errors: Array
-    """The standard errors of the three shares, one row each."""
-    covers: str = "noise only"
-    """What these errors are about, in words."""
+    counted: SetEstimate
+    at: Array
+    """Where both sides, the first and the second are in ``counted``, one row each."""
+
+    @property
+    def shares(self) -> Array:
+        """The shares of both sides, the first and the second, one row each."""
+        return self.counted.frequencies[self.at]
+
+    @property
+    def errors(self) -> Array:
+        """The standard errors of these shares."""
+        return self.counted.frequency_stderr[self.at]
 
     @property
     def support(self) -> Array:
         """The share of people who hold both sides."""
-        return self.both
+        return np.asarray(self.shares[0])
 
     @property
     def confidence(self) -> Array:
         """The share of those who hold the second side among those who hold the first."""
-        return self.both / self.first
+        return np.asarray(self.shares[0] / self.shares[1])
 
     @property
     def confidence_stderr(self) -> Array:
         """The standard error of each confidence, to first order."""
-        return np.asarray(np.abs(self.confidence) * np.hypot(self.errors[0] / self.both, self.errors[1] / self.first))
+        return np.asarray(np.abs(self.confidence) * np.hypot(*(self.errors / self.shares)[:2]))
 
     @property
     def lift(self) -> Array:
         """The confidence over the share of all people who hold the second side."""
-        return self.confidence / self.second
+        return np.asarray(self.confidence / self.shares[2])
 
     @property
     def lift_stderr(self) -> Array:
         """The standard error of each lift, to first order."""
-        shares = np.stack([self.both, self.first, self.second])
-        return np.asarray(np.abs(self.lift) * np.sqrt(((self.errors / shares) ** 2).sum(axis=0)))
+        return np.asarray(np.abs(self.lift) * np.sqrt(((self.errors / self.shares) ** 2).sum(axis=0)))
 
     def interval(self, level: float = 0.95) -> Limits:
         """Limits (low, high) for each confidence, within 0 to 1: the ratios r for which both - r first is not clearly away from zero."""
         check_level("level", level)
-        z = stats.norm.isf((1 - level) / 2)
-        a = self.first**2 - (z * self.errors[1]) ** 2
-        b = self.both * self.first
-        c = self.both**2 - (z * self.errors[0]) ** 2
-        root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
-        clear = a > 0  # otherwise the first side may be held by nobody
-        safe = np.where(clear, a, 1.0)
-        low, high = np.where(clear, (b - root) / safe, 0.0), np.where(clear, (b + root) / safe, 1.0)
-        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        sides, alpha = self.counted.select(self.at[:2].ravel()), 1 - level
+        errors, (both, first) = sides.seen_stderr.reshape(2, -1), sides.seen.reshape(2, -1)
+        more_both, more_first = sides.missing(alpha / 4).reshape(2, -1)
+        z = stats.norm.isf(alpha / np.where(sides.cut.reshape(2, -1).any(axis=0), 4, 2))
+        return fieller(both, first + more_first, errors, z)[0], fieller(both + more_both, first, errors, z)[1]
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval(0.95)
@@ -87,7 +89,7 @@ class AssociationRules(Table):
         return {"value": shown, "support": self.support, **confidence, "lift": self.lift, "lift_stderr": self.lift_stderr}
 
     def headline(self) -> str:
-        return f"{len(self.rules):,} rules by confidence; low and high: 95 % of the confidence, {self.covers}"
+        return f"{len(self.rules):,} rules by confidence; low and high: 95 % of the confidence, {self.counted.covers}"
 
     def order(self) -> Array:
         return np.argsort(-self.confidence, kind="stable")
@@ -123,7 +125,20 @@ def association_rules(counted: SetEstimate, *, confidence: float = 0.0, level: f
                     rules.append((first, second))
                     positions.append((i, *sides))
     at = np.array(positions, dtype=np.int64).reshape(-1, 3).T
-    shares, errors = counted.frequencies[at], counted.frequency_stderr[at]
-    kept = np.flatnonzero(shares[0] >= confidence * shares[1])
-    both, first, second = shares[:, kept]
-    return AssociationRules(tuple(rules[i] for i in kept), both, first, second, errors[:, kept], counted.covers)
+    kept = np.flatnonzero(counted.frequencies[at[0]] >= confidence * counted.frequencies[at[1]])
+    return AssociationRules(tuple(rules[i] for i in kept), counted, at[:, kept])
+
+
+def fieller(both: Array, first: Array, errors: Array, z: Array) -> Limits:
+    """The ratios r within 0 to 1 for which both - r first is less than z standard errors away from zero; all where first may be 0.
+
+    >>> low, high = fieller(np.array([0.3]), np.array([0.4]), np.array([[0.02], [0.01]]), np.array([1.96]))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.647], [0.857])
+    """
+    a, b, c = first**2 - (z * errors[1]) ** 2, both * first, both**2 - (z * errors[0]) ** 2
+    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+    clear = a > 0
+    safe = np.where(clear, a, 1.0)
+    low, high = np.where(clear, (b - root) / safe, 0.0), np.where(clear, (b + root) / safe, 1.0)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

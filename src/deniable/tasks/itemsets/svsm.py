@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import lcm, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,8 @@ from deniable.tasks.itemsets.asking import (
     length_question,
     read_tally,
 )
+from deniable.tasks.itemsets.counting import counted, counting_round, images, ticket_scale
 from deniable.tasks.itemsets.estimate import ItemEstimate, SetEstimate
-from deniable.tasks.itemsets.padding import padded_estimate, padded_question
 from deniable.tasks.itemsets.svim import SVIM
 
 SHARES = (Fraction(4, 25), Fraction(1, 25), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2))
@@ -51,12 +51,12 @@ class SVSM(SetProtocol, Protocol):
     Five rounds with different people. The first three are those of ``SVIM`` and find the k most frequent items. A set of several of
     these is guessed to be as frequent as the product of its items' frequencies, each as 0.9 f / f_max; the 2 k sets with the largest
     guesses become candidates. One more round asks how many of them people hold, and the last one counts them from a list padded to the
-    length where 90 % fit.
+    length where 90 % fit. In both counting rounds a tenth say whether their list is cut.
 
     Guarantee: epsilon-local for any two sets of one person; everybody reports once, in one round, with the whole epsilon.
 
-    Estimator: shares of people, items from the third round and sets from the fifth, with errors and intervals of noise, sampling and
-    scale (``SetEstimate``; ``ItemEstimate`` says what these leave out). The k largest are ``itemsets``, and all that were counted are
+    Estimator: shares of people, items from the third round and sets from the fifth, with intervals of noise, sampling and cut lists
+    (``SetEstimate``, ``ItemEstimate``). The k largest are ``itemsets``, and all that were counted are
     ``counted``, from which rules follow. The guess decides only what is counted: a set that is frequent although its items are not is
     not found.
 
@@ -68,7 +68,7 @@ class SVSM(SetProtocol, Protocol):
     >>> baskets = [["tea", "milk"], ["tea", "milk", "jam"], ["tea"], ["tea"], []] * 20_000
     >>> found = SVSM(domain=shop, k=3, epsilon=3.0).run(baskets, source=ReplaySource.from_key("docs"))["itemsets"]
     >>> found.values, found.frequencies.round(2).tolist()
-    ([('tea',), ('milk',), ('tea', 'milk')], [0.8, 0.4, 0.39])
+    ([('tea',), ('tea', 'milk'), ('milk',)], [0.82, 0.4, 0.39])
 
     References: Wang, Li, Jha 2018.
     """
@@ -82,8 +82,8 @@ class SVSM(SetProtocol, Protocol):
     shares: tuple[Fraction, ...] = SHARES
     svim: SVIM = None  # type: ignore[assignment]  # resolved below
     """The search for items, as far as it has come."""
-    items: str = ""
-    """The tally of the items, as hex, once they are counted."""
+    items: tuple[str, ...] = ()
+    """The tallies of the third round, as hex, once items are counted."""
     lengths: str = ""
     """The tally of the fourth round, as hex, once it is closed."""
 
@@ -109,15 +109,13 @@ class SVSM(SetProtocol, Protocol):
     @cached_property
     def singles(self) -> ItemEstimate:
         """The counts of the items that may be frequent."""
-        question = self.svim.open().questions[0]
         values = [(self.domain.items.value(key),) for key in self.svim.candidates or ()]
-        found = padded_estimate(question, read_tally(self.items, question), values, self.svim.measured.scaled)
-        return replace(found, possible=self.svim.measured.limits)
+        return counted(self.svim.open(), self.items, values, self.svim.measured)
 
     @cached_property
     def sets(self) -> Candidates:
         """The sets to be counted."""
-        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.items))
+        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.items[0]))
         keys = np.array(self.svim.candidates)[best]
         guesses = likely_sets(self.singles.frequencies[best], 2 * self.k)
         return tuple(sorted(tuple(sorted(keys[list(places)].tolist())) for places in guesses))
@@ -132,7 +130,7 @@ class SVSM(SetProtocol, Protocol):
 
     @property
     def scale(self) -> int:
-        return lcm(*(share.denominator for share in self.shares))
+        return ticket_scale(self.shares, self.shares[2], self.shares[4])
 
     def open(self) -> Round:
         return self._round
@@ -143,30 +141,28 @@ class SVSM(SetProtocol, Protocol):
             return self.svim.open()
         if not self.lengths:
             return Round((self._length_question,), sum(self.shares[:3], Fraction(0)))
-        settings = {"epsilon": self.epsilon, "oracle": self.oracle, "share": self.shares[4]}
-        asked = padded_question(ITEMSETS, self.domain, self.measured.length, self.sets, **settings)  # type: ignore[arg-type]  # mixed
-        return Round((asked,), sum(self.shares[:4], Fraction(0)))
+        settings = {"epsilon": self.epsilon, "oracle": self.oracle, "share": self.shares[4], "first": sum(self.shares[:4], Fraction(0))}
+        return counting_round(ITEMSETS, self.domain, self.measured.length, self.sets, **settings)  # type: ignore[arg-type]  # mixed
 
     @property
     def _length_question(self) -> Question:
         return length_question("set-lengths", self.domain, self.sets, epsilon=self.epsilon, share=self.shares[3])
 
     def close(self, tallies: Mapping[str, Any]) -> SVSM | dict[str, Any]:
-        tally = self.only(tallies)
         if not self.items:
             if not self.svim.lengths:
                 return replace(self, svim=self.svim.close(tallies))  # type: ignore[arg-type]  # a state: items are not counted yet
-            counted = replace(self, items=tally.to_bytes().hex())
-            return counted if counted.sets else counted.result(counted.singles)
+            after = replace(self, items=images(self.open(), tallies))
+            return after if after.sets else after.result(after.singles)
         if not self.lengths:
-            return replace(self, lengths=tally.to_bytes().hex())
+            return replace(self, lengths=self.only(tallies).to_bytes().hex())
         values = [self.domain.named(keys) for keys in self.sets]
-        return self.result(self.singles, padded_estimate(self.open().questions[0], tally, values, self.measured.scaled))
+        return self.result(self.singles, counted(self.open(), tallies, values, self.measured))
 
     def result(self, *parts: ItemEstimate) -> dict[str, Any]:
         """All that was counted, and the k largest of it."""
-        counted = SetEstimate.of(*parts)
-        return {ITEMSETS: counted.top(self.k), COUNTED: counted, LENGTHS: self.svim.measured.estimate, ITEMS: self.singles.top(self.k)}
+        table = SetEstimate.of(*parts)
+        return {ITEMSETS: table.top(self.k), COUNTED: table, LENGTHS: self.svim.measured.estimate, ITEMS: self.singles.top(self.k)}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -177,13 +173,13 @@ class SVSM(SetProtocol, Protocol):
     @cached_property
     def canonical(self) -> bytes:
         plain = {"protocol": self.kind, "domain": self.domain.to_json(), "svim": parse_canonical(self.svim.canonical)}
-        return canonical_json(plain | {"shares": [str(share) for share in self.shares], "items": self.items, "lengths": self.lengths})
+        return canonical_json(plain | {"shares": [str(share) for share in self.shares], "items": list(self.items), "lengths": self.lengths})
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> SVSM:
         parts = read_object("protocol", content, {"protocol", "domain", "svim", "shares", "items", "lengths"})
         shares = tuple(read_share(share) for share in parts["shares"])
-        return cls(svim=SVIM.from_content(parts["svim"]), shares=shares, items=parts["items"], lengths=parts["lengths"])
+        return cls(svim=SVIM.from_content(parts["svim"]), shares=shares, items=tuple(parts["items"]), lengths=parts["lengths"])
 
 
 def likely_sets(frequencies: Array, most: int) -> list[tuple[int, ...]]:

@@ -42,7 +42,7 @@ def marginals(
     inn, bad    55.1    58.2  -58.9    169    0.00459
     inn, good   22.1      58  -91.5    136    0.00184
     >>> found["place", "mood"].association()
-    place x mood: Cramér's V 0.502 (95 %: 0.47 to 1), p = 1.3e-181; not seen: place = inn
+    place x mood: Cramér's V 0.502 (95 %: 0.471 to 1), p = 1.3e-181; not seen: place = inn
     >>> gap, error, _ = found["place", "mood"].given("place").difference("good", "spa", "bar")
     >>> round(gap, 3), round(error, 3)  # half of the guests more like the bar
     (0.496, 0.013)

@@ -7,8 +7,8 @@ W = diag(1 / (r c)) and the covariance C of D::
 
     Var(phi^2) = g' K g + 2 tr(W C W C)
 
-The first term vanishes where there is no association, the second one does not; so intervals hold there too, and are cut at zero. The test
-of no association is Wald's, on the residuals themselves.
+The first term vanishes where there is no association, the second one does not. Intervals test each value of phi^2 with the error that it
+has there (``squares``), and hold near zero too. The test of no association is Wald's, on the residuals themselves.
 
 Shares are divided by, so a value that cannot be told from nobody has no place of its own: it is counted with the most frequent value of its
 column. Counting values together never raises phi^2 (it is an f-divergence, of the table from the product of its columns): what is found is
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
 from math import inf, nan, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.marginals.columns import Names
+from deniable.tasks.marginals.squares import SquareLaw
 
 if TYPE_CHECKING:
     from deniable.tasks.marginals.estimate import MarginalEstimate
@@ -50,8 +52,8 @@ class Association:
     """
 
     columns: Names
-    square: float
-    """Phi squared, freed of what noise adds; it may be negative."""
+    law: SquareLaw | None
+    """How phi squared is estimated; None where there is nothing to see."""
     spread: float
     """The standard error of ``square``."""
     most: int
@@ -60,6 +62,11 @@ class Association:
     """The same if all declared values are held by somebody: what cannot be seen may be there."""
     p_value: float
     left_out: tuple[str, ...] = ()
+
+    @property
+    def square(self) -> float:
+        """Phi squared, freed of what noise adds; it may be negative."""
+        return self.law.seen if self.law else nan
 
     def _root(self, square: float, most: int | None = None) -> float:
         return sqrt(min(max(square / (most or self.most), 0.0), 1.0)) if self.most else nan
@@ -77,10 +84,11 @@ class Association:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Limits (low, high) for Cramér's V of all values that somebody holds; the upper one is 1 if some were left out."""
         check_level("level", level)
-        reach = float(stats.norm.isf((1 - level) / 2)) * self.spread
-        if not self.most:
+        if not self.law:
             return 0.0, 1.0
-        return self._root(self.square - reach, self.declared), 1.0 if self.left_out else self._root(self.square + reach)
+        alpha = (1 - level) / 2
+        high = 1.0 if self.left_out else self._root(self.law.high(alpha, self.most))
+        return self._root(self.law.low(alpha), self.declared), high
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
@@ -97,7 +105,7 @@ def associate(estimate: MarginalEstimate) -> Association:
     rows, columns, left_out = len(first), len(second), (*not_first, *not_second)
     most, declared = min(rows, columns) - 1, min(estimate.shape) - 1
     if most < 1:
-        return Association(estimate.columns, nan, inf, 0, declared, 1.0, left_out)
+        return Association(estimate.columns, None, inf, 0, declared, 1.0, left_out)
     adding = np.kron(first, second)
     counted = adding @ estimate.frequencies
     total = float(counted.sum())
@@ -111,15 +119,23 @@ def associate(estimate: MarginalEstimate) -> Association:
     covariance, sampled = (adding @ some @ adding.T for some in (estimate.covariance, estimate.drawn))
     weights = 1 / np.outer(r, c).ravel()
     among, drawn = (slopes @ some @ slopes.T for some in (covariance, sampled))
-    square = float(weights @ (residuals**2 - np.diag(among)))
-    pairs = float(np.sum((weights[:, None] * among) * (weights[:, None] * among).T))
-    parts = (weights * residuals**2).reshape(rows, columns)
-    gradient = 2 * (weights * residuals) @ slopes - np.add.outer(parts.sum(axis=1) / r, parts.sum(axis=0) / c).ravel() @ scaling
-    along = float(gradient @ covariance @ gradient)
-    spread = sqrt(max(along - 4 * pairs, 0.0) + 2 * pairs)  # residuals that are noise would be counted twice
+    noise, weighed = weights[:, None] * among, weights * residuals
+    pairs = float(np.trace(noise @ noise))
+    parts = (weighed * residuals).reshape(rows, columns)
+    steep = 2 * weighed @ slopes, -np.add.outer(parts.sum(axis=1) / r, parts.sum(axis=0) / c).ravel() @ scaling
+    along = tuple(float(one @ covariance @ other) for one, other in combinations_with_replacement(steep, 2))
+    law = SquareLaw(
+        raw=float(weighed @ residuals),
+        bias=float(np.trace(noise)),
+        pairs=pairs,
+        triples=float(np.trace(noise @ noise @ noise)),
+        along=along,  # type: ignore[arg-type]  # three of them
+        leaning=24 * float(weighed @ among @ noise @ weighed),
+    )
+    spread = sqrt(max(along[0] + 2 * along[1] + along[2] - 4 * pairs, 0.0) + 2 * pairs)  # residuals that are noise would be counted twice
     inner = np.arange(rows * columns).reshape(rows, columns)[:-1, :-1].ravel()  # the others follow from these
     wald = float(residuals[inner] @ np.linalg.lstsq(drawn[np.ix_(inner, inner)], residuals[inner], rcond=None)[0])
-    return Association(estimate.columns, square, spread, most, declared, float(stats.chi2.sf(wald, inner.size)), left_out)
+    return Association(estimate.columns, law, spread, most, declared, float(stats.chi2.sf(wald, inner.size)), left_out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

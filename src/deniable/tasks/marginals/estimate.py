@@ -171,6 +171,10 @@ class TableEstimate(Table):
     def __getitem__(self, names: str | tuple[str, ...]) -> MarginalEstimate:
         return self.marginal(*((names,) if isinstance(names, str) else names))
 
+    def tables(self) -> dict[str, MarginalEstimate]:
+        """Every marginal that was asked for, by the names of its columns."""
+        return {" x ".join(names): self.marginal(*names) for names in self.sets}
+
     def reconstruct(self, *names: str, method: str = "max-entropy", replicates: int = 100, source: Source | None = None) -> Reconstruction:
         """The shares of columns that were not asked about together, from the marginals that were: see ``reconstruct``."""
         from deniable.tasks.marginals.reconstruct import reconstruct

@@ -9,9 +9,8 @@ from functools import cached_property, partial
 from math import sqrt
 from typing import Any
 
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
+from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.lines import Interval
 from deniable.contract.probability import check_epsilon
@@ -20,7 +19,7 @@ from deniable.contract.question import Question, Round
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError, ProtocolError
 from deniable.tasks.ranges.consistency import Tree
-from deniable.tasks.ranges.levels import RESULT, check_level_oracle, check_line, checked_widths, even_starts, level_question, tree_widths
+from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
 Told = tuple[tuple[int, ...], bytes]
@@ -38,8 +37,9 @@ class AHEAD(Protocol):
     Guarantee: epsilon-local for any two inputs; everybody reports once, in one round. What is asked depends on what others told before.
 
     Estimator: all rounds together by generalized least squares, as for ``Hierarchy``. Within a cell that was not cut, people are taken to
-    be spread evenly: ranges that cut through it are biased, and errors count its whole share as if it were at one value. They are those of
-    this tree: that cells were cut because noise made them look large is not covered.
+    be spread evenly, so the counts of ranges that go through it are biased. Their intervals are not: they begin where nobody in the cell is
+    in the range, and end where everybody is (``LineShares.limits``). Errors are those of this tree; intervals are a little longer, because
+    cells were cut where noise made them look large (``TreeEstimate.reach``).
 
     Cost: one report of one oracle; as many rounds as levels, at most.
 
@@ -52,9 +52,9 @@ class AHEAD(Protocol):
     >>> found.ranges([(7, 11), (0, 6), (100, 255)])
     60,000 reports, AHEAD, 4 rounds, epsilon = 1; low and high: 95 %, noise only
     value        count  stderr     low    high  frequency
-    7 to 11     61,372   1,067  59,280  63,464       1.02
-    0 to 6      -1,414   1,061  -3,495     666    -0.0236
-    100 to 255     481     510    -518   1,480    0.00802
+    7 to 11     61,372   1,067  59,154  63,589       1.02
+    0 to 6      -1,414   1,061  -3,619     791    -0.0236
+    100 to 255     481     510    -578   1,597    0.00802
 
     References: Du, Zhang, Zhu, Chen 2021.
     """
@@ -73,10 +73,7 @@ class AHEAD(Protocol):
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
-        check_line(self.domain)
-        check_level_oracle(self.oracle)
-        if type(self.people) is not int or self.people < 0:
-            raise ParameterError("people", self.people, allowed="an integer from 0 on", fix="say how many reports you expect")
+        check_tree(self.domain, self.oracle, self.people)
         if self.widths is None:
             branching = 4 if self.branching is None else self.branching
             if type(branching) is not int or branching < 2:
@@ -125,7 +122,7 @@ class AHEAD(Protocol):
         levels = [Tally.from_bytes(content) for _, content in told]
         estimates = [level.spec.estimate(level) for level in levels]
         how = f"AHEAD, {len(told)} rounds"
-        return {RESULT: TreeEstimate.of(self.domain, how, [cells for cells, _ in told], estimates)}
+        return {RESULT: TreeEstimate.of(self.domain, how, [cells for cells, _ in told], estimates, grown=True)}
 
     def _cut(self, tally: Tally) -> tuple[int, ...]:
         """The cells of the next round."""
@@ -147,34 +144,16 @@ class AHEAD(Protocol):
 
     @cached_property
     def canonical(self) -> bytes:
-        return canonical_json(
-            {
-                "protocol": self.kind,
-                "domain": self.domain.to_json(),
-                "epsilon": repr(self.epsilon),
-                "oracle": self.oracle,
-                "people": number(self.people),
-                "widths": list(self.widths),
-                "cells": list(self.cells),
-                "told": [{"cells": list(cells), "tally": content.hex()} for cells, content in self.told],
-            }
-        )
+        told = [{"cells": list(cells), "tally": content.hex()} for cells, content in self.told]
+        return canonical_json(tree_json(self) | {"cells": list(self.cells), "told": told})
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> AHEAD:
-        names = {"protocol", "domain", "epsilon", "oracle", "people", "widths", "cells", "told"}
-        parts = read_object("protocol", content, names)
-        rounds = [read_object("told", entry, {"cells", "tally"}) for entry in parts["told"]]
-        state = cls(
-            domain=domain_from_json(parts["domain"]),
-            epsilon=float(parts["epsilon"]),
-            oracle=parts["oracle"],
-            people=read_number("people", parts["people"]),
-            widths=tuple(parts["widths"]),
-            cells=tuple(parts["cells"]),
-            told=tuple((tuple(entry["cells"]), bytes.fromhex(entry["tally"])) for entry in rounds),
-        )
-        for cells, told in state.told:
-            if len(cells) != Tally.from_bytes(told).spec.domain.size:
+        tree, state_of = read_tree(content, "cells", "told")
+        rounds = [read_object("told", entry, {"cells", "tally"}) for entry in state_of["told"]]
+        told = tuple((tuple(entry["cells"]), bytes.fromhex(entry["tally"])) for entry in rounds)
+        state = cls(**tree, cells=tuple(state_of["cells"]), told=told)
+        for cells, image in state.told:
+            if len(cells) != Tally.from_bytes(image).spec.domain.size:
                 raise ParameterError("told", f"a tally beside {len(cells)} cells", allowed="one of these cells", fix="publish it again")
         return state

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.core.table import Table, count_rows
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
     from deniable.tasks.ranges.estimate import RangeEstimate
+    from deniable.tasks.ranges.sums import Margins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,11 +25,8 @@ class RangeCounts(Table):
 
     estimate: RangeEstimate
     values: Sequence[str]
-    frequencies: Array
-    noise: Array
-    """The standard error of each frequency for the crowd that reported."""
-    drawn: Array
-    """The same if the crowd is a sample."""
+    queries: Array
+    """How much of each cell lies in each range, a column for each."""
 
     kind: ClassVar[str] = "range counts"
 
@@ -35,6 +34,15 @@ class RangeCounts(Table):
     def n(self) -> int:
         """How many people reported."""
         return self.estimate.n
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """The estimated share of people in each range."""
+        return np.asarray(self.queries.T @ self.estimate.shares)
+
+    @cached_property
+    def _margins(self) -> Margins:
+        return self.estimate.margins(self.queries)
 
     @property
     def counts(self) -> Array:
@@ -44,7 +52,7 @@ class RangeCounts(Table):
     @property
     def stderr(self) -> Array:
         """The standard error of each count, for the crowd that reported. Among nobody, nobody is: 0."""
-        return self.n * self.noise if self.n else np.zeros(len(self.values))
+        return self.n * self._margins.errors[0] if self.n else np.zeros(len(self.values))
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False, population: bool = False) -> Limits:
         """Limits (low, high) for each count; ``simultaneous=True`` makes all of them hold at once (Bonferroni)."""
@@ -52,19 +60,11 @@ class RangeCounts(Table):
         if not self.n:  # among nobody, nobody is in a range
             return np.zeros(len(self.values)), np.zeros(len(self.values))
         alpha = (1 - level) / (len(self.values) if simultaneous else 1)
-        reach = self.estimate.reach(1 - alpha) * self.n * (self.drawn if population else self.noise)
-        return self.counts - reach, self.counts + reach
+        low, high = self.estimate.limits(self.frequencies, self._margins, 1 - alpha, population=population)
+        return self.n * low, self.n * high
 
     def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        return {
-            "value": list(self.values),
-            "count": self.counts,
-            "stderr": self.stderr,
-            "low": low,
-            "high": high,
-            "frequency": self.frequencies,
-        }
+        return count_rows(self.values, self.counts, self.stderr, self.interval(0.95), self.frequencies)
 
     def headline(self) -> str:
         return f"{self.n:,} reports, {self.estimate.how}, epsilon = {self.estimate.epsilon:.4g}; low and high: 95 %, noise only"

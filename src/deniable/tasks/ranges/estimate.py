@@ -21,7 +21,7 @@ from deniable.core.interval import Limits, check_level
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.ranges.counts import RangeCounts
-from deniable.tasks.ranges.sums import LineShares
+from deniable.tasks.ranges.sums import LineShares, Margins
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -38,8 +38,8 @@ class RangeEstimate(LineShares):
     taken to be spread evenly within cells that stayed whole, and which did depends on noise.
 
     Errors are of the crowd that reported: the mechanism's noise, and that each level was told by some of the people only. With
-    ``population=True`` they also cover that the crowd is a sample. Where cells hold more than one value, they cover that people may be
-    spread unevenly there, too. ``quantile`` is always biased: it looks at the nearest cumulative shares that never fall.
+    ``population=True`` they also cover that the crowd is a sample. Where cells hold more than one value, intervals hold however people are
+    spread there. ``quantile`` is always biased: it looks at the nearest cumulative shares that never fall.
     """
 
     kind: ClassVar[str] = "ranges"
@@ -58,7 +58,7 @@ class RangeEstimate(LineShares):
             if start >= end:
                 raise DomainError("range", (low, high), allowed="low <= high, with a value between them", fix="swap the ends, or widen it")
         queries = self._below([end for _, end in places]) - self._below([start for start, _ in places])
-        return RangeCounts(self, [f"{low} to {high}" for low, high in named], self._sums(queries), *self.errors(queries))
+        return RangeCounts(self, [f"{low} to {high}" for low, high in named], queries)
 
     def cdf(self, x: Any) -> Any:
         """The share of people at or below x, or below each entry of a list of them."""
@@ -68,7 +68,7 @@ class RangeEstimate(LineShares):
     def cdf_interval(self, x: Any, level: float = 0.95, *, population: bool = False) -> Any:
         """Limits (low, high) for the share of people at or below x, or below each entry of a list of them."""
         queries = self._below([self._place(value) for value in _several(x)])
-        low, high = self._limits(self._sums(queries), self.errors(queries)[population], level)
+        low, high = self._shares_within(self._sums(queries), self.margins(queries), level, population=population)
         return (low, high) if isinstance(x, list | tuple | np.ndarray) else (float(low[0]), float(high[0]))
 
     def quantile(self, q: float) -> Any:
@@ -79,7 +79,7 @@ class RangeEstimate(LineShares):
     def quantile_interval(self, q: float, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
         """Limits (low, high) for a quantile: between them, the rising cumulative shares and their errors do not rule it out."""
         check_level("q", q)
-        low, high = self._limits(self._rising, self._errors_below[population], level)
+        low, high = self._shares_within(self._rising, self._margins_below, level, population=population)
         high[-1] = low[-1] = 1.0  # everybody is at or below the last value
         return self.value(int(np.argmax(high >= q))), self.value(int(np.argmax(low >= q)))
 
@@ -90,29 +90,32 @@ class RangeEstimate(LineShares):
 
     def mean_interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
         """Limits (low, high) for the mean of the values."""
-        center = float(self._sums(self._numbers)[0]) + self._middle if self.n else nan
-        errors = self.errors(self._numbers, self._step**2 * (self.widths[:, None] ** 2 - 1) / 12)
-        reach = self.reach(level) * float(errors[population][0])
-        return self._shown(center - reach), self._shown(center + reach)
+        if not self.n:
+            return self._shown(nan), self._shown(nan)
+        reach, half = self.reach(level), self._step * (self.widths[:, None] - 1) / 2
+        ends = np.hstack([self._numbers - half, self._numbers, self._numbers + half])  # if all in a cell were at its ends
+        errors = reach * self.errors(ends, ranges=False)[population]
+        low, high = (float(side) + self._middle for side in (np.min(self._sums(ends) - errors), np.max(self._sums(ends) + errors)))
+        return self._shown(low), self._shown(high)
 
     # --- how it is done ---
 
-    def _limits(self, found: Array, errors: Array, level: float) -> Limits:
+    def _shares_within(self, found: Array, margins: Margins, level: float, *, population: bool = False) -> Limits:
         """Limits of cumulative shares; of nobody, everything is possible."""
-        reach, known = self.reach(level) * errors, found if self.n else np.full(found.size, 0.5)
-        return np.clip(known - reach, 0.0, 1.0), np.clip(known + reach, 0.0, 1.0)
+        low, high = self.limits(found if self.n else np.full(found.size, 0.5), margins, level, population=population)
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     @cached_property
     def _rising(self) -> Array:
         """The nearest cumulative shares that never fall (isotonic regression): noise alone would make first places come too early."""
-        errors = self._errors_below[0]
+        errors = self._margins_below.errors[0]
         weights = 1 / np.maximum(errors, 1e-6) ** 2 if np.isfinite(errors).all() else np.ones(errors.size)
         return np.asarray(isotonic_regression(np.cumsum(self.frequencies), weights=weights).x)
 
     @cached_property
-    def _errors_below(self) -> tuple[Array, Array]:
-        """The errors of the shares at or below each value: of the crowd, and if it is a sample."""
-        return self.errors(self._below(np.arange(1, self.domain.size + 1)))
+    def _margins_below(self) -> Margins:
+        """By how much the shares at or below each value may be off."""
+        return self.margins(self._below(np.arange(1, self.domain.size + 1)))
 
     def _place(self, x: Any, *, lower: bool = False) -> int:
         """How many values are at or below x; or, for the lower end of a range, how many are below it."""
@@ -157,7 +160,7 @@ class RangeEstimate(LineShares):
 
     def rows(self) -> dict[str, Any]:
         ends = np.arange(1, self.domain.size + 1)
-        low, high = self._limits(np.cumsum(self.frequencies), self._errors_below[0], 0.95)
+        low, high = self._shares_within(np.cumsum(self.frequencies), self._margins_below, 0.95)
         bars = self._below(ends) - self._below(ends - 1)
         names = [self.value(key) for key in range(self.domain.size)]
         cumulative = np.clip(np.cumsum(self.frequencies), 0.0, 1.0)

@@ -8,15 +8,14 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
+from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
 from deniable.errors import ParameterError, ProtocolError
-from deniable.tasks.ranges.levels import RESULT, check_level_oracle, check_line, checked_widths, even_starts, level_question, tree_widths
+from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
 
@@ -64,10 +63,7 @@ class Hierarchy(Protocol):
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
-        check_line(self.domain)
-        check_level_oracle(self.oracle)
-        if type(self.people) is not int or self.people < 0:
-            raise ParameterError("people", self.people, allowed="an integer from 0 on", fix="say how many reports you expect")
+        check_tree(self.domain, self.oracle, self.people)
         if self.widths is None:
             put("widths", tree_widths(self.domain.size, self._branching()))
         put("widths", checked_widths(self.widths, self.domain.size))
@@ -117,24 +113,8 @@ class Hierarchy(Protocol):
 
     @cached_property
     def canonical(self) -> bytes:
-        return canonical_json(
-            {
-                "protocol": self.kind,
-                "domain": self.domain.to_json(),
-                "epsilon": repr(self.epsilon),
-                "oracle": self.oracle,
-                "people": number(self.people),
-                "widths": list(self.widths),
-            }
-        )
+        return canonical_json(tree_json(self))
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Hierarchy:
-        parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "oracle", "people", "widths"})
-        return cls(
-            domain=domain_from_json(parts["domain"]),
-            epsilon=float(parts["epsilon"]),
-            oracle=parts["oracle"],
-            people=read_number("people", parts["people"]),
-            widths=tuple(parts["widths"]),
-        )
+        return cls(**read_tree(content)[0])

@@ -14,7 +14,9 @@ from deniable.client.grr import GRR
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.sketch import SketchProtocol
 from deniable.client.subset_selection import SubsetSelection
+from deniable.contract.canonical import number, read_number, read_object
 from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Identity
 from deniable.contract.lines import Interval
 from deniable.contract.question import Question
@@ -26,6 +28,8 @@ LARGEST_DOMAIN = 1 << 11
 """The most values: no crowd that answers privately resolves more."""
 RESULT = "ranges"
 """The name of the result."""
+TREE = ("domain", "epsilon", "oracle", "people", "widths")
+"""What every protocol over a tree declares."""
 INDEPENDENT = ("OUE", "SUE", "THE", "SHE", "OLH", "BLH", "HRR")
 """Oracles whose scores of two values do not correlate, whoever reports; those that hash a key of their own, on average over the hash."""
 
@@ -76,6 +80,29 @@ def checked_widths(widths: Any, size: int) -> tuple[int, ...]:
 def even_starts(size: int, width: int) -> tuple[int, ...]:
     """Where cells of one width begin; the last one may be narrower."""
     return tuple(range(0, size, width))
+
+
+def check_tree(domain: object, oracle: object, people: object) -> None:
+    """Refuse what no tree over a line can be asked with."""
+    check_line(domain)
+    check_level_oracle(oracle)
+    if type(people) is not int or people < 0:
+        raise ParameterError("people", people, allowed="an integer from 0 on", fix="say how many reports you expect")
+
+
+def tree_json(protocol: Any) -> dict[str, Any]:
+    """What every protocol over a tree declares, as plain data."""
+    plain = {"protocol": protocol.kind, "domain": protocol.domain.to_json(), "epsilon": repr(protocol.epsilon), "oracle": protocol.oracle}
+    return plain | {"people": number(protocol.people), "widths": list(protocol.widths)}
+
+
+def read_tree(content: dict[str, Any], *more: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments behind ``tree_json``, and what else was declared, by the names of ``more``."""
+    parts = read_object("protocol", content, {"protocol", *TREE, *more})
+    tree = {name: parts[name] for name in TREE}
+    tree |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
+    tree |= {"people": read_number("people", parts["people"]), "widths": tuple(parts["widths"])}
+    return tree, {name: parts[name] for name in more}
 
 
 def level_spec(cells: int, *, domain: Domain, oracle: str, epsilon: float, people: int) -> FrequencySpec:

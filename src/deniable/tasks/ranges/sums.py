@@ -6,13 +6,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from deniable.contract.domain import Domain
-from deniable.core.interval import check_level
+from deniable.core.interval import Limits, check_level
 from deniable.core.postprocess import norm_sub
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
@@ -23,12 +23,28 @@ _BLOCK = 256
 """How many queries are worked on at a time."""
 
 
+class Margins(NamedTuple):
+    """By how much sums may be off, whatever the level: standard errors have a row for the crowd that reported, and one for a sample."""
+
+    errors: Array
+    """Of an even spread within cells."""
+    less: Array
+    """What was found in parts of cells, which may be nobody's."""
+    more: Array
+    """What was found in the rest of these cells."""
+    inner: Array
+    """The errors without those cells."""
+    outer: Array
+    """The errors with all of them."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LineShares(Table):
     """The shares of the cells of a line; some may be negative. Any sum of them is unbiased if the cells were fixed before anyone was asked.
 
     Errors are of the crowd that reported: the mechanism's noise, and that each level was told by some of the people only. Those of a
-    sample also cover that the crowd is one. Where cells hold more than one value, both cover that people may be spread unevenly there.
+    sample also cover that the crowd is one. Where cells hold more than one value, both count people's being spread unevenly there as it
+    is on average over all places of a range in the cell. Intervals do not rest on that: see ``limits``.
     """
 
     domain: Domain
@@ -66,18 +82,17 @@ class LineShares(Table):
         """The estimated number of people at each value."""
         return self.n * self.frequencies
 
-    def errors(self, queries: Array, uneven: Array | None = None) -> tuple[Array, Array]:
+    def errors(self, queries: Array, *, ranges: bool = True) -> tuple[Array, Array]:
         """Standard errors of sums of shares, one query for each column: of the crowd that reported, and if it is a sample.
 
-        ``uneven`` is the variance of what is asked about within each cell. If left out, a query is the part of each cell in a range. They
-        are infinite where a level was told by nobody.
+        For ``ranges`` a query is the part of each cell that lies in one. They are infinite where a level was told by nobody.
         """
         if not all(self.groups):
             return (np.full(queries.shape[1], inf),) * 2
         found = np.concatenate([self.variances(queries[:, i : i + _BLOCK]) for i in range(0, queries.shape[1], _BLOCK)] or [np.zeros(0)])
         likely = norm_sub(self.shares, 1.0)
         drawing = (queries.T**2 @ likely - (queries.T @ likely) ** 2) / self.n  # the variance of what is asked about, among people
-        within = self._lumps @ (queries * (1 - queries) if uneven is None else uneven)
+        within = self._lumps @ (queries * (1 - queries)) if ranges else 0.0
         noise, drawn = (np.sqrt(np.maximum(variance, 0.0) + within) for variance in (found - drawing, found))
         return noise, drawn
 
@@ -92,6 +107,29 @@ class LineShares(Table):
         if wide.size:
             squares[wide] = self.variances(np.eye(self.widths.size)[:, wide]) + norm_sub(self.shares, 1.0)[wide] ** 2
         return squares
+
+    def margins(self, queries: Array) -> Margins:
+        """What limits for the parts of cells that lie in ranges are made of, one query for each column."""
+        errors = np.stack(self.errors(queries))
+        less, more, inner, outer = *np.zeros((2, queries.shape[1])), errors.copy(), errors.copy()
+        parts = np.flatnonzero(((queries > 0) & (queries < 1)).any(axis=0))
+        if parts.size and self.n:
+            some = queries[:, parts]
+            within, touched = np.floor(some), np.ceil(some)
+            less[parts], more[parts] = (np.maximum(self._sums(rest), 0.0) for rest in (some - within, touched - some))
+            inner[:, parts], outer[:, parts] = np.stack(self.errors(within)), np.stack(self.errors(touched))
+        return Margins(errors, less, more, inner, outer)
+
+    def limits(self, found: Array, margins: Margins, level: float, *, population: bool = False) -> Limits:
+        """Limits (low, high) for what was found in ranges, however people are spread in a cell.
+
+        A range that goes through a cell holds between nobody and everybody there. So the lower limit is that of the cells which lie in it
+        as a whole, the upper one that of all cells which it touches, and the interval of the even spread is in between.
+        """
+        reach, kind = self.reach(level), int(population)
+        even = reach * margins.errors[kind]
+        low = np.minimum(found - even, found - margins.less - reach * margins.inner[kind])
+        return low, np.maximum(found + even, found + margins.more + reach * margins.outer[kind])
 
     def reach(self, level: float) -> float:
         """How many standard errors an interval goes to each side."""

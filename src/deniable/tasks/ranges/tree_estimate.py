@@ -17,6 +17,9 @@ from deniable.tasks.ranges.consistency import Tree
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import level_variance, pair_covariances
 
+GROWN = 1.06
+"""How much longer intervals are in a tree that has grown: enough at 95 % and above, for 2 to 45 branches and as many levels as fit."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeEstimate(RangeEstimate):
@@ -32,15 +35,29 @@ class TreeEstimate(RangeEstimate):
 
     tree: Tree = field(kw_only=True)
     levels: Sequence[FrequencyEstimate] = field(kw_only=True)
+    grown: bool = field(default=False, kw_only=True)
+    """Whether earlier levels decided what the later ones are."""
 
     @classmethod
-    def of(cls, domain: Domain, how: str, cells: Sequence[Any], levels: Sequence[FrequencyEstimate]) -> TreeEstimate:
+    def of(
+        cls, domain: Domain, how: str, cells: Sequence[Any], levels: Sequence[FrequencyEstimate], *, grown: bool = False
+    ) -> TreeEstimate:
         """The consistent estimate of ever finer cells, each level counted by its own people."""
         tree = Tree.of_cells([[0], *cells])
         groups = tuple(level.n for level in levels)
         counted = [np.array([1.0]), *(level.counts / max(level.n, 1) for level in levels)]
         shares = tree.consistent(counted, _spread(levels)) if any(groups) else np.full(tree.sizes[-1], nan)
-        return cls(domain, levels[0].spec.epsilon, how, np.asarray(cells[-1]), shares, groups, tree=tree, levels=levels)
+        return cls(domain, levels[0].spec.epsilon, how, np.asarray(cells[-1]), shares, groups, tree=tree, levels=levels, grown=grown)
+
+    def reach(self, level: float) -> float:
+        """How many standard errors an interval goes to each side; more in a tree that has ``grown``.
+
+        There a cell's own count y decides, with a threshold t, whether it is cut, and with that its weight w beside what later levels say,
+        y': the estimate is w y + (1 - w) y'. With four branches w is 0.8 for a cell that was cut, and 1/2 down to 1/m for one that was
+        counted again by m - 1 more levels. Given t, both cases have the error that is stated, but large y meet the large weight: for the
+        worst t, an interval at 95 % misses with 5.7 % for two levels, and 6.2 % for four. Longer by ``GROWN``, it misses with 5 % at most.
+        """
+        return super().reach(level) * (GROWN if self.grown else 1.0)
 
     def variances(self, queries: Array) -> Array:
         found = np.zeros(queries.shape[1])
