@@ -17,7 +17,7 @@ demo: $(STAMP)            ## 20,000 devices report to a collector on this machin
 	@$(BIN)/deniable demo $(if $(SERVE),--serve)
 
 test: $(STAMP)            ## run all tests
-	@echo "running the tests (about twenty-five minutes on two cores) ..."
+	@echo "running the tests (about fifteen minutes on two cores) ..."
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, servers killed 200 times (twenty minutes on two cores)
@@ -42,7 +42,7 @@ bench-billion: $(STAMP)   ## a billion reports counted on two cores, beside Pola
 	@$(BIN)/python benchmarks/billion.py
 
 figures: $(STAMP)         ## draw the docs' figures anew, theory and measurement (some minutes)
-	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_series_figure.py && $(BIN)/python scripts/make_marginals_figure.py && $(BIN)/python scripts/make_range_figure.py && $(BIN)/python scripts/make_page_figures.py && git status --short docs/figures
+	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_series_figure.py && $(BIN)/python scripts/make_marginals_figure.py && $(BIN)/python scripts/make_range_figure.py && $(BIN)/python scripts/make_page_figures.py && $(BIN)/python scripts/make_notebooks.py && git status --short docs/figures docs/notebooks
 
 docs: $(STAMP)            ## the docs as a site in site/: every page, and the reference of public names
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "open site/index.html, or: $(BIN)/mkdocs serve"

@@ -28,10 +28,12 @@ def vectors(name: str) -> dict[str, Any]:
     return json.loads((VECTORS / f"{name}.json").read_text())
 
 
+@cache
 def all_cases() -> list[dict[str, Any]]:
     return [case for name in sorted(MECHANISMS) for case in vectors(name)["cases"]]
 
 
+@cache
 def all_specs() -> list[FrequencySpec]:
     """Every spec in the vectors, each once."""
     texts = dict.fromkeys(case["spec"] for case in all_cases())

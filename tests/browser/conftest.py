@@ -23,7 +23,7 @@ from tests.system.conftest import Server
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
 OPTIONS += ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 AXE = ROOT / ".bench" / "node_modules" / "axe-core" / "axe.min.js"
-PATIENCE = 30_000
+PATIENCE = 120_000
 """Milliseconds until a page that does not get where it should fails its test."""
 DRINK = """
 name = "morning-drink"

@@ -45,7 +45,7 @@ def test_demo_in_words_and_as_data(tmp_path):
         (folder / "temporary").mkdir(parents=True)
     elsewhere = {"DENIABLE_STORE": "elsewhere", "DENIABLE_PORT": "1"}
     first = Started("demo", "--people", 300, cwd=words, TMPDIR=words / "temporary", **elsewhere)
-    second = Started("demo", "--people", 2000, "--epsilon", 2, "--json", "--out", "charts", cwd=data, TMPDIR=data / "temporary")
+    second = Started("demo", "--people", 1000, "--epsilon", 2, "--json", "--out", "charts", cwd=data, TMPDIR=data / "temporary")
     shows_truth_estimate_interval_charts_promises_and_traffic(first.end(), words)
     finds_the_truth(json.loads(second.end().stdout), data)
 
@@ -65,24 +65,24 @@ def shows_truth_estimate_interval_charts_promises_and_traffic(done, folder):
 
 
 def finds_the_truth(content, folder):
-    assert (content["people"], content["reports"]) == (2000, 6000)
+    assert (content["people"], content["reports"]) == (1000, 3000)
     drink, bicycle, word = content["tasks"]
     for task in (drink, bicycle):  # everyone was counted, and the truth is that of everyone
-        assert task["n"] == 2000 == sum(row["truth"] for row in task["result"])
+        assert task["n"] == 1000 == sum(row["truth"] for row in task["result"])
         assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in task["result"])
         assert all(row["low"] <= max(row["estimate"], 0) <= row["high"] for row in task["result"])  # a count may come out below none
     assert {row["value"] for row in bicycle["result"]} == {"yes", "no"}
     assert [task["epsilon"] for task in content["tasks"]] == [2, 2, 8]
-    assert word["n"] < 2000  # those whose turn it was in the last round
+    assert word["n"] < 1000  # those whose turn it was in the last round
     assert word["rounds"] > 1
     rain = next(row for row in word["result"] if row["value"] == "rain")  # a fifth of the crowd: seen at once
-    assert rain["everyone"] == 349
+    assert rain["everyone"] == 174
     assert abs(rain["estimate"] - rain["truth"]) < 6 * rain["stderr"]
     assert all(row["truth"] <= row["everyone"] for row in word["result"])
     assert [(folder / file).exists() for file in content["charts"]] == [True, True]
     shuffled = content["shuffled"]  # the drink once more, with the same promise
-    assert (shuffled["n"], shuffled["shuffle"]["claim"]) == (2000, 2)
-    assert sum(shuffled["shuffle"]["sizes"]) == 2000
+    assert (shuffled["n"], shuffled["shuffle"]["claim"]) == (1000, 2)
+    assert sum(shuffled["shuffle"]["sizes"]) == 1000
     assert shuffled["shuffle"]["epsilon"] <= 2 < shuffled["shuffle"]["local_epsilon"]
     assert all(abs(row["shuffled"] - row["truth"]) < 6 * row["shuffled_stderr"] for row in shuffled["result"])
     assert all(2 * row["shuffled_stderr"] < row["local_stderr"] for row in shuffled["result"])  # what the shuffler is worth

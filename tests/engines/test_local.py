@@ -15,7 +15,7 @@ import pytest
 from pyarrow import fs, ipc
 
 import deniable.engines.local as engine
-from deniable.client import GRR, OLH
+from deniable.client import GRR, OLH, OUE
 from deniable.contract.survey import Survey
 from deniable.core.reports import Reports
 from deniable.core.run import run as run_in_memory
@@ -157,6 +157,46 @@ def test_what_was_begun_is_not_finished_with_anything_else(tmp_path):
     (tmp_path / "other" / NAME).write_bytes(saved)
     with pytest.raises(WireError, match="start anew"):
         tally(tmp_path / "hashed.parquet", candidates=[1, 2], resume=tmp_path / "other")
+
+
+def test_another_cut_of_the_same_files_is_another_sum(tmp_path, monkeypatch):
+    """As many partitions as before, cut elsewhere: as a release does that holds more at a time."""
+    with pq.ParquetWriter(tmp_path / "0.parquet", SYMBOLS.privatize([0]).to_arrow().schema) as file:
+        for people in (3, 1, 1):
+            file.write_table(SYMBOLS.privatize(np.zeros(people, int)).to_arrow())
+    before, after = ([part.rows for part in Dataset.open(tmp_path).partitions(rows)] for rows in (4, 3))
+    assert (before, after) == ([4, 1], [3, 2])
+    monkeypatch.setattr(engine, "BYTES", 4)
+    assert tally(tmp_path, resume=tmp_path / "state").n == 5
+    monkeypatch.setattr(engine, "BYTES", 3)
+    with pytest.raises(ParameterError, match="start anew"):
+        tally(tmp_path, resume=tmp_path / "state")
+
+
+@pytest.mark.parametrize("spec", [SYMBOLS, OUE(domain_size=9, epsilon=1.0)], ids=["by Polars", "by pyarrow"])
+@pytest.mark.parametrize("people", [40, 400], ids=["shrunk", "grown"])
+def test_a_file_that_changes_while_it_is_counted_is_refused(spec, people, tmp_path):
+    write(tmp_path, spec.privatize(np.zeros(100, int)).to_arrow(), "0.parquet")
+    found = Dataset.open(tmp_path)
+    write(tmp_path, spec.privatize(np.zeros(people, int)).to_arrow(), "0.parquet")
+    with pytest.raises(WireError, match=r"0\.parquet: got 'a file that was changed'"):
+        tally(found)
+
+
+def test_a_folder_keeps_one_run_at_a_time(tmp_path):
+    whole = days(tmp_path / "reports", count=2)
+    refused = []
+
+    def again(*_):
+        with pytest.raises(ParameterError, match="no other run") as error:
+            tally(tmp_path / "reports", resume=tmp_path / "state")
+        refused.append(error)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        tally(tmp_path / "reports", resume=tmp_path / "state", progress=again)
+    assert refused
+    assert tally(tmp_path / "reports", resume=tmp_path / "state") == whole  # the folder was let go
 
 
 def test_a_protocol_over_files_is_that_over_their_partitions(tmp_path, monkeypatch):

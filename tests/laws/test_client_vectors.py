@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from deniable.client import OLH, FileLedger, MemoryLedger
-from deniable.client.answerable import takes_all
+from deniable.client.answerable import takes_all, task_domain
 from deniable.client.diary import Diary
 from deniable.client.enrolment import DRAWN, TOKENS, enrol, read_secret, stamp_for
 from deniable.client.transport import Response
@@ -19,7 +20,7 @@ from deniable.contract.blind_rsa import blind
 from deniable.contract.canonical import parse_canonical
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.ed25519 import verify
-from deniable.contract.encoder import encoder_from_json
+from deniable.contract.encoder import ENCODERS, encoder_from_json
 from deniable.contract.envelope import open_batch
 from deniable.contract.question import Question
 from deniable.contract.spec import spec_from_json
@@ -180,3 +181,25 @@ def test_which_rounds_are_answered_replays():
         question = Question(name="q", spec=OLH(domain=domain_from_json(asked), epsilon=1.0), encoder=encoder_from_json(encoder))
         assert takes_all(question, domain_from_json(domain)) == case["all"], case
     assert Counter(case["all"] for case in vectors("answerable")["cases"])[True] > 100
+
+
+def test_which_rounds_are_answered_with_records_and_sets_replays():
+    def domain(protocol):
+        return task_domain(replace(PAYING["daily"], protocol=protocol.encode(), rounds=True, period=0))
+
+    asked = vectors("answerable")["protocols"]
+    for case in asked["asked"]:
+        question = Question.from_json(parse_canonical(case["question"].encode()))
+        assert takes_all(question, domain(case["protocol"])) == case["all"], case
+    assert Counter(case["all"] for case in asked["asked"])[True] > 20
+    for protocol in asked["refused"]:
+        with pytest.raises(WireError):
+            domain(protocol)
+
+
+def test_devices_answer_every_encoder_in_some_round():
+    """Whoever adds an encoder says what people hold who are asked by it, and when all of them have an answer."""
+    cases = [(case["all"], parse_canonical(case["encoder"].encode())) for case in vectors("answerable")["cases"]]
+    asked = vectors("answerable")["protocols"]["asked"]
+    cases += [(case["all"], parse_canonical(case["question"].encode())["encoder"]) for case in asked]
+    assert {encoder["encoder"] for answered, encoder in cases if answered} == set(ENCODERS)

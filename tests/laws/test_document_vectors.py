@@ -9,7 +9,9 @@ import pytest
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, to_plain
 from deniable.contract.encoder import ENCODERS, encoder_from_json
 from deniable.contract.envelope import Envelope, open_batch
+from deniable.contract.gradient import sigmoid
 from deniable.contract.probability import exp_above, exp_below, log_above
+from deniable.contract.question import Question
 from deniable.contract.spec import spec_from_json
 from deniable.contract.task import OpenedRound, Task
 from deniable.errors import DomainError, WireError
@@ -17,7 +19,7 @@ from deniable.testing import ReplaySource
 from tests.conftest import vectors
 
 BYTES = {"task", "id", "payload", "token"}
-ELSEWHERE = ("sets", "models")  # not in the browser yet
+ELSEWHERE = ("sets", "models")
 ENCODER_VECTORS = {
     name: [*cases, *(case for file in ELSEWHERE for case in vectors(file)[name])] for name, cases in vectors("encoders").items()
 }
@@ -71,6 +73,15 @@ def test_encoders_replay(case):
     source = ReplaySource(int(word, 16) for word in case["words"])
     assert to_plain(encoder.encode(value_of(case["value"]), source)) == case["input"]
     assert source.consumed == len(case["words"])
+
+
+def test_what_models_and_sets_need_besides_replays():
+    """The logistic curve at every entry of its table, and what an answer costs behind an encoder that samples."""
+    for margin, chance in vectors("models")["sigmoid"].items():
+        assert sigmoid(int(margin)) == chance
+    costs = [(Question.from_json(parse_canonical(case["question"].encode())), case["epsilon"]) for case in vectors("sets")["costs"]]
+    assert [repr(question.epsilon) for question, _ in costs] == [epsilon for _, epsilon in costs]
+    assert {float(epsilon) < question.spec.epsilon for question, epsilon in costs} == {True, False}
 
 
 def test_every_encoder_has_vectors():

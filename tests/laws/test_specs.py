@@ -18,13 +18,14 @@ from deniable.contract.probability import exp_below
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core import stream
 from deniable.core.reports import Reports
-from deniable.core.stream import CHUNK
 from deniable.core.tally import Tally
 from deniable.errors import MergeError, WireError
 from deniable.testing import ReplaySource
 from tests.conftest import all_specs, asked_of, candidates_of, some_values
 
 SPECS = all_specs()
+CHUNK = 2048
+"""People in a chunk: as for the shipped size, each chunk has a stream of its own."""
 each_spec = pytest.mark.parametrize("spec", SPECS, ids=repr)
 each_pure_spec = pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, PureProtocol)], ids=repr)
 
@@ -61,9 +62,11 @@ def test_the_own_value_is_supported_more_often_than_others(spec):
 
 
 @each_spec
-def test_scalar_equals_bulk_on_a_long_stream(spec):
-    """Long enough to cross several buffers of words: people cut off at a buffer's end are served again from the same words."""
-    people = 6000 if spec.outputs > 2**64 else 20_000
+def test_scalar_equals_bulk_on_a_long_stream(spec, monkeypatch):
+    """Across several buffers of words, which are short here: people cut off at a buffer's end are served again from the same words."""
+    monkeypatch.setattr(stream, "_BUFFER", 256)
+    monkeypatch.setattr(stream, "_LARGEST", 512)
+    people = 700 if spec.outputs > 2**64 else 2000
     values = some_values(spec, people)
     source = ReplaySource.from_key("long")
     one_by_one = [spec.encode(spec.randomize(value, source)) for value in values]
@@ -76,7 +79,8 @@ def test_scalar_equals_bulk_on_a_long_stream(spec):
 
 @each_spec
 def test_parallel_equals_sequential_and_chunks_share_no_noise(spec, monkeypatch):
-    values = [some_values(spec, 1)[0]] * (2 * CHUNK + 4096)
+    monkeypatch.setattr(stream, "CHUNK", CHUNK)
+    values = [some_values(spec, 1)[0]] * (2 * CHUNK + 512)
     fresh = spec.privatize(values)
     monkeypatch.setattr(stream.os, "urandom", lambda size: bytes(range(size)))
     runs = []
@@ -86,22 +90,22 @@ def test_parallel_equals_sequential_and_chunks_share_no_noise(spec, monkeypatch)
     assert runs[0] == runs[1]
     assert runs[0] != fresh
     rows = runs[0].rows()
-    assert not np.array_equal(rows[:4096], rows[CHUNK : CHUNK + 4096])
-    assert not np.array_equal(rows[:4096], rows[2 * CHUNK :])
+    assert not np.array_equal(rows[:512], rows[CHUNK : CHUNK + 512])
+    assert not np.array_equal(rows[:512], rows[2 * CHUNK :])
 
 
 @each_spec
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
-def test_reports_survive_bytes_arrow_and_parquet(spec, count, tmp_path):
-    reports = batch(spec, count)
-    assert len(reports) == count
-    assert Reports.from_bytes(reports.to_bytes()) == reports
-    assert Reports.from_arrow(reports.to_arrow()) == reports
-    assert Reports.from_rows(spec, reports.rows().tobytes()) == reports
-    pq.write_table(reports.to_arrow(), tmp_path / "reports.parquet")
-    assert Reports.from_arrow(pq.read_table(tmp_path / "reports.parquet")) == reports
-    sliced = pa.concat_tables([reports.to_arrow().slice(0, count // 2), reports.to_arrow().slice(count // 2)])
-    assert Reports.from_arrow(sliced) == reports
+def test_reports_survive_bytes_arrow_and_parquet(spec, tmp_path):
+    for count in (0, 1, 7, 8, 9, 1000):
+        reports = batch(spec, count)
+        table = reports.to_arrow()
+        pq.write_table(table, tmp_path / "reports.parquet")
+        parts = pa.concat_tables([table.slice(0, count // 2), table.slice(count // 2)])
+        assert len(reports) == count
+        assert Reports.from_bytes(reports.to_bytes()) == reports, count
+        assert Reports.from_rows(spec, reports.rows().tobytes()) == reports, count
+        for read in (table, pq.read_table(tmp_path / "reports.parquet"), parts):
+            assert Reports.from_arrow(read) == reports, count
 
 
 @each_spec

@@ -214,14 +214,14 @@ def test_the_released_count_is_a_noisy_count():
 def test_the_price_of_a_batch_includes_its_threshold():
     """The mutant that thresholds on the true count pays nothing for it; an honest price is that of the noise, on top of the shuffle's."""
     spec = dn.GRR(domain_size=10, epsilon=2.0)
-    free = price(spec, n=5000, delta=1e-6)
-    paid = price(spec, n=5000, delta=1e-6, threshold=RULE)
+    free = price(spec, n=1000, delta=1e-6)
+    paid = price(spec, n=1000, delta=1e-6, threshold=RULE)
     alone = account(threshold_event(RULE), delta=5e-7).epsilon
-    half = dn.shuffle.amplify(spec, n=5000, delta=5e-7).epsilon
-    assert free == dn.shuffle.amplify(spec, n=5000, delta=1e-6)
+    half = dn.shuffle.amplify(spec, n=1000, delta=5e-7).epsilon
+    assert free == dn.shuffle.amplify(spec, n=1000, delta=1e-6)
     assert paid.epsilon >= alone + half > free.epsilon + 3
     assert paid.delta == 1e-6
-    assert price(spec, n=5000, delta=1e-6, threshold=Threshold(minimum=20, sigma="20")).epsilon < free.epsilon + 0.5
+    assert price(spec, n=1000, delta=1e-6, threshold=Threshold(minimum=20, sigma="20")).epsilon < free.epsilon + 0.5
     with pytest.raises(ParameterError):  # the tail alone is more than this delta
-        price(spec, n=5000, delta=1e-17, threshold=RULE)
+        price(spec, n=1000, delta=1e-17, threshold=RULE)
     assert shift_of(Threshold(minimum=1, sigma="2.1")) == 17 == -(-8 * Fraction("2.1") // 1)

@@ -9,7 +9,6 @@ import os
 import signal
 import sqlite3
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -28,9 +27,11 @@ from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
 from deniable.testing.identity import Identity
 from tests.cli.running import run
+from tests.system.nursery import Child, Nursery, nursery
 
 COMMAND = str(Path(sys.executable).parent / "deniable")
-TIMEOUT = 30.0
+TIMEOUT = 300.0
+"""Seconds after which a test that waits for a process has failed, on however slow a machine."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Server:
         self.ahead(0)
         quiet = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}
         self.environment = quiet | ({"DENIABLE_TESTING": "1", "DENIABLE_TEST_CLOCK": str(self.offset)} if testing else {})
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Child | None = None
         self.url = ""
 
     def __enter__(self) -> Server:
@@ -90,30 +91,29 @@ class Server:
 
     def launch(self, *arguments: str) -> None:
         """Run a command that serves, and wait until it says where."""
-        with self.errors.open("a") as errors:
-            self.process = subprocess.Popen([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
+        self.process = nursery().serve(*arguments, err=self.errors, environment=self.environment)
         line = self.process.stdout.readline()
         if not line.startswith("serving on "):
             self.kill()
             raise AssertionError(f"it did not start: {line}{self.errors.read_text()}")
         self.url = line.removeprefix("serving on ").strip()
 
-    def stop(self, within: float = TIMEOUT) -> int:
-        """Ask it to end, and return its exit status; it fails if that takes longer."""
-        return self._end(signal.SIGTERM, within)
+    def stop(self) -> int:
+        """Ask it to end, and return its exit status."""
+        return self._end(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it without asking."""
-        self._end(signal.SIGKILL, TIMEOUT)
+        self._end(signal.SIGKILL)
 
     def died(self) -> int:
         """Wait until it ends by itself, and return its exit status."""
-        return self._end(None, TIMEOUT)
+        return self._end(None)
 
-    def _end(self, how: signal.Signals | None, within: float) -> int:
+    def _end(self, how: signal.Signals | None) -> int:
         if how is not None:
             self.process.send_signal(how)
-        status = self.process.wait(within)
+        status = self.process.wait()
         self.process.stdout.close()
         self.process = None
         return status
@@ -204,6 +204,12 @@ def server(tmp_path: Path) -> Iterator[Server]:
     """A collector with an embedded store of its own."""
     with Server(tmp_path / "collector") as running:
         yield running
+
+
+@pytest.fixture(name="nursery")
+def shared_nursery() -> Nursery:
+    """Where processes are made."""
+    return nursery()
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.task import Task
 from tests.system.conftest import Server
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds after which a test that waits for the crowd has failed."""
 PAUSE = 0.02
 """Seconds until a device tries again; a real one is more patient."""

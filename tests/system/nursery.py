@@ -1,27 +1,39 @@
 """Processes by the dozen: one that has imported everything forks one for every command, which then is a process like any other.
 
-Run as ``python -m tests.system.nursery``. Each line of its input is a JSON object: ``{"run": [arguments], "environment": {}, "out": file,
-"err": file, "folder": path or null}`` starts ``deniable`` with these arguments and is answered with its process id; ``{"ended": id}`` is
-answered with its exit status, or null while it runs. Whatever still runs when the input ends is killed.
+Run as ``python -m tests.system.nursery``. Each line of its input is a JSON object: ``{"run": [arguments], "program": module,
+"environment": {}, "out": file, "err": file, "folder": path or null}`` calls the module's ``main`` with these arguments, in a process whose
+id is the answer; ``{"ended": id}`` is answered with its exit status, or null while it runs. Whatever still runs when the input ends is
+killed.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import traceback
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.conftest import ROOT
 
 PATIENCE, PAUSE = 300.0, 0.02
 """How long a process may take, and how often it is looked after, in seconds."""
+COMMAND = "deniable.cli"
+"""What is run unless something else is named."""
+ONCE = ("deniable.collect.server", "deniable.collect.publication.tallying", "deniable.collect.shuffling.service", "tests.system.receiver")
+ONCE += tuple(f"deniable.collect.summing.{part}" for part in ("numbers", "service", "taking_part"))
+ONCE += ("pydantic", "uvloop", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.lifespan.on")
+"""Modules that some command reads when it needs them: here they are read once for all."""
 
 
 class Nursery:
@@ -30,6 +42,7 @@ class Nursery:
     def __init__(self) -> None:
         arguments = [sys.executable, "-m", "tests.system.nursery"]
         self._parent = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self._one_at_a_time = threading.Lock()
 
     def close(self) -> None:
         self._parent.stdin.close()
@@ -38,9 +51,17 @@ class Nursery:
 
     def start(self, *arguments: str, out: Path, environment: dict[str, str] | None = None, folder: Path | None = None) -> int:
         """Start a command, in a folder; its process id. Output goes to the file, errors beside it."""
-        quiet = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}
-        names = {"out": str(out), "err": str(out.with_suffix(".err")), "folder": None if folder is None else str(folder)}
-        return self._ask({"run": arguments, "environment": quiet | (environment or {}), **names})
+        return self._start(arguments, out, out.with_suffix(".err"), quiet() | (environment or {}), folder)
+
+    def serve(self, *arguments: str, err: Path, environment: dict[str, str] | None = None, program: str = COMMAND) -> Child:
+        """Start a program whose output is read while it runs. Errors are added to the file."""
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = Path(folder) / "pipe"
+            os.mkfifo(pipe)
+            reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # somebody reads, or the other end could not be opened
+            process = self._start(arguments, pipe, err, quiet() if environment is None else environment, None, program)
+        os.set_blocking(reading, True)
+        return Child(self, process, os.fdopen(reading))
 
     def ended(self, process: int) -> int | None:
         return self._ask({"ended": process})
@@ -49,32 +70,66 @@ class Nursery:
         """Wait until a process ends; its exit status."""
         deadline = time.monotonic() + PATIENCE
         while (status := self.ended(process)) is None:
-            assert time.monotonic() < deadline
+            assert time.monotonic() < deadline, f"it still runs after {PATIENCE} seconds"
             time.sleep(PAUSE)
         return status
 
+    def _start(self, run: tuple[str, ...], out: Path, err: Path, environment: dict[str, str], folder: Path | None, program=COMMAND) -> int:
+        place = None if folder is None else str(folder)
+        request = {"run": run, "program": program, "environment": environment, "out": str(out), "err": str(err), "folder": place}
+        return self._ask(request)
+
     def _ask(self, request: dict[str, Any]) -> Any:
-        self._parent.stdin.write(json.dumps(request) + "\n")
-        self._parent.stdin.flush()
-        return json.loads(self._parent.stdout.readline())
+        with self._one_at_a_time:
+            self._parent.stdin.write(json.dumps(request) + "\n")
+            self._parent.stdin.flush()
+            return json.loads(self._parent.stdout.readline())
 
 
-def child(request: dict[str, Any]) -> None:
+class Child:
+    """A process that was forked, and what it says; used as a ``subprocess.Popen`` is."""
+
+    def __init__(self, nursery: Nursery, pid: int, stdout: IO[str]) -> None:
+        self.pid, self.stdout = pid, stdout
+        self._nursery = nursery
+
+    def send_signal(self, which: signal.Signals) -> None:
+        os.kill(self.pid, which)  # it is that process: nobody else gets the number before its status was asked for
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self) -> int:
+        return self._nursery.status(self.pid)
+
+
+def quiet() -> dict[str, str]:
+    """The environment, without what is meant for the command."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}
+
+
+@cache
+def nursery() -> Nursery:
+    """One for all tests of a process."""
+    made = Nursery()
+    atexit.register(made.close)
+    return made
+
+
+def child(request: dict[str, Any], out: int, err: int) -> None:
     """Become the command."""
-    from deniable.cli import main
-
     status = 1
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        for handle, name in ((1, "out"), (2, "err")):
-            os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), handle)
+        os.dup2(out, 1)
+        os.dup2(err, 2)
         os.environ.clear()
         os.environ.update(request["environment"])
         if request["folder"] is not None:
             os.chdir(request["folder"])
         sys.argv = ["deniable", *request["run"]]
         sys.modules["__main__"].__package__ = None  # like the script that is installed: help names it
-        main()
+        import_module(request["program"]).main()
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
     except BaseException:
@@ -85,20 +140,24 @@ def child(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    import deniable.collect.summing.numbers
-    import deniable.collect.summing.service
-    import deniable.collect.summing.taking_part  # noqa: F401  # once for all
     from deniable.cli.app import command_line
+    from deniable.client import GRR
 
     command_line()
+    for name in ONCE:
+        import_module(name)
+    GRR(domain_size=2, epsilon=1.0).tally([0])  # with its first kernel the compiler reads most of itself
     gc.freeze()  # what was imported is not looked at, and so not copied, in every child
     running: dict[int, int | None] = {}
     for line in sys.stdin:
         request = json.loads(line)
         if "run" in request:
+            handles = [os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for name in ("out", "err")]
             process = os.fork()
             if process == 0:
-                child(request)
+                child(request, *handles)
+            for handle in handles:
+                os.close(handle)
             running[process] = None
             answer: int | None = process
         else:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -29,9 +27,9 @@ from deniable.sealing.identity import public_key
 from deniable.sealing.keys import KeyPair, KeyRing, announce
 from deniable.sealing.seal import open_inners, seal_report
 from deniable.testing.faults import STATUS
-from tests.conftest import ROOT
 from tests.system.conftest import Answer, Server
 from tests.system.load import wait_for
+from tests.system.nursery import Child, nursery
 
 HOUR = 3600
 SEED = bytes(range(32))
@@ -109,7 +107,7 @@ class Receiver:
         self.analyst = self.pair.notice(ANALYST)
         (folder / "keys").write_bytes(announce(SEED, [self.analyst]))
         self.port = 0
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Child | None = None
         self._checked: dict[tuple[str, bytes], Batch] = {}
 
     def __enter__(self) -> Receiver:
@@ -121,8 +119,7 @@ class Receiver:
 
     def start(self) -> None:
         """Start it, and wait until it says where it is; it comes back on its port."""
-        arguments = [sys.executable, "-m", "tests.system.receiver", str(self.folder), str(self.port)]
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self.process = nursery().serve(str(self.folder), str(self.port), err=self.folder / "stderr", program="tests.system.receiver")
         line = self.process.stdout.readline().strip()
         self.url = line.removeprefix("serving on ")
         self.port = urlsplit(self.url).port
@@ -138,7 +135,7 @@ class Receiver:
 
     def ended(self) -> int:
         """Wait until it ends; its exit status."""
-        status = self.process.wait(60)
+        status = self.process.wait()
         self.process.stdout.close()
         self.process = None
         return status

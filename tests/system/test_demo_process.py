@@ -16,7 +16,7 @@ with running_collector(folder, folder / "log") as collector:
     print(collector.process.pid, flush=True)
     sys.stdin.read()
 """
-PATIENCE = 30
+PATIENCE = 300
 
 
 def test_a_demo_that_is_killed_takes_its_collector_along(tmp_path):

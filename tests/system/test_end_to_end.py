@@ -201,7 +201,7 @@ def test_nothing_about_a_sender_is_kept(anywhere):
     own, stranger = "127.0.0.77", "dn_" + "ab" * 32
     wrong = {"Authorization": f"Bearer {stranger}"}
     parts = urlsplit(server.url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, source_address=(own, 0), timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, source_address=(own, 0), timeout=300)
 
     def send(method: str, path: str, body: Any = None, **more: str) -> int:
         connection.request(method, path, body, headers | more)

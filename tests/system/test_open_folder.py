@@ -47,60 +47,74 @@ PEOPLE, HOUR = 240, 3600
 SERVER = ("sqlalchemy", "starlette", "uvicorn", "msgspec", "prometheus_client", "psycopg")
 
 
-@pytest.fixture
-def told(server: Server, tmp_path: Path):
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory):
     """A server, a task as it serves it, and an open folder, after everybody has answered at both."""
-    admin = server.token("admin")
-    task = server.task(TOML, admin)
-    file, folder = tmp_path / "task.json", tmp_path / "open"
-    file.write_bytes(server.get(f"/v1/tasks/{task.id.hex()}").body)
-    folder.mkdir()
-    places, spent = Everywhere(server.url, Bulletin(folder)), 0
-    for hour in range(2):
-        server.ahead(hour * HOUR)
-        for person in range(PEOPLE // 2):
-            ledger = MemoryLedger(lifetime_epsilon=4.0)
-            ledger.consent(task.id)
-            labels = {"platform": ("phone", "web")[person % 2]}
-            reporter = Reporter(places, task=task.id, ledger=ledger, strata=labels, clock=lambda hour=hour: time.time() + hour * HOUR)
-            receipt = reporter.report({"page": ("news", "mail")[person % 2], "hour": person % 24})
-            assert receipt.state == "sent"
-            spent += ledger.spent()
-    places.close()
-    assert spent == 2 * PEOPLE, "each of them once, although it went to two places"
-    return server, admin, task, file, folder
+    place = tmp_path_factory.mktemp("answered")
+    with Server(place / "collector") as server:
+        admin = server.token("admin")
+        task = server.task(TOML, admin)
+        file, folder = place / "task.json", place / "open"
+        file.write_bytes(server.get(f"/v1/tasks/{task.id.hex()}").body)
+        folder.mkdir()
+        places, spent = Everywhere(server.url, Bulletin(folder)), 0
+        for hour in range(2):
+            server.ahead(hour * HOUR)
+            for person in range(PEOPLE // 2):
+                ledger = MemoryLedger(lifetime_epsilon=4.0)
+                ledger.consent(task.id)
+                labels = {"platform": ("phone", "web")[person % 2]}
+                reporter = Reporter(places, task=task.id, ledger=ledger, strata=labels, clock=lambda hour=hour: time.time() + hour * HOUR)
+                receipt = reporter.report({"page": ("news", "mail")[person % 2], "hour": person % 24})
+                assert receipt.state == "sent"
+                spent += ledger.spent()
+        places.close()
+        assert spent == 2 * PEOPLE, "each of them once, although it went to two places"
+        yield server, admin, task, file, folder
 
 
-def count(server, *arguments, order=None, status=0):
-    """``deniable tally`` in a process of its own, which finds the files in another order."""
-    reading = f"import os; real = os.scandir; os.scandir = lambda folder: Sorted(real(folder), {order!r})\n" if order is not None else ""
+@pytest.fixture
+def told(answered, tmp_path: Path):
+    """The same for each test, with a folder of its own."""
+    *rest, folder = answered
+    return *rest, shutil.copytree(folder, tmp_path / "open")
+
+
+def count(server, *arguments):
+    """``deniable tally``."""
+    return json.loads(server.run("tally", *map(str, arguments), "--json"))
+
+
+def count_in_order(server, *arguments, backwards):
+    """The same in an interpreter without any package of a server, which finds the files in another order."""
     code = f"""
+import os, sys
 class Sorted:
-    def __init__(self, entries, backwards):
-        self.entries = sorted(entries, key=lambda entry: entry.name, reverse=backwards)
+    def __init__(self, entries):
+        self.entries = sorted(entries, key=lambda entry: entry.name, reverse={backwards!r})
     def __enter__(self):
         return iter(self.entries)
     def __exit__(self, *_):
         pass
-{reading}
-import sys
-sys.modules.update(dict.fromkeys({SERVER!r}))  # no package of a server is needed
+real = os.scandir
+os.scandir = lambda folder: Sorted(real(folder))
+sys.modules.update(dict.fromkeys({SERVER!r}))
 from deniable.cli import main
 main()
 """
     command = [sys.executable, "-c", code, "tally", *map(str, arguments), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=server.environment, cwd=ROOT)
-    assert done.returncode == status, done.stderr
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_three_who_count_agree_to_the_byte(told, tmp_path):
     server, admin, task, file, folder = told
-    environment = {"DENIABLE_URL": server.url, "DENIABLE_TOKEN": admin}
-    server.environment |= environment
+    server.environment |= {"DENIABLE_URL": server.url, "DENIABLE_TOKEN": admin}
     images = [tmp_path / "first", tmp_path / "second"]
     answers = [
-        count(server, folder, "--task", file, "--out", out, order=backwards) for out, backwards in zip(images, (False, True), strict=True)
+        count_in_order(server, folder, "--task", file, "--out", out, backwards=backwards)
+        for out, backwards in zip(images, (False, True), strict=True)
     ]
     assert answers[0] == answers[1]
     assert (answers[0]["reports"], answers[0]["refused"]) == (PEOPLE, {})

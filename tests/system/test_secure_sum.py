@@ -17,15 +17,7 @@ from deniable.multiparty.message import Message
 from deniable.testing.faults import STATUS
 from tests.system.conftest import COMMAND
 from tests.system.load import wait_for
-from tests.system.nursery import Nursery
 from tests.system.summing import Sum, agreement_text
-
-
-@pytest.fixture(scope="module")
-def nursery():
-    whole = Nursery()
-    yield whole
-    whole.close()
 
 
 @pytest.mark.parametrize("signed", [True, False])

@@ -6,7 +6,6 @@ import json
 import signal
 
 import numpy as np
-import pytest
 
 from deniable.collect.summing.keeping import write_private
 from deniable.multiparty.dealing import deal_stream
@@ -14,15 +13,7 @@ from deniable.multiparty.fixed_point import laplace_reach
 from deniable.testing.faults import STATUS
 from tests.multiparty.inside import contribution
 from tests.multiparty.small_keys import long_files
-from tests.system.nursery import Nursery
 from tests.system.summing import Sum, named
-
-
-@pytest.fixture(scope="module")
-def nursery():
-    whole = Nursery()
-    yield whole
-    whole.close()
 
 
 class Dealt(Sum):

@@ -90,8 +90,8 @@ def test_garbage_is_no_request(server):
 @pytest.mark.parametrize("beginning", [b"", b"GET /hea", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: "])
 def test_whoever_does_not_finish_a_head_is_sent_away(beginning, tmp_path):
     server = Server(tmp_path / "collector")
-    server.environment["DENIABLE_LIMITS_BODY_SECONDS"] = "0.2"
-    with server, socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port), timeout=30) as connection:
+    server.environment["DENIABLE_LIMITS_BODY_SECONDS"] = "0.5"
+    with server, socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port), timeout=300) as connection:
         connection.sendall(beginning)
         assert connection.recv(1) == b""  # the other side has closed it; a time-out would raise
         assert server.get("/healthz").status == 200
@@ -110,12 +110,12 @@ LONG = b"Host: x\r\nContent-Length: 1000000\r\n\r\n"
 )
 def test_whoever_drips_what_nobody_reads_is_sent_away(request_, drop, tmp_path):
     server = Server(tmp_path / "collector")
-    server.environment["DENIABLE_LIMITS_BODY_SECONDS"] = "0.2"
-    with server, socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port), timeout=30) as connection:
+    server.environment["DENIABLE_LIMITS_BODY_SECONDS"] = "0.5"
+    with server, socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port), timeout=300) as connection:
         connection.sendall(request_)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 ")
         connection.settimeout(0.02)
-        assert any(closed(connection, drop) for _ in range(500))
+        assert any(closed(connection, drop) for _ in range(10_000))
 
 
 def closed(connection: socket.socket, drop: bytes) -> bool:
@@ -134,24 +134,24 @@ def test_more_connections_than_are_kept(tmp_path):
     server.environment["DENIABLE_LIMITS_CONNECTIONS"] = "3"
     with server, ExitStack() as stack:
         address = urlsplit(server.url).hostname, urlsplit(server.url).port
-        kept = [stack.enter_context(socket.create_connection(address, timeout=30)) for _ in range(3)]
+        kept = [stack.enter_context(socket.create_connection(address, timeout=300)) for _ in range(3)]
         for connection in kept:  # answered, so it is there
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
-        with socket.create_connection(address, timeout=30) as another, another.makefile("rb") as answer:
+        with socket.create_connection(address, timeout=300) as another, another.makefile("rb") as answer:
             told = answer.read()
             assert told.startswith(b"HTTP/1.1 503 ")
             assert json.loads(told.partition(b"\r\n\r\n")[2])["error"]["code"] == "busy"
         kept[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         while kept[0].recv(1 << 16):  # closed by the server, so there is room
             pass
-        with socket.create_connection(address, timeout=30) as another:
+        with socket.create_connection(address, timeout=300) as another:
             another.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert another.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_head_without_end_is_not_listened_to(server):
-    with socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port), timeout=30) as connection:
+    with socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port), timeout=300) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             connection.sendall(b"x" * (64 << 20))
@@ -179,13 +179,16 @@ def test_the_log_never_names_a_sender_or_what_was_sent(server):
     assert all(set(line) >= {"level", "event"} for line in server.log())
 
 
-def test_a_stop_waits_for_nobody_for_long(server):
-    """A sender in the middle of a body, another that never begins: the process ends all the same."""
-    address = urlsplit(server.url).hostname, urlsplit(server.url).port
-    with socket.create_connection(address) as slow, socket.create_connection(address):
+def test_a_stop_waits_for_nobody_for_long(tmp_path):
+    """A sender in the middle of a body, another that never begins: the process ends all the same, although they had an hour."""
+    server = Server(tmp_path / "collector")
+    server.environment["DENIABLE_LIMITS_BODY_SECONDS"] = "3600"
+    with server, ExitStack() as stack:
+        address = urlsplit(server.url).hostname, urlsplit(server.url).port
+        slow, _ = (stack.enter_context(socket.create_connection(address)) for _ in range(2))
         slow.sendall(b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
         assert server.get("/healthz").status == 200  # so the first bytes have arrived
-        assert server.stop(within=5) == 0
+        assert server.stop() == 0
 
 
 @pytest.mark.parametrize("environment", [{}, {"DENIABLE_TESTING": "0"}, {"DENIABLE_TESTING": "true"}])

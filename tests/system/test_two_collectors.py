@@ -55,7 +55,7 @@ def kill_one_of_two(pair: tuple[Server, Server], kills: int) -> None:
         crowd.wait(300)
     assert first.seal(crowd.task.id, kills, admin).status == 204
     assert second.seal(crowd.task.id, kills, admin).status == 204
-    assert (first.stop(within=5), second.stop(within=5)) == (0, 0)
+    assert (first.stop(), second.stop()) == (0, 0)
     assert set(crowd.refused.values()) <= {"sealed"}
     audit(first.store, crowd)
 
@@ -98,7 +98,7 @@ def test_a_database_that_goes_away_and_comes_back(pair, postgres: Cluster):
         crowd.wait(300)
         assert (first.get("/readyz").status, second.get("/readyz").status) == (200, 200)
     assert second.seal(crowd.task.id, 0, admin).status == 204
-    assert (first.stop(within=5), second.stop(within=5)) == (0, 0)
+    assert (first.stop(), second.stop()) == (0, 0)
     audit(first.store, crowd)
 
 

@@ -16,7 +16,9 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -24,13 +26,13 @@ from deniable.core.tally import Tally
 from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
 
-NAME = "sum.tally-so-far"
+NAME, LOCK = "sum.tally-so-far", ".lock"
 RARELY = 20
 """Saving takes this share of the time at most: a large tally is saved less often."""
 
 
 class Checkpoint:
-    """The sum over some partitions of a dataset, kept in a folder if there is one."""
+    """The sum over some partitions of a dataset, kept in a folder if there is one; no other run may have it until this is closed."""
 
     def __init__(self, folder: Path | None, identity: bytes, partitions: int, nobody: Tally) -> None:
         """What the folder has, or nothing yet; ParameterError if it belongs to another dataset, MergeError if to another spec."""
@@ -39,10 +41,18 @@ class Checkpoint:
         self._path = None if folder is None else folder / NAME
         self._identity = identity
         self._next = 0.0
-        if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            if self._path.exists():
+        self._lock = None if folder is None else _locked(folder)
+        if self._path is not None and self._path.exists():
+            with ExitStack() as refused:
+                refused.callback(self.close)
                 self._read(self._path)
+                refused.pop_all()
+
+    def close(self) -> None:
+        """Let the folder go. What is added afterwards is not kept."""
+        self._path = None
+        if self._lock is not None:
+            self._lock.close()
 
     def _read(self, path: Path) -> None:
         data = path.read_bytes()
@@ -78,3 +88,18 @@ class Checkpoint:
             os.fsync(folder)  # the name must survive as well
         finally:
             os.close(folder)
+
+
+def _locked(folder: Path) -> IO[bytes]:
+    """A file that is held alone until it is closed, or the process ends: two runs would write over each other's sum."""
+    import fcntl  # not on every system, and not needed where nothing is kept
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = (folder / LOCK).open("wb")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        allowed = "a folder that no other run counts into"
+        raise ParameterError("resume", str(folder), allowed=allowed, fix="wait until it is done, or name another folder") from error
+    return file

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -54,11 +55,11 @@ class Dataset:
         """How many rows all files have."""
         return sum(sum(file.groups) for file in self.files)
 
-    @property
-    def identity(self) -> bytes:
-        """SHA-256 of what changes with the dataset: names, sizes and times of files, groups of rows."""
-        told = [[file.path, str(file.size), str(file.modified), *map(str, file.groups)] for file in self.files]
-        return hashlib.sha256(canonical_json(told)).digest()
+    def identity(self, parts: Sequence[Partition]) -> bytes:
+        """SHA-256 of what changes with the dataset or its cut: names, sizes and times of files, groups of rows, where parts begin."""
+        files = [[file.path, str(file.size), str(file.modified), *map(str, file.groups)] for file in self.files]
+        cuts = [[part.file.path, str(part.groups.start), str(part.groups.stop)] for part in parts]
+        return hashlib.sha256(canonical_json([files, cuts])).digest()
 
     def spec(self, given: Spec | None = None) -> Spec:
         """The given spec, or the one that all files name; WireError with the file that names another one, or none."""

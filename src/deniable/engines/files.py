@@ -51,8 +51,8 @@ class Partition:
     def read(self, names: Sequence[str], rows: int) -> Iterator[Any]:
         """Some columns, in Arrow tables or batches of at most so many rows; of Arrow's own files, whole."""
         file, schema = self.file, self.file.schema
-        if not set(names) <= set(schema.names):
-            raise WireError(file.path, schema.names, allowed=f"the columns {sorted(names)}", fix="name columns that are there")
+        if any(schema.names.count(name) != 1 for name in names):
+            raise WireError(file.path, schema.names, allowed=f"the columns {sorted(names)}, each once", fix="name columns that are there")
         local = isinstance(file.filesystem, fs.LocalFileSystem)
         with readable(file.path):
             if file.path.endswith(ARROW):
@@ -61,6 +61,9 @@ class Partition:
                 yield from self._by_polars(names, rows)
             else:
                 yield from self._by_pyarrow(names, rows)
+        now = file.filesystem.get_file_info(file.path)
+        if now.size != file.size or (local and now.mtime_ns != file.modified):  # other stores list times more finely than they tell one
+            raise WireError(file.path, "a file that was changed", allowed="the file that was opened", fix="count when it is written")
 
     def _by_group(self, names: Sequence[str]) -> Iterator[Any]:
         with opened(self.file.filesystem, self.file.path) as source:

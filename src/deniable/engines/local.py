@@ -57,7 +57,7 @@ def tally(
     rows = max(BYTES // sum(column.row_bytes for column in known.layout), 1)
     partitions = opened.partitions(rows)
     folder = None if resume is None else Path(resume)
-    kept = Checkpoint(folder, opened.identity, len(partitions), fold(known, [], candidates))
+    kept = Checkpoint(folder, opened.identity(partitions), len(partitions), fold(known, [], candidates))
     one_at_a_time = threading.Lock()
 
     def count(number: int) -> None:
@@ -68,7 +68,11 @@ def tally(
             if progress is not None:
                 progress(kept.total.n, opened.rows)
 
-    in_parallel(count, [number for number, done in enumerate(kept.done) if not done])
+    try:
+        in_parallel(count, [number for number, done in enumerate(kept.done) if not done])
+    finally:
+        with one_at_a_time:  # after one worker's error, another may still count
+            kept.close()
     return kept.total
 
 

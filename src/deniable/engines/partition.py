@@ -105,12 +105,12 @@ def _narrow(column: Column, given: Any) -> Any:
 
 
 def _is_whole(kind: Any) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
 
 
 def _is_bytes(kind: Any) -> bool:
     types = pa.types
-    return types.is_fixed_size_binary(kind) or types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
+    return any(fits(kind) for fits in (types.is_fixed_size_binary, types.is_binary, types.is_large_binary, types.is_binary_view))
 
 
 def _stream(key: bytes, purpose: bytes, partition: int) -> SecureStream:

@@ -1,4 +1,4 @@
-"""How often the tasks' intervals at 95 % hold, in the settings that the how-to pages quote: ``python soak/coverage.py sets 200``.
+"""How often the tasks' intervals at 95 % hold, in the settings that the how-to pages quote: ``python soak/interval_coverage.py sets 200``.
 
 The parts are sets, tables, graphs and ranges, each some minutes on one core; then the number of runs.
 """
