@@ -12,7 +12,6 @@ from tests.system.conftest import Server, identity, server  # noqa: F401  # fixt
 from tests.system.load import HOUR, UNIQUE, Crowd, audit, wait_for
 from tests.system.test_concurrency import send_the_same_id
 from tests.system.test_kill import IN_A_ROUND, IN_A_SEAL, die_between_rounds, die_in_seals, kill_under_load
-from tests.system.test_shuffler import mix_many
 from tests.system.test_two_collectors import kill_one_of_two, pair  # noqa: F401  # a fixture
 
 KILLS = 200
@@ -40,10 +39,6 @@ def test_the_same_id_at_once_a_thousand_times(server: Server) -> None:  # noqa: 
 
 def test_two_collectors_killed_by_turns(pair: tuple[Server, Server]) -> None:  # noqa: F811  # the fixture
     kill_one_of_two(pair, 40)
-
-
-def test_a_hundred_thousand_reports_are_mixed(tmp_path: Path) -> None:
-    mix_many(tmp_path, 100_000)
 
 
 def test_two_hundred_periods_by_a_clock_that_jumps(server: Server) -> None:  # noqa: F811  # the fixture

@@ -6,7 +6,6 @@ import hashlib
 import random
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,35 +26,30 @@ from tests.system.shuffling import (
     seal_ranks,
 )
 
-PEOPLE = 36_000
-"""Two batches or three. In ``make soak`` there are more."""
+PEOPLE = 100_000
 BATCH = 16_384
 FEW = ("--workers", "1")
 
 
-def test_many_reports_come_out_once_and_in_no_order(tmp_path):
-    mix_many(tmp_path, PEOPLE)
-
-
-def mix_many(folder: Path, people: int) -> None:
+def test_a_hundred_thousand_reports_come_out_once_and_in_no_order(tmp_path):
     """Devices send in the order of their ranks, 500 seals in a request. Every rank comes out once; within a batch, positions have nothing
     to do with ranks or with digests (by which the store sorts), nor with another batch's: Spearman's test at alpha = 1e-6.
     """
-    with Receiver(folder / "receiver") as receiver, ShufflerProcess(folder / "shuffler", "--batch", str(BATCH)) as shuffler:
+    with Receiver(tmp_path / "receiver") as receiver, ShufflerProcess(tmp_path / "shuffler", "--batch", str(BATCH)) as shuffler:
         task = rank_task([shuffler.relay], minimum=1000)
         receiver.serve(task)
         shuffler.serve(task, receiver.url)
         notice = shuffler.notice()
-        parts = [range(start, min(start + 500, people)) for start in range(0, people, 500)]
+        parts = [range(start, min(start + 500, PEOPLE)) for start in range(0, PEOPLE, 500)]
         sealing = [pool().submit(seal_ranks, task, receiver.analyst, [notice], part) for part in parts]
         for sealed in sealing:  # the first are on their way while the last are sealed
             assert shuffler.hand_in(sealed.result()).status == 201
         shuffler.end_period()
-        receiver.wait(task, people)
+        receiver.wait(task, PEOPLE)
         assert shuffler.stop() == 0
         batches = receiver.batches(shuffler.relay.key)
         orders = receiver.ranks(task)
-    assert sorted(rank for order in orders for rank in order) == list(range(people))
+    assert sorted(rank for order in orders for rank in order) == list(range(PEOPLE))
     assert all(1000 <= len(order) < 2 * BATCH for order in orders)
     assert {len(seal) for batch in batches for seal in batch.seals} == {seal_sizes(task)[-1]}
     digests = [[int.from_bytes(hashlib.sha256(seal).digest()[:8], "big") for seal in batch.seals] for batch in batches]
@@ -115,7 +109,7 @@ def test_a_receiver_that_dies_gets_the_same_batch_again(tmp_path, when):
         receiver.serve(task)
         shuffler.serve(task, receiver.url)
         seals = seal_ranks(task, receiver.analyst, [shuffler.notice()], range(150))
-        (receiver.folder / "die").write_text(when)
+        (receiver.tmp_path / "die").write_text(when)
         shuffler.insist(seals)
         assert receiver.ended() == 137
         assert receiver.count() == (1 if when == "after" else 0)
