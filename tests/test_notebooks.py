@@ -24,10 +24,10 @@ def script(name):
 
 
 @EACH
-def test_a_run_shows_what_is_stored(path, tmp_path):
+def test_a_run_shows_what_is_stored(path):
     """A cell that fails raises; charts are compared by their being there."""
     notebooks = script("make_notebooks")
-    shown, stored = notebooks.texts(notebooks.executed(path, tmp_path)), notebooks.texts(nbformat.read(path, as_version=4))
+    shown, stored = notebooks.texts(notebooks.executed(path)), notebooks.texts(nbformat.read(path, as_version=4))
     assert shown == stored
     assert any(stored)
 
