@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
+from deniable.cli.tally_file import read_candidates
 from deniable.collect.publication.dataset import export_dataset
 from deniable.collect.publication.publish import publish_reports
+from deniable.errors import ParameterError
 from tests.cli.running import run
 from tests.collect.crowd import send, survey_task
 from tests.collect.publishing import SPECS, crowd, opened, sealed
@@ -53,6 +55,7 @@ def test_a_collectors_files_have_its_tallies_and_say_what_it_says(exported, tmp_
     assert part["estimate"]["withheld"] == ["q2"]
     assert part["tallies"] == found["tallies"]
     told = run("tally", folder / "data" / f"task={task.id.hex()}" / "period=1", "--task", signed)
+    assert "would count twice" in run("tally", folder, "--task", signed, status=2).stderr  # both of them lie there
     assert "305 reports counted" in told.stdout
     assert "counting reports" in told.stderr
 
@@ -125,3 +128,15 @@ def test_what_cannot_be_counted_is_said(exported, tmp_path):
         path.parent.mkdir(parents=True)
         path.write_bytes(good)
         assert reason in run("tally", tmp_path / place.replace("/", "+"), "--task", signed, status=2).stderr
+
+
+def test_a_line_of_a_file_is_one_candidate(tmp_path):
+    """Whatever editor wrote it: an unseen mark before the first value, other ends of lines, a value with a separator of its own."""
+    file = tmp_path / "words.txt"
+    file.write_bytes("\ufefftea\r\nte\u2028a\r\n".encode())
+    assert read_candidates(file, dn.Text(16)) == ["tea", "te\u2028a"]
+    file.write_bytes(b"")
+    assert read_candidates(file, dn.Text(16)) == []
+    file.write_bytes("th\u00e9".encode("latin-1"))
+    with pytest.raises(ParameterError, match="in UTF-8"):
+        read_candidates(file, dn.Text(16))

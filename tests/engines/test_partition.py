@@ -87,8 +87,9 @@ def test_a_stream_has_one_index_and_a_key_that_no_message_shows():
     for index in (True, -1, 1 << 64, np.int64(1), "1"):
         with pytest.raises(ParameterError, match=r"partition: got .*enumerate"):
             answer(protocol, [1, 2], key=b"k" * 32, partition=index)
-    with pytest.raises(ParameterError, match="key: got 'str'"):
-        answer(protocol, [1, 2], key="secret", partition=0)
+    for key, told in (("secret", "str of length 6"), (b"", "bytes of length 0"), (7, "int")):
+        with pytest.raises(ParameterError, match=f"key: got '{told}'"):
+            answer(protocol, [1, 2], key=key, partition=0)
 
 
 def crowd():

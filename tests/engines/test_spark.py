@@ -213,6 +213,11 @@ def test_what_is_not_right_is_refused(session, crowd):
     people, _ = crowd
     with pytest.raises(WireError, match=r"symbol.*select the reports' columns"):
         spark.tally(people, GRR(domain_size=4, epsilon=1.0))
+    misspelled = r"column: got 'cod'; allowed: one of \['code'"
+    with pytest.raises(ParameterError, match=misspelled):
+        spark.privatize(people, "cod", GRR(domain_size=4, epsilon=1.0))
+    with pytest.raises(ParameterError, match=misspelled):
+        spark.run(PEM(bits=12, k=4, epsilon=4.0), people, ["code", "cod"])
     reports = people.selectExpr("code as symbol")
     with pytest.raises(ParameterError, match="candidates"):  # here, before a job starts
         spark.tally(reports, GRR(domain_size=4, epsilon=1.0), candidates=[1])

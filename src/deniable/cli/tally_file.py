@@ -43,7 +43,11 @@ def read_tally(file: Path, candidates: Path | None) -> dict[str, Any]:
 
 def read_candidates(file: Path, domain: Domain) -> list[Any]:
     """The values in the lines of a text file: as they stand, or as integers."""
-    lines = file.read_text(encoding="utf-8").splitlines()
+    try:
+        text = file.read_text(encoding="utf-8-sig")  # without the mark that some editors put first
+    except UnicodeDecodeError as error:
+        raise ParameterError("--candidates", str(file), allowed="text in UTF-8", fix=f"save it as such: {error}") from error
+    lines = text.removesuffix("\n").split("\n") if text else []  # splitlines would cut a value at other separators too
     if domain.kind in ("text", "categories"):
         return lines
     if domain.kind in ("index", "integers") and all(line.removeprefix("-").isdecimal() for line in lines):

@@ -92,7 +92,7 @@ class Privatize(beam.PTransform):  # type: ignore[misc]
 
     def __init__(self, spec: Spec, *, key: bytes | None = None) -> None:
         super().__init__()
-        self._canonical, self._key = spec.canonical, key or new_key()  # drawn once, where the pipeline is made
+        self._canonical, self._key = spec.canonical, new_key() if key is None else key  # drawn once, where the pipeline is made
 
     def expand(self, input_or_inputs: Any) -> Any:
         return input_or_inputs | _EachOnce() | beam.Map(_privatized, self._canonical, self._key)
@@ -107,7 +107,7 @@ def run(
     are a column, or a mapping of columns. A round's tallies, which are small, reach this process through ``folder``: where workers are on
     other machines, one that they can write into, at any address that Beam knows.
     """
-    key = key or new_key()
+    key = new_key() if key is None else key
     state: Protocol | dict[str, Any] = protocol
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as place:
         while isinstance(state, Protocol):

@@ -97,7 +97,7 @@ def run(
     partitions = Dataset.open(dataset).partitions(PEOPLE)
     if not partitions:
         raise ParameterError("dataset", dataset, allowed="one person or more", fix="check which files are there")
-    key = key or new_key()
+    key = new_key() if key is None else key
     state: Protocol | dict[str, Any] = protocol
     while isinstance(state, Protocol):
         state = state.close(_ask(state, partitions, column, key, progress))

@@ -115,8 +115,9 @@ def _is_bytes(kind: Any) -> bool:
 
 def _stream(key: bytes, purpose: bytes, partition: int) -> SecureStream:
     """The words of a partition for one purpose. An index has one form: of 1 and True, which look different, people would draw the same."""
-    if not isinstance(key, bytes):
-        raise ParameterError("key", type(key).__name__, allowed="bytes", fix="leave it out: the operating system gives one")
+    if not isinstance(key, bytes) or not key:
+        received = f"{type(key).__name__} of length {len(key)}" if isinstance(key, bytes | str) else type(key).__name__
+        raise ParameterError("key", received, allowed="bytes, one or more", fix="leave it out: the operating system gives one")
     if type(partition) is not int or not 0 <= partition < 1 << 64:
         raise ParameterError("partition", partition, allowed="an integer from 0 to 2^64 - 1", fix="number the partitions with enumerate")
     return SecureStream(hmac.digest(key, purpose, hashlib.sha256), partition)

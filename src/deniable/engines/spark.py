@@ -88,6 +88,7 @@ def privatize(dataframe: DataFrame, column: str, spec: Spec) -> DataFrame:
             yield from reports.to_arrow().replace_schema_metadata(None).cast(wide).to_batches()
 
     # People are numbered by Spark: a task may hold several partitions, if they are coalesced later, and its own number stands for all.
+    _check_columns(dataframe, [column])
     return dataframe.select(column, sql.functions.monotonically_increasing_id()).mapInArrow(randomize, schema)
 
 
@@ -102,8 +103,9 @@ def run(protocol: Protocol, dataframe: DataFrame, column: str | Sequence[str], *
     """
     _pyspark(dataframe)
     names = [column] if isinstance(column, str) else list(column)
+    _check_columns(dataframe, names)
     people = dataframe.select(*names)
-    key = key or partition.new_key()
+    key = partition.new_key() if key is None else key
     state: Protocol | dict[str, Any] = protocol
     before: int | None = None
     while isinstance(state, Protocol):
@@ -200,3 +202,9 @@ def _pyspark(dataframe: object) -> Any:
             "dataframe", type(dataframe).__name__, allowed="a Spark DataFrame", fix="read one with spark.read.parquet(...)"
         )
     return pyspark
+
+
+def _check_columns(dataframe: DataFrame, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in dataframe.columns:
+            raise ParameterError("column", name, allowed=f"one of {dataframe.columns}", fix="name a column that is there")

@@ -6,7 +6,8 @@ Where a file lies says what its reports are about::
     P-Q-S.parquet
 
 Files that say nothing are reports of period 0, if the task has one question and no strata. Whoever counts the same files gets the same
-tallies, to the byte; nothing here is signed, so ``verification`` is for what others have published.
+tallies, to the byte; nothing here is signed, so ``verification`` is for what others have published. Reports in files have no ids: the same
+period, question and stratum in two folders is refused, since one may be a copy of the other.
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ def tally_dataset(dataset: Any, task: Task, now: float, *, progress: Progress | 
     opened = Dataset.open(dataset)
     groups: dict[Address, list[File]] = {}
     for file in opened.files:
-        groups.setdefault(_address(file.path, task), []).append(file)
+        same = groups.setdefault(_address(file.path, task), [])
+        same.append(file)
+        if _place(file.path) != _place(same[0].path):
+            allowed = f"these reports in {_place(same[0].path) or 'the dataset'} only, where some are"
+            raise WireError(
+                file.path, "another folder for the same reports", allowed=allowed, fix="a copy would count twice: name one of them"
+            )
     for period in {address[0] for address in groups}:
         Selection((period,)).check(task)
     tallies: dict[Address, Tally] = {}
@@ -54,6 +61,13 @@ def tally_dataset(dataset: Any, task: Task, now: float, *, progress: Progress | 
         tallies[address] = local.tally(Dataset(tuple(files)), question.spec, candidates=candidates, progress=tell, resume=kept)
         before += tallies[address].n
     return OpenTally(task, tallies, {}, now)
+
+
+def _place(path: str) -> str:
+    """The folder that says what a file's reports are about; nothing, if none does."""
+    folders = path.split("/")[:-1]
+    last = len(folders) if _BATCH.fullmatch(path.rpartition("/")[2]) else 0
+    return "/".join(folders[: max([last, *(place for place, part in enumerate(folders, 1) if _KEY.fullmatch(part))])])
 
 
 def _address(path: str, task: Task) -> Address:
