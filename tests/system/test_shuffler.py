@@ -109,7 +109,7 @@ def test_a_receiver_that_dies_gets_the_same_batch_again(tmp_path, when):
         receiver.serve(task)
         shuffler.serve(task, receiver.url)
         seals = seal_ranks(task, receiver.analyst, [shuffler.notice()], range(150))
-        (receiver.tmp_path / "die").write_text(when)
+        (receiver.folder / "die").write_text(when)
         shuffler.insist(seals)
         assert receiver.ended() == 137
         assert receiver.count() == (1 if when == "after" else 0)
