@@ -17,7 +17,7 @@ demo: $(STAMP)            ## 20,000 devices report to a collector on this machin
 	@$(BIN)/deniable demo $(if $(SERVE),--serve)
 
 test: $(STAMP)            ## run all tests
-	@echo "running the tests (about fifteen minutes on two cores) ..."
+	@echo "running the tests (about sixteen minutes on two cores) ..."
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, servers killed 200 times (twenty minutes on two cores)
