@@ -93,7 +93,9 @@ def main() -> None:
 
     def judge(item):
         path, number, mutant = item
-        tests = sorted(lines.get(str(path), {}).get(str(mutant.line), []), key=lambda test: widths[test])
+        reached = lines.get(str(path), {})
+        tests = reached.get(str(mutant.line)) or {test for found in reached.values() for test in found}  # a line that importing runs
+        tests = sorted(tests, key=lambda test: (widths[test], test))
         return judged(path, number, tests)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

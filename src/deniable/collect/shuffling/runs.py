@@ -3,8 +3,9 @@
 Rows under random digests, one for each seal, would stand all over the file, and each append would write nearly all of it anew: the more
 is held, the slower. A run is written at once. Eight runs of a level become one of the next, so a seal is rewritten as often as the number
 of seals has digits, to the base of eight, and not more than some dozens of runs are there. A run is known by its smallest digest, and what
-is in it stands in the order of digests: neither says when it came. That the latest few runs each came together is what the write-ahead log
-shows, too.
+is in it stands in the order of digests: neither says when it came. Whoever takes the disk sees which seals came together, while they are
+held: exactly for the latest few appends, as in the write-ahead log, and of older ones that they are among the same eight, or sixty-four.
+With the release all of it is overwritten.
 """
 
 from __future__ import annotations
