@@ -19,6 +19,9 @@ from deniable.contract.wire import BATCH, Column, decode_report, read_image, wri
 from deniable.errors import WireError
 from deniable.kernels.compiled import Array
 
+METADATA = b"deniable"
+"""Where the schema of an Arrow table or a Parquet file names the spec of its reports."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reports:
@@ -126,15 +129,15 @@ class Reports:
         """The batch as a pyarrow Table without copying; the spec travels in the schema's metadata."""
         arrays = [_to_arrow(column, self.columns[column.name], self.n) for column in self.spec.layout]
         names = [column.name for column in self.spec.layout]
-        return pa.table(arrays, names).replace_schema_metadata({b"deniable": self.spec.canonical})
+        return pa.table(arrays, names).replace_schema_metadata({METADATA: self.spec.canonical})
 
     @classmethod
     def from_arrow(cls, table: Any) -> Reports:
         """The batch behind ``to_arrow``, for instance read back from Parquet."""
         metadata = table.schema.metadata or {}
-        if b"deniable" not in metadata:
+        if METADATA not in metadata:
             raise WireError("schema", table.schema.names, allowed="metadata with the key 'deniable'", fix="keep the schema's metadata")
-        spec = spec_from_json(metadata[b"deniable"])
+        spec = spec_from_json(metadata[METADATA])
         if table.schema.names != [column.name for column in spec.layout]:
             raise WireError("schema", table.schema.names, allowed=f"the columns of {spec!r}", fix="write the table with to_arrow()")
         rows = {column.name: _from_arrow(column, table.column(column.name)) for column in spec.layout}

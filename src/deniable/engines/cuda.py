@@ -1,7 +1,8 @@
 """Launching the kernels of ``supports.cu`` on a graphics processor. Needs CuPy and NumPy only.
 
 Reports go through shared memory in tiles, and each thread keeps twelve keys in registers: what was read once is used so many times.
-Integers only, so the counts are those of any other processor, whatever the order.
+Hashing is in integers, and counts are integers or floats that are too small to be rounded: the same as on any other processor, whatever
+the order.
 """
 
 from __future__ import annotations

@@ -19,12 +19,10 @@ from pyarrow import fs
 
 from deniable.contract.canonical import canonical_json
 from deniable.contract.spec import Spec, spec_from_json
+from deniable.core.reports import METADATA
 from deniable.core.stream import in_parallel
 from deniable.engines.files import ARROW, PARQUET, File, Partition, look
 from deniable.errors import ParameterError, WireError
-
-METADATA = b"deniable"
-"""Where a file's schema names the spec of its reports, as ``Reports.to_arrow`` writes it."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from deniable.contract.protocol import Protocol
 from deniable.contract.spec import Spec
 from deniable.contract.wire import Column
-from deniable.core.reports import Reports, arrow_type
+from deniable.core.reports import METADATA, Reports, arrow_type
 from deniable.core.run import ask, crowd_size, draw_tickets
 from deniable.core.stream import SecureStream, random_words
 from deniable.core.tally import Tally
@@ -80,7 +80,7 @@ def read_reports(spec: Spec, batch: Any) -> Reports:
     Engines widen what they have no type for (Spark knows no unsigned integers and no binary of fixed size); here it becomes narrow again,
     or is refused if it does not fit.
     """
-    stated = (batch.schema.metadata or {}).get(b"deniable", spec.canonical)
+    stated = (batch.schema.metadata or {}).get(METADATA, spec.canonical)
     if stated != spec.canonical:
         raise WireError("spec", stated.decode(), allowed=spec.canonical.decode(), fix="read the reports with the spec that made them")
     arrays = []
@@ -89,7 +89,7 @@ def read_reports(spec: Spec, batch: Any) -> Reports:
             raise WireError(column.name, batch.schema.names, allowed=f"the columns of {spec!r}", fix="select the reports' columns")
         arrays.append(_narrow(column, batch.column(column.name)))
     table = pa.table(arrays, [column.name for column in spec.layout])
-    return Reports.from_arrow(table.replace_schema_metadata({b"deniable": spec.canonical}))
+    return Reports.from_arrow(table.replace_schema_metadata({METADATA: spec.canonical}))
 
 
 def _narrow(column: Column, given: Any) -> Any:
