@@ -52,6 +52,14 @@ class Answer:
         return self.json["error"]["code"]
 
 
+class NotStartedError(AssertionError):
+    """A process that did not say where it serves: how it ended, and what it wrote."""
+
+    def __init__(self, status: int, written: str) -> None:
+        super().__init__(f"it did not start: it ended with {status}, and wrote: {written}")
+        self.status = status
+
+
 class Server:
     """One collector. Used in a ``with`` statement it is running inside and gone outside.
 
@@ -94,8 +102,7 @@ class Server:
         self.process = nursery().serve(*arguments, err=self.errors, environment=self.environment)
         line = self.process.stdout.readline()
         if not line.startswith("serving on "):
-            self.kill()
-            raise AssertionError(f"it did not start: {line}{self.errors.read_text()}")
+            raise NotStartedError(self._end(signal.SIGKILL), line + self.errors.read_text())
         self.url = line.removeprefix("serving on ").strip()
 
     def stop(self) -> int:

@@ -27,7 +27,7 @@ from deniable.sealing.identity import public_key
 from deniable.sealing.keys import KeyPair, KeyRing, announce
 from deniable.sealing.seal import open_inners, seal_report
 from deniable.testing.faults import STATUS
-from tests.system.conftest import Answer, Server
+from tests.system.conftest import Answer, NotStartedError, Server
 from tests.system.load import wait_for
 from tests.system.nursery import Child, nursery
 
@@ -209,10 +209,16 @@ class ShufflerProcess(Server):
             return
 
     def revive(self, faults: list[str]) -> None:
-        """Wait until it has died, and start it with the next fault."""
-        assert self.died() == STATUS
-        self.fault(faults.pop(0) if faults else "")
-        self.start()
+        """Wait until it has died, and start it with the next fault, of which it may die before it says where it serves."""
+        status = self.died()
+        while status:
+            assert status == STATUS
+            self.fault(faults.pop(0) if faults else "")
+            try:
+                self.start()
+                status = 0
+            except NotStartedError as error:
+                status = error.status
 
     def codes(self, seals: Sequence[bytes]) -> list[str]:
         """What becomes of seals: empty, or a code, for each."""
