@@ -7,15 +7,19 @@ With ``DENIABLE_MUTANT=path:number`` this module, loaded by ``pytest -p mutants`
 from __future__ import annotations
 
 import ast
+import functools
+import gc
 import importlib.abc
 import importlib.machinery
 import os
 import sys
+import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SOURCE = Path(__file__).parent.parent / "src"
+SOURCE = Path(__file__).resolve().parent.parent / "src"
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 COMPARISONS |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Div: ast.Mult, ast.Mod: ast.Mult}
@@ -34,44 +38,46 @@ def mutants(tree: ast.Module) -> Iterator[Mutant]:
     """All faults of a module. Making one changes the tree for good: parse again for the next."""
     for node in _walk(tree):
         match node:
-            case ast.Compare(ops=[operator]) if type(operator) in COMPARISONS:
-                other = COMPARISONS[type(operator)]
-                yield Mutant(node.lineno, f"{_name(operator)} -> {other.__name__}", _setter(node.ops, 0, other()))
+            case ast.Compare(ops=operators):
+                for place, operator in enumerate(operators):
+                    other = COMPARISONS[type(operator)]
+                    yield Mutant(node.lineno, _exchanged(operator, other), partial(operators.__setitem__, place, other()))
             case ast.BinOp(op=operator) if type(operator) in OPERATORS and not _is_text(node):
                 other = OPERATORS[type(operator)]
-                yield Mutant(
-                    node.lineno, f"{_name(operator)} -> {other.__name__}", lambda node=node, other=other: setattr(node, "op", other())
-                )
+                yield Mutant(node.lineno, _exchanged(operator, other), partial(setattr, node, "op", other()))
             case ast.BoolOp(op=operator):
                 other = ast.Or if isinstance(operator, ast.And) else ast.And
-                yield Mutant(
-                    node.lineno, f"{_name(operator)} -> {other.__name__}", lambda node=node, other=other: setattr(node, "op", other())
-                )
+                yield Mutant(node.lineno, _exchanged(operator, other), partial(setattr, node, "op", other()))
             case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
                 flipped = ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
-                yield Mutant(node.lineno, "condition -> not", lambda node=node, flipped=flipped: setattr(node, "test", flipped))
+                yield Mutant(node.lineno, "condition -> not", partial(setattr, node, "test", flipped))
             case ast.Constant(value=int() as value):
                 changed: Any = not value if isinstance(value, bool) else value + 1
-                yield Mutant(node.lineno, f"{value} -> {changed}", lambda node=node, changed=changed: setattr(node, "value", changed))
+                yield Mutant(node.lineno, f"{value} -> {changed}", partial(setattr, node, "value", changed))
             case ast.Return(value=value) if value is not None and not isinstance(value, ast.Constant):
-                yield Mutant(
-                    node.lineno, "return -> None", lambda node=node: setattr(node, "value", ast.copy_location(ast.Constant(None), node))
-                )
+                yield Mutant(node.lineno, "return -> None", partial(setattr, node, "value", ast.copy_location(ast.Constant(None), node)))
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes whose change could be noticed when the program runs."""
+    if isinstance(node, ast.Raise | ast.JoinedStr) or _is_for_checkers(node) or _is_strict(node):
+        return
     yield node
     for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns", "decorator_list") or (isinstance(node, ast.If) and _is_for_checkers(node)):
+        if field in ("annotation", "returns", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 yield from _walk(child)
 
 
-def _is_for_checkers(node: ast.If) -> bool:
-    return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+def _is_for_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def _is_strict(node: ast.AST) -> bool:
+    """``zip(..., strict=True)`` is a promise about lengths that hold anyhow."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _is_text(node: ast.BinOp) -> bool:
@@ -81,12 +87,8 @@ def _is_text(node: ast.BinOp) -> bool:
     )
 
 
-def _name(operator: ast.AST) -> str:
-    return type(operator).__name__
-
-
-def _setter(items: list[Any], place: int, value: Any) -> Callable[[], None]:
-    return lambda: items.__setitem__(place, value)
+def _exchanged(operator: ast.AST, other: type[ast.AST]) -> str:
+    return f"{type(operator).__name__} -> {other.__name__}"
 
 
 def mutated(path: Path, number: int) -> tuple[ast.Module, Mutant]:
@@ -97,10 +99,35 @@ def mutated(path: Path, number: int) -> tuple[ast.Module, Mutant]:
     return ast.fix_missing_locations(tree), found
 
 
+def _code(path: Path, number: int) -> types.CodeType:
+    return compile(mutated(path, number)[0], str(path), "exec", dont_inherit=True)
+
+
+def exchange(path: Path, number: int) -> bool:
+    """Give the living functions of a module the code of a mutant; False where that changes none: the fault is in what importing runs."""
+    codes: dict[tuple[str, int], list[types.CodeType]] = {}
+    waiting = [_code(path, number)]
+    while waiting:
+        inner = [code for code in waiting.pop().co_consts if isinstance(code, types.CodeType)]
+        waiting += inner
+        for code in inner:
+            codes.setdefault((code.co_qualname, code.co_firstlineno), []).append(code)
+    changed = False
+    for thing in gc.get_objects():
+        if isinstance(thing, functools._lru_cache_wrapper):
+            thing.cache_clear()
+        elif isinstance(thing, types.FunctionType) and thing.__code__.co_filename == str(path):
+            found = codes.get((thing.__code__.co_qualname, thing.__code__.co_firstlineno), [])
+            if len(found) == 1 and found[0] != thing.__code__:
+                thing.__code__ = found[0]
+                changed = True
+    return changed
+
+
 class _Loader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> Any:
         path, _, number = os.environ["DENIABLE_MUTANT"].rpartition(":")
-        return compile(mutated(Path(path), int(number))[0], path, "exec", dont_inherit=True)
+        return _code(Path(path), int(number))
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -101,12 +101,18 @@ def test_a_kept_connection_that_the_server_closed_is_replaced():
         assert server.connections == 3
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("status", [300, 301, 302, 307, 308, 399])
 def test_a_redirect_is_not_followed(status):
     with serving(lambda handler, body: handler.reply(status, location="/login")) as (server, transport):
         with pytest.raises(TransportError, match="redirect"):
             transport.request("GET", "/v1/tasks")
         assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("status", [299, 400])
+def test_what_is_no_redirect_is_an_answer(status):
+    with serving(lambda handler, body: handler.reply(status)) as (_, transport):
+        assert transport.request("GET", "/v1/tasks").status == status
 
 
 def test_an_answer_without_end_is_cut_off():

@@ -66,6 +66,19 @@ def test_a_blind_signature_is_one_for_everybody(bits):
     assert not verify(signer.modulus, message + b"!", signature)
 
 
+def test_keys_of_one_bit_more_than_whole_bytes(signer):
+    """The encoding then fills its bytes to the last bit; a salt for either value of that bit."""
+    p, q, message = Signer(2050).private.private_numbers().p, signer.private.private_numbers().q, b"message"
+    n, d = p * q, pow(EXPONENT, -1, (p - 1) * (q - 1))
+    assert n.bit_length() == 2049
+    modulus, others = n.to_bytes(257, "big"), rsa.RSAPublicNumbers(EXPONENT, n).public_key()
+    for high in (False, True):
+        salt = next(salt for i in range(64) if (encode(message, salt := bytes([i]) * 48, 2049)[0] >= 0x80) == high)
+        blinded = blind_with(modulus, message, salt, 12345)
+        answer = pow(int.from_bytes(blinded.message, "big"), d, n).to_bytes(257, "big")
+        others.verify(finalize(modulus, message, answer, blinded.inverse), message, padding.PSS(padding.MGF1(SHA384()), 48), SHA384())
+
+
 def test_salt_and_factor_come_from_the_source_and_a_factor_that_does_not_fit_is_drawn_again(signer):
     salt, zero, large, fits = range(6), (0,) * 32, (2**64 - 1,) * 32, (1,) * 32
     drawn = blind(signer.modulus, b"message", ReplaySource((*salt, *zero, *large, *fits)))

@@ -118,4 +118,5 @@ def test_primes():
     sieve = [n for n in range(2, 5000) if all(n % k for k in range(2, int(n**0.5) + 1))]
     assert [n for n in range(5000) if is_prime(n)] == sieve
     assert not any(is_prime(n) for n in (2047, 3_215_031_751, 4_294_967_297, 2**32 - 1))  # strong pseudoprimes to some bases
+    assert not any(is_prime(n) for n in (2_284_453, 916_327, 79_381))  # to two of ours: only 61, only 7, only 2 finds them
     assert (next_prime(2**32 - 300), next_prime(128), next_prime(2)) == (4_294_966_997, 131, 2)

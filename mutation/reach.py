@@ -1,0 +1,78 @@
+"""Which lines each test reaches, and how long it takes: learned by running it once, and kept while nothing changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import coverage
+import pytest
+from forks import in_forks, run
+from mutants import SOURCE
+
+ROOT = SOURCE.parent
+ROOMS = ("contract", "client", "core")
+KEPT = ROOT / ".bench" / "reach"
+
+
+class Reach(NamedTuple):
+    """What a test was seen to do: how long it took, and which lines it ran, as bits of one number for each file. Nothing if it failed."""
+
+    seconds: float
+    lines: dict[str, int]
+
+
+def learn(items: list[pytest.Item], place: Path) -> int:
+    """Write down the reach of tests. A test that fails reaches nothing."""
+    seen = coverage.Coverage(data_file=None, config_file=False, source=[str(SOURCE / "deniable" / room) for room in ROOMS])
+
+    def patience(item: pytest.Item) -> float:
+        seen.switch_context(item.nodeid)
+        return 60.0
+
+    seen.start()
+    took = {item.nodeid: seconds for item, passed, seconds in run(items, patience) if passed}
+    seen.stop()
+    data = seen.get_data()
+    reached: dict[str, dict[str, int]] = {test: {} for test in took}
+    for path in data.measured_files():
+        for line, tests in data.contexts_by_lineno(path).items():
+            for test in reached.keys() & tests:
+                reached[test][path] = reached[test].get(path, 0) | 1 << line
+    part = place.with_suffix(".part")
+    part.write_text(
+        json.dumps({test: (took[test], {path: f"{bits:x}" for path, bits in lines.items()}) for test, lines in reached.items()})
+    )
+    part.replace(place)
+    return 0
+
+
+def reach(items: list[pytest.Item], folder: str) -> dict[str, Reach]:
+    """The reach of every test, learned anew where something changed."""
+    by_file: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        by_file.setdefault(item.path, []).append(item)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    source = b"".join(path.read_bytes() for path in sources(None))
+    places = {path: KEPT / f"{_digest(path, source, tests)}.json" for path, tests in by_file.items()}
+    in_forks([partial(learn, by_file[path], place) for path, place in places.items() if not place.exists()], folder)
+    return {
+        test: Reach(seconds, {path: int(bits, 16) for path, bits in lines.items()})
+        for place in places.values()
+        if place.exists()
+        for test, (seconds, lines) in json.loads(place.read_text()).items()
+    }
+
+
+def sources(folder: str | None) -> list[Path]:
+    rooms = [folder] if folder else ROOMS
+    return sorted(path for room in rooms for path in (SOURCE / "deniable" / room).rglob("*.py"))
+
+
+def _digest(path: Path, source: bytes, tests: list[pytest.Item]) -> str:
+    """Of all that the reach of a file's tests depends on, but for what lies outside of the rooms."""
+    names = "\n".join(test.nodeid for test in tests)
+    return hashlib.sha256(path.read_bytes() + source + names.encode()).hexdigest()
