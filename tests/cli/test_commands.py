@@ -207,7 +207,7 @@ def test_winners_of_many_get_simultaneous_intervals(tmp_path):
 
 
 def test_plan_prints_two_tables_and_saves_a_chart(tmp_path):
-    done = run("plan", "--domain-size", 1000, "--epsilon", 1, "--n", 100_000, "--error", 0.001, "--chart", "plan.svg", cwd=tmp_path)
+    done = run("plan", "--domain-size", 1000, "--epsilon", 1, "--people", 100_000, "--error", 0.001, "--chart", "plan.svg", cwd=tmp_path)
     shown = " ".join(done.stdout.split())
     for word in (
         "100,000 people, 1,000 values, epsilon = 1",
@@ -223,26 +223,26 @@ def test_plan_prints_two_tables_and_saves_a_chart(tmp_path):
 
 def test_plan_as_data(tmp_path):
     content = json.loads(
-        run("plan", "--domain-size", 128, "--n", 10_000, "--oracle", "GRR", "--oracle", "OUE", "--json", cwd=tmp_path).stdout
+        run("plan", "--domain-size", 128, "--people", 10_000, "--mechanism", "GRR", "--mechanism", "OUE", "--json", cwd=tmp_path).stdout
     )
-    assert (content["domain_size"], content["n"], content["left_out"]) == (128, 10_000, [])
-    rows = {row["mechanism"]: row for row in content["oracles"]}
+    assert (content["domain_size"], content["people"], content["left_out"]) == (128, 10_000, [])
+    rows = {row["mechanism"]: row for row in content["mechanisms"]}
     assert list(rows) == ["OUE", "GRR"]
     assert rows["OUE"]["detectable"] == pytest.approx(0.0644672, rel=1e-5)
     assert rows["GRR"]["influence"] == pytest.approx(74.9110, rel=1e-5)
-    aimed = json.loads(run("plan", "--domain-size", 128, "--error", 0.00001, "--oracle", "HCMS", "--json", cwd=tmp_path).stdout)
-    assert (aimed["oracles"][0]["people"], aimed["oracles"][0]["epsilon"]) == (None, None)
+    aimed = json.loads(run("plan", "--domain-size", 128, "--error", 0.00001, "--mechanism", "HCMS", "--json", cwd=tmp_path).stdout)
+    assert (aimed["mechanisms"][0]["people"], aimed["mechanisms"][0]["epsilon"]) == (None, None)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plan"], ["ParameterError", "domain_size", "got None"]),
+        (["plan"], ["ParameterError", "--domain-size", "got None", "plan mean"]),
         (["plan", "--domain-size", "1"], ["ParameterError", "domain_size", "from 2"]),
-        (["plan", "--domain-size", "9", "--n", "0"], ["ParameterError", "n: got 0", "from 1"]),
+        (["plan", "--domain-size", "9", "--people", "0"], ["UsageError", "--people: got '0'", "allowed: greater than or equal to 1"]),
         (["plan", "--domain-size", "9", "--error", "0"], ["ParameterError", "error: got 0.0", "between 0 and 1"]),
-        (["plan", "--domain-size", "9", "--oracle", "Laplace"], ["Laplace", "GRR"]),
-        (["plan", "--domain-size", "9", "--oracle", "RR"], ["ParameterError", "RR takes at most 2 values"]),
+        (["plan", "--domain-size", "9", "--mechanism", "Laplace"], ["Laplace", "GRR"]),
+        (["plan", "--domain-size", "9", "--mechanism", "RR"], ["ParameterError", "RR takes at most 2 values"]),
         (["plan", "--domain-size", "9", "--chart", "plan.bmp"], ["ParameterError", "path", ".svg"]),
         (["demo", "--epsilon", "0"], ["ParameterError", "epsilon", "above 0"]),
         (["demo", "--people", "99"], ["people", "100"]),

@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 
 def files_of(folder, arguments):
-    deal(*arguments, "--folder", folder)
+    deal(*arguments, "--out", folder)
     found = {path.name: path for path in folder.iterdir()}
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in found.values())
     table = tomllib.loads(found.pop("key.toml").read_text())["key"]
@@ -40,7 +40,7 @@ def test_a_committees_key(folder):
     ciphertext = (1 + 42 * key.modulus) * key.base % key.square
     shares = {place: KeyShare(key, place, secret).decrypt(ciphertext) for place, secret in secrets.items()}
     assert [key.open({place: shares[place] for place in pair}) for pair in ((1, 2), (1, 3), (2, 3))] == [42] * 3
-    assert "keys are dealt once" in deal("stream", "--parties", 3, "--folder", folder, status=2)
+    assert "keys are dealt once" in deal("stream", "--parties", 3, "--out", folder, status=2)
 
 
 def test_a_streams_secrets(folder):
@@ -61,5 +61,5 @@ def test_a_streams_secrets(folder):
     ],
 )
 def test_mistakes_make_no_folder(folder, arguments):
-    assert "allowed" in deal(*arguments, "--folder", folder, status=2)
+    assert "allowed" in deal(*arguments, "--out", folder, status=2)
     assert not folder.exists()

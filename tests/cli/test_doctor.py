@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from deniable.cli import doctor
-from deniable.cli.app import COMMANDS
+from deniable.cli.commands import COMMANDS
 from tests.cli.running import COMMAND, run
 
 
@@ -22,7 +22,7 @@ def test_a_healthy_installation():
     assert extras["cli"]["state"] == "fine"
     assert "typer" in extras["cli"]["detail"]
     assert [extras["gpu"][field] for field in ("state", "advice")] == ["missing", 'pip install "deniable[gpu]"']
-    assert "extras" in run("doctor").stdout
+    assert "Extras" in run("doctor").stdout
 
 
 @pytest.mark.parametrize(

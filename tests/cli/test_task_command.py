@@ -237,7 +237,7 @@ def test_list_and_the_life_of_a_task(invoke, server, url, monkeypatch):
     invoke("seal", task.id.hex()[:6], 3)
     assert "closed round 2" in invoke("advance", task.id.hex()).stdout
     assert "opened the next" in invoke("advance", task.id.hex(), "--round", 1, "--force").stdout
-    invoke("delete", "morning-drink", status=1, input="n\n")
+    invoke("delete", "morning-drink", status=130, input="n\n")
     invoke("delete", "morning-drink", "--yes")
     sent = [(method, address) for method, address, _, _ in server.requests if address != "/v1/tasks"]
     advanced = [("GET", f"{path}/status"), ("POST", f"{path}/advance?round=2"), ("POST", f"{path}/advance?round=1&force=true")]

@@ -6,62 +6,58 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from deniable.cli.console import out, plain_errors, print_json
+from deniable.cli.console import out, print_json, table, tell, working
+from deniable.cli.options import Chart, Json
 from deniable.core.chart import check_ending
 
 
 def account(
-    file: Annotated[Path, typer.Argument(help="A budget ledger, or a TOML file with [[event]] tables.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A budget ledger, or a TOML file of events.", exists=True, dir_okay=False)],
     delta: Annotated[float | None, typer.Option(help="The delta of the bill; the file's own if left out.")] = None,
-    chart: Annotated[Path | None, typer.Option(help="Save a chart, epsilon over time: .svg, .png, .html or .json.")] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    chart: Chart = None,
+    json_output: Json = False,
 ) -> None:
     """Print what events cost together: epsilon by every rule that knows them, and after each event."""
-    with plain_errors():
-        from deniable.accounting.history import read_history  # heavy, and other commands start without it
+    from deniable.accounting.history import read_history  # heavy, and other commands start without it
 
-        if chart is not None:
-            check_ending(chart)
-        history = read_history(file)
+    if chart is not None:
+        check_ending(chart)
+    history = read_history(file)
+    with working("adding up"):
         bills = history.bills(delta)
         if chart is not None:
             history.chart(bills).save(chart)
-        final = bills[-1]
-        if json_output:
-            steps: list[dict[str, Any]] = [
-                {
-                    "label": entry.label,
-                    "when": entry.when,
-                    "event": entry.event.to_json(),
-                    "epsilon": bill.epsilon,
-                    "rule": bill.certificate,
-                }
-                for entry, bill in zip(history.entries, bills, strict=True)
-            ]
-            content: dict[str, Any] = {"epsilon": final.epsilon, "delta": final.delta, "certificate": final.certificate}
-            content |= {"neighbors": final.relation, "epsilons": final.epsilons, "refusals": final.refusals, "caveat": history.caveat}
-            print_json(content | {"events": steps})
-            return
-        table = Table(title=f"Spent so far, at delta = {final.delta:g}", title_justify="left")
-        for column in ("when", "event", "epsilon so far", "by"):
-            table.add_column(column, justify="right" if column == "epsilon so far" else "left")
-        for entry, bill in zip(history.entries, bills, strict=True):
-            table.add_row(entry.when, entry.label, _shown(bill.epsilon), bill.certificate)
-        out.print(table)
-        rules = Table(title="All of it, by every rule", title_justify="left")
-        for column in ("rule", "epsilon", "why not"):
-            rules.add_column(column, justify="right" if column == "epsilon" else "left")
-        for rule, epsilon in final.epsilons.items():
-            rules.add_row(rule, _shown(epsilon), "")
-        for rule, reason in final.refusals.items():
-            rules.add_row(rule, "-", reason)
-        out.print(rules)
-        promise = f"(epsilon = {_shown(final.epsilon)}, delta = {final.delta:g})"
-        out.print(f"{promise} for neighbors by {final.relation}, by the {final.certificate} rule.")
-        if history.caveat:
-            out.print(history.caveat)
+    final = bills[-1]
+    if json_output:
+        steps: list[dict[str, Any]] = [
+            {
+                "label": entry.label,
+                "when": entry.when,
+                "event": entry.event.to_json(),
+                "epsilon": bill.epsilon,
+                "rule": bill.certificate,
+            }
+            for entry, bill in zip(history.entries, bills, strict=True)
+        ]
+        content: dict[str, Any] = {"epsilon": final.epsilon, "delta": final.delta, "certificate": final.certificate}
+        content |= {"neighbors": final.relation, "epsilons": final.epsilons, "refusals": final.refusals, "caveat": history.caveat}
+        print_json(content | {"events": steps})
+        return
+    spent = table(f"Spent so far, at delta = {final.delta:g}", ("when", "event", "epsilon so far", "by"), words=("event", "by"))
+    for entry, bill in zip(history.entries, bills, strict=True):
+        spent.add_row(entry.when, entry.label, _shown(bill.epsilon), bill.certificate)
+    out.print(spent)
+    rules = table("All of it, by every rule", ("rule", "epsilon", "why not"), words=("why not",))
+    for rule, epsilon in final.epsilons.items():
+        rules.add_row(rule, _shown(epsilon), "")
+    for rule, reason in final.refusals.items():
+        rules.add_row(rule, "-", reason)
+    out.print(rules)
+    promise = f"(epsilon = {_shown(final.epsilon)}, delta = {final.delta:g})"
+    tell(f"{promise} for neighbors by {final.relation}, by the {final.certificate} rule.")
+    if history.caveat:
+        tell(history.caveat)
 
 
 def _shown(epsilon: float) -> str:

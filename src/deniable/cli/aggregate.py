@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.console import print_json, remark, tell
 from deniable.cli.extra import summing_extra
+from deniable.cli.options import Json
 from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
+from deniable.cli.statuses import ERROR
 
 if TYPE_CHECKING:
     from deniable.collect.summing.aggregation import Aggregation
@@ -18,30 +20,30 @@ if TYPE_CHECKING:
 
 aggregate = typer.Typer(no_args_is_help=True, help="Add up the numbers of parties who show them to nobody.")
 Folder = Annotated[Path, typer.Option(help="Where the aggregator keeps the sum; each has a folder of its own.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @aggregate.command()
 def create(
-    file: Annotated[Path, typer.Argument(help="A TOML file: the parties' public keys, what is added up, the noise, who may fail.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A TOML file: the parties' public keys, what is added up, the noise, who may fail.")
+    ],
     folder: Folder,
     json_output: Json = False,
 ) -> None:
     """Begin a sum: writes its terms into a new folder, and prints them with their id, which every party has to confirm."""
-    with plain_errors():
-        with summing_extra("deniable aggregate"):
-            from deniable.collect.summing.agreement import described
-            from deniable.collect.summing.agreement_file import read_agreement_file
-            from deniable.collect.summing.store import SumStore
+    with summing_extra("deniable aggregate"):
+        from deniable.collect.summing.agreement import described
+        from deniable.collect.summing.agreement_file import read_agreement_file
+        from deniable.collect.summing.store import SumStore
 
-        agreement = read_agreement_file(file.read_bytes(), file.name)
-        SumStore(folder, agreement.canonical).close()
-        err.print("Never put an older copy of this folder in its place: two sums of one agreement could show a party.", soft_wrap=True)
-        if json_output:
-            print_json(described(agreement))
-            return
-        for name, text in described(agreement).items():
-            out.print(f"{name:<10}{text}", soft_wrap=True)
+    agreement = read_agreement_file(file.read_bytes(), file.name)
+    SumStore(folder, agreement.canonical).close()
+    remark("Never put an older copy of this folder in its place: two sums of one agreement could show a party.")
+    if json_output:
+        print_json(described(agreement))
+        return
+    for name, text in described(agreement).items():
+        tell(f"{name:<10}{text}")
 
 
 @aggregate.command()
@@ -64,47 +66,45 @@ def run(
 
     It can be stopped or killed at any time: started again on the same folder, it goes on. Exit status 2: the sum was aborted.
     """
-    with plain_errors():
-        with summing_extra("deniable aggregate"):
-            from deniable.collect.clock import clock_of
-            from deniable.collect.summing.aggregation import Aggregation, Patience
-            from deniable.collect.summing.keeping import read_private
-            from deniable.collect.summing.service import serve_sum
-            from deniable.collect.summing.store import ABORTED, SumStore
+    with summing_extra("deniable aggregate"):
+        from deniable.collect.clock import clock_of
+        from deniable.collect.summing.aggregation import Aggregation, Patience
+        from deniable.collect.summing.keeping import read_private
+        from deniable.collect.summing.service import serve_sum
+        from deniable.collect.summing.store import ABORTED, SumStore
 
-        settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
-        patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
-        dealt = read_private(secret) if secret else b""
-        ended: list[str] = []
+    settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
+    patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
+    dealt = read_private(secret) if secret else b""
+    ended: list[str] = []
 
-        def over(found: Aggregation) -> None:
-            ended.append(found.state)
-            if found.state == ABORTED:
-                err.print(f"aborted: {found.result}", soft_wrap=True)
-            else:
-                _show(found.estimate(), json_output)
+    def over(found: Aggregation) -> None:
+        ended.append(found.state)
+        if found.state == ABORTED:
+            remark(f"aborted: {found.result}; begin a new sum: deniable aggregate create")
+        else:
+            _show(found.estimate(), json_output)
 
-        def make() -> Aggregation:
-            return Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
+    def make() -> Aggregation:
+        return Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
 
-        serve_sum(settings, make, clock, linger=linger, over=over)
-        if ended == [ABORTED]:
-            raise typer.Exit(2)
+    serve_sum(settings, make, clock, linger=linger, over=over)
+    if ended == [ABORTED]:
+        raise typer.Exit(ERROR)
 
 
 @aggregate.command()
 def show(folder: Folder, json_output: Json = False) -> None:
     """Print a sum that is over, with its errors."""
-    with plain_errors():
-        with summing_extra("deniable aggregate"):
-            from deniable.collect.summing.aggregation import estimate_of
-            from deniable.collect.summing.store import SumStore
+    with summing_extra("deniable aggregate"):
+        from deniable.collect.summing.aggregation import estimate_of
+        from deniable.collect.summing.store import SumStore
 
-        store = SumStore(folder)
-        try:
-            _show(estimate_of(store), json_output)
-        finally:
-            store.close()
+    store = SumStore(folder)
+    try:
+        _show(estimate_of(store), json_output)
+    finally:
+        store.close()
 
 
 def _show(estimate: SumEstimate, json_output: bool) -> None:

@@ -7,58 +7,36 @@ from importlib import import_module
 import typer
 
 from deniable import __version__
-from deniable.cli.examples import epilog
-
-COMMANDS = {
-    "demo": "demo",
-    "doctor": "doctor",
-    "audit": "audit",
-    "account": "account",
-    "simulate": "simulate",
-    "estimate": "estimate",
-    "plan": "plan_mean",
-    "lab": "lab",
-    "task": "task",
-    "serve": "serve",
-    "shuffle": "shuffle",
-    "aggregate": "aggregate",
-    "party": "party",
-    "deal": "deal",
-    "token": "token",
-    "enrol": "enrol",
-    "rebuild": "rebuild",
-    "export": "export",
-    "verify": "export",
-    "tally": "tally",
-}
-"""Every command, in the order of the help, and its file."""
+from deniable.cli.commands import COMMANDS
+from deniable.cli.group import CommandLine
+from deniable.cli.statuses import STATUSES
 
 
 def command_line(*names: str) -> typer.Typer:
     """The command line with some commands, or with all: a process that is to be up at once does not read what only others need."""
     app = _empty()
     for name in names or COMMANDS:
-        module = import_module(f"deniable.cli.{COMMANDS[name]}")
-        command = getattr(module, name)
+        command = getattr(import_module(f"deniable.cli.{COMMANDS[name].module}"), name)
         if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, epilog=epilog(name))
+            app.add_typer(command, name=name)
         else:
-            app.command(epilog=epilog(name))(command)
-    app.callback()(options)
+            app.command(name)(command)
     return app
 
 
-def completion_line() -> typer.Typer:
-    """The command line with the commands' names alone, for a shell that asks which there are: reading them all would take seconds."""
+def outline() -> typer.Typer:
+    """The command line with names and promises alone, for whoever asks which commands there are: reading them all would take seconds."""
     app = _empty()
-    for name in COMMANDS:
-        app.command(name)(options)
+    for name, command in COMMANDS.items():
+        app.command(name, help=command.promise, rich_help_panel=command.panel)(options)
     return app
 
 
 def _empty() -> typer.Typer:
-    promise = "Learn what a crowd knows without learning about anyone in it."
-    return typer.Typer(name="deniable", help=promise, no_args_is_help=True, pretty_exceptions_enable=False)
+    told = ["Exit status:", *(f"{status:>3}  {meaning}" for status, meaning in STATUSES.items())]
+    app = typer.Typer(name="deniable", cls=CommandLine, epilog="\n".join(told), no_args_is_help=True, pretty_exceptions_enable=False)
+    app.callback()(options)
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -70,4 +48,7 @@ def _version(asked: bool) -> None:
 def options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version and exit."),
 ) -> None:
-    """Learn what a crowd knows without learning about anyone in it."""
+    """Learn what a crowd knows without learning about anyone in it.
+
+    Every command has --help, with examples. Most have --json.
+    """

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from deniable.cli.console import Mechanism, err, out, plain_errors, print_json
+from deniable.cli.console import out, print_json, table, tell, working
+from deniable.cli.mechanisms import Mechanism
+from deniable.cli.options import Json
+from deniable.cli.statuses import DIFFERS
 from deniable.client.frequency import FrequencySpec
 from deniable.client.numeric import NumericSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
@@ -23,14 +25,16 @@ SMALL: dict[str, dict[str, Any]] = {
     "CMS": {"hashes": 2, "width": 4},
     "HCMS": {"hashes": 3, "width": 8},
     "BloomRR": {"bits": 7, "hashes": 2, "cohorts": 2},
+    "RAPPOR": {"bits": 5, "hashes": 2, "cohorts": 2},
     "DBitFlip": {"bits": 2},
+    "DBitFlipPM": {"bits": 2},
     "SHE": {"steps": 2},
 }
 """Parameters with few enough reports to enumerate, where the usual ones have too many; the code is the same."""
 
 
 def audit(
-    mechanism: Annotated[Mechanism | None, typer.Argument(help="The mechanism; or give --spec.")] = None,
+    mechanism: Annotated[Mechanism | None, typer.Argument(metavar="MECHANISM", help="The mechanism; or give --spec.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="The privacy parameter; 1 if left out.")] = None,
     domain_size: Annotated[
         int | None, typer.Option(help="The number of values; small, since every report is enumerated; 4 if left out.")
@@ -39,37 +43,37 @@ def audit(
     trials: Annotated[
         int, typer.Option(help="Also sample so many reports of each input, for a lower bound that errs in 1 of 100.", min=0)
     ] = 0,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    json_output: Json = False,
 ) -> None:
-    """Enumerate the code's exact output law and compare it with what is claimed. Exit status 1 if anything differs."""
-    with plain_errors():
-        spec = _spec(mechanism, epsilon, domain_size, spec_file)
+    """Enumerate the code's exact output law, and compare it with what is claimed.
+
+    The exit status is 1 if anything differs.
+    """
+    spec = _spec(mechanism, epsilon, domain_size, spec_file)
+    with working("enumerating every report"):
         result = exact_audit(spec)
-        sampled = None
-        if trials:
-            if not json_output:
-                err.print(f"sampling {trials:,} reports of two inputs ...")
-            first, *_, second = audit_inputs(spec.domain)
+    sampled = None
+    if trials:
+        first, *_, second = audit_inputs(spec.domain)
+        with working(f"sampling {trials:,} reports of two inputs"):
             sampled = empirical_audit(spec, first, second, trials=trials)
-        convicted = sampled is not None and sampled.convicted
-        if json_output:
-            content: dict[str, Any] = {"spec": repr(spec), "digest": spec.digest.hex(), "passed": result.passed and not convicted}
-            content |= {"claimed": result.claimed, "epsilon": result.epsilon, "checks": [asdict(check) for check in result.checks]}
-            if sampled is not None:
-                content["empirical"] = {"epsilon_at_least": sampled.epsilon, "confidence": sampled.confidence, "trials": sampled.trials}
-            print_json(content)
-        else:
-            table = Table(title=f"Exact audit of {spec!r}", title_justify="left")
-            for column in ("check", "", "what it means"):
-                table.add_column(column)
-            for check in result.checks:
-                table.add_row(check.name, Text("passed", "green") if check.passed else Text("FAILED", "bold red"), check.detail)
-            out.print(table)
-            out.print(f"claimed epsilon {result.claimed:g}, real epsilon {'infinite' if result.epsilon is None else repr(result.epsilon)}")
-            if sampled is not None:
-                out.print(f"from samples: epsilon is at least {sampled.epsilon:.4f} (confidence {sampled.confidence:.0%})")
-        if convicted or not result.passed:
-            raise typer.Exit(1)
+    convicted = sampled is not None and sampled.convicted
+    if json_output:
+        content: dict[str, Any] = {"spec": repr(spec), "digest": spec.digest.hex(), "passed": result.passed and not convicted}
+        content |= {"claimed": result.claimed, "epsilon": result.epsilon, "checks": [asdict(check) for check in result.checks]}
+        if sampled is not None:
+            content["empirical"] = {"epsilon_at_least": sampled.epsilon, "confidence": sampled.confidence, "trials": sampled.trials}
+        print_json(content)
+    else:
+        checks = table(f"Exact audit of {spec!r}", ("check", "result", "what it means"), words=("result", "what it means"))
+        for check in result.checks:
+            checks.add_row(check.name, Text("passed", "green") if check.passed else Text("FAILED", "bold red"), check.detail)
+        out.print(checks)
+        tell(f"claimed epsilon {result.claimed:g}, real epsilon {'infinite' if result.epsilon is None else repr(result.epsilon)}")
+        if sampled is not None:
+            tell(f"from samples: epsilon is at least {sampled.epsilon:.4f} (confidence {sampled.confidence:.0%})")
+    if convicted or not result.passed:
+        raise typer.Exit(DIFFERS)
 
 
 def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_file: Path | None) -> FrequencySpec | NumericSpec:

@@ -68,7 +68,7 @@ def published_task(where: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def count_dataset(where: str, candidates: Path | None, resume: Path | None, progress: Progress) -> Counted:
+def count_dataset(where: str, candidates: Path | None, resume: Path | None, progress: Progress | None) -> Counted:
     """A dataset as a whole, by the spec that its files name."""
     from deniable.engines import local
     from deniable.engines.dataset import Dataset

@@ -12,12 +12,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.console import out, print_json, remark, shown, table, tell
 from deniable.cli.demo_collector import Running, running_collector
 from deniable.cli.demo_devices import DURABLE, crowd
 from deniable.cli.demo_questions import Asked, questions
 from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
 from deniable.cli.demo_survey import Found, Survey, publish
+from deniable.cli.options import Json
+from deniable.cli.statuses import TERMINATED
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.core.chart import bar_chart, stacked
 
@@ -34,34 +36,30 @@ def demo(
     folder: Annotated[Path, typer.Option("--out", help="Where the charts go.")] = Path("demo-output"),
     shuffle: Annotated[bool, typer.Option(help="Ask the first question through a shuffler, too, with the same promise.")] = True,
     serve: Annotated[bool, typer.Option("--serve", help="Keep the collector running until Ctrl-C.")] = False,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    json_output: Json = False,
 ) -> None:
     """Start a collector on this machine, let a simulated crowd report to it over HTTP, and compare what it finds with the truth."""
-    with plain_errors():
-        folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
-        asked = questions(people, epsilon)
-        files = [question.toml for question in asked]
-        files += [shuffled_toml(people, epsilon, 60, url="http://127.0.0.1:1", key="01" * 32)] if shuffle else []
-        for file in files:
-            read_task_file(file.encode(), key=NO_KEY, now=time.time())  # so does an epsilon that no task takes
-        signal.signal(signal.SIGTERM, _leave)  # or else the collector would stay behind
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
-        start = time.perf_counter()
-        with (
-            tempfile.TemporaryDirectory(prefix="deniable-demo-") as kept,
-            running_collector(Path(kept), folder / "collector.log") as collector,
-        ):
-            content = _run(collector, asked, people, Path(kept), epsilon if shuffle else None, quiet=json_output, serve=serve)
-            content["charts"] = _save_charts(content["tasks"], folder)
-            content["seconds"] = round(time.perf_counter() - start, 1)
-            print_json(content) if json_output else _print(content)
-            if serve:
-                _keep_serving(collector, content)
-            elif not json_output:
-                out.print(
-                    f"\nOpen {content['charts'][-1]} in a browser. To look at the dashboard, and to answer: make demo SERVE=1",
-                    soft_wrap=True,
-                )
+    folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
+    asked = questions(people, epsilon)
+    files = [question.toml for question in asked]
+    files += [shuffled_toml(people, epsilon, 60, url="http://127.0.0.1:1", key="01" * 32)] if shuffle else []
+    for file in files:
+        read_task_file(file.encode(), key=NO_KEY, now=time.time())  # so does an epsilon that no task takes
+    signal.signal(signal.SIGTERM, _leave)  # or else the collector would stay behind
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
+    start = time.perf_counter()
+    with (
+        tempfile.TemporaryDirectory(prefix="deniable-demo-") as kept,
+        running_collector(Path(kept), folder / "collector.log") as collector,
+    ):
+        content = _run(collector, asked, people, Path(kept), epsilon if shuffle else None, quiet=json_output, serve=serve)
+        content["charts"] = _save_charts(content["tasks"], folder)
+        content["seconds"] = round(time.perf_counter() - start, 1)
+        print_json(content) if json_output else _print(content)
+        if serve:
+            _keep_serving(collector, content)
+        elif not json_output:
+            tell(f"\nOpen {content['charts'][-1]} in a browser. To look at the dashboard, and to answer: deniable demo --serve")
 
 
 def _run(
@@ -69,12 +67,12 @@ def _run(
 ) -> dict[str, Any]:
     """Publish, report, count, ask: all of it over HTTP; with a ``claim``, the first question once more through a shuffler."""
     if not quiet:
-        err.print(f"A collector serves on {collector.url}, with its store in {folder}.", soft_wrap=True)
+        remark(f"A collector serves on {collector.url}, with its store in {folder}.")
     surveys = publish(collector, asked)
     with crowd(collector.url, [survey.task for survey in surveys], people, folder) as devices:
         if not quiet:
             kept = f"{min(people, DURABLE):,} of them in a file"
-            err.print(f"{people:,} simulated devices answer {len(surveys)} questions; each has a privacy ledger, {kept}.", soft_wrap=True)
+            remark(f"{people:,} simulated devices answer {len(surveys)} questions; each has a privacy ledger, {kept}.")
         found = [survey.run(devices, quiet=quiet, keep_open=serve) for survey in surveys]
         sent, ledger = devices.sent(), devices.statement()
     seconds = sum(each.seconds for each in found)
@@ -123,56 +121,51 @@ def _print(content: dict[str, Any]) -> None:
         out.print(_table(task), "")
     if "shuffled" in content:
         out.print(both_table(content["shuffled"], content["epsilon"]), "")
-    out.print("What each person was promised", style="bold")
+    tell("What each person was promised", style="bold")
     for task in content["tasks"]:
-        out.print(f"{task['name']}. {task['statement'].splitlines()[0]}")
+        tell(f"{task['name']}. {task['statement'].splitlines()[0]}")
     if "shuffled" in content:
-        out.print(f"{content['shuffled']['name']}. {' '.join(content['shuffled']['shuffle']['promise'].splitlines()[:2])}")
-    out.print("\nWhat one of the devices says it has told", style="bold")
-    out.print(" ".join(content["ledger"].split()))
-    out.print("\nWhat went over the wire", style="bold")
+        tell(f"{content['shuffled']['name']}. {' '.join(content['shuffled']['shuffle']['promise'].splitlines()[:2])}")
+    tell("\nWhat one of the devices says it has told", style="bold")
+    tell(" ".join(content["ledger"].split()))
+    tell("\nWhat went over the wire", style="bold")
     speed = f"{content['reports_per_second']:,} a second, each of them durable before it was acknowledged"
-    out.print(f"{content['reports']:,} reports, {content['bytes']:,} bytes, in {content['reporting_seconds']:.1f} s: {speed}.")
-    out.print(f"To {content['url']}; {content['seconds']:.0f} s from the start of the collector to the charts.")
-    out.print(f"Charts: {' and '.join(content['charts'])} (bars: estimate, lines: 95 % interval, red: truth)", soft_wrap=True)
+    tell(f"{content['reports']:,} reports, {content['bytes']:,} bytes, in {content['reporting_seconds']:.1f} s: {speed}.")
+    tell(f"To {content['url']}; {content['seconds']:.0f} s from the start of the collector to the charts.")
+    tell(f"Charts: {' and '.join(content['charts'])} (bars: estimate, lines: 95 % interval, red: truth)")
 
 
 def _table(task: dict[str, Any]) -> Table:
     how = f"{task['n']:,} reports, {task['mechanism']}, epsilon = {task['epsilon']:.4g}"
-    table = Table(title=f"{task['question']}\n{how}", title_justify="left", caption_justify="left")
     everyone = ["in the whole crowd"] if task["rounds"] else []
-    for name in ("value", "truth", "estimate", "from", "to", *everyone):
-        table.add_column(name, justify="left" if name == "value" else "right")
+    found = f"found in {task['rounds']} rounds, counted in the last; 95 % intervals, together"
+    caption = found if everyone else "95 % interval of each value"
+    rows = table(f"{task['question']}\n{how}", ("value", "truth", "estimate", "from", "to", *everyone), caption=caption)
     for row in task["result"]:
         numbers = [row[name] for name in ("truth", "estimate", "low", "high", *(["everyone"] if everyone else []))]
-        shown = row["value"] if row["value"].isprintable() else repr(row["value"])
-        table.add_row(shown, *(f"{number:,.0f}" for number in numbers))
-    if everyone:
-        table.caption = f"found in {task['rounds']} rounds, counted in the last; 95 % intervals, together"
-    else:
-        table.caption = "95 % interval of each value"
-    return table
+        rows.add_row(shown(row["value"]), *(f"{number:,.0f}" for number in numbers))
+    return rows
 
 
 def _keep_serving(collector: Running, content: dict[str, Any]) -> None:
     """Wait for Ctrl-C, or for the end of the collector."""
     access = f"--url {collector.url} --token-file {collector.analyst}"
     first = f"{collector.url}/tasks/{content['tasks'][0]['task']}"
-    err.print(f"\nOpen {collector.url} in a browser; Ctrl-C ends it.", soft_wrap=True)
-    err.print(f"  {first} is what the crowd drinks, and how sure that is.", soft_wrap=True)
-    err.print(f"  {first}/answer lets you answer too, and shows what would leave your device before it does.", soft_wrap=True)
+    remark(f"\nOpen {collector.url} in a browser; Ctrl-C ends it.")
+    remark(f"  {first} is what the crowd drinks, and how sure that is.")
+    remark(f"  {first}/answer lets you answer too, and shows what would leave your device before it does.")
     if "shuffled" in content:
         page = f"{collector.url}/tasks/{content['shuffled']['task']}"
-        err.print(f"  Through the shuffler: {page} has the same question with both epsilons and both errors.", soft_wrap=True)
-    err.print("In another terminal:")
+        remark(f"  Through the shuffler: {page} has the same question with both epsilons and both errors.")
+    remark("In another terminal:")
     for line in (f"task list --url {collector.url}", *(f"estimate {task['name']} {access}" for task in content["tasks"])):
-        err.print(f"  deniable {line}", soft_wrap=True)
-    err.print(f"The admin's token is in {collector.admin}, the log in {collector.log}.", soft_wrap=True)
+        remark(f"  deniable {line}")
+    remark(f"The admin's token is in {collector.admin}, the log in {collector.log}.")
     try:
         collector.process.wait()
     except KeyboardInterrupt:
-        err.print("stopped; nothing is left behind")
+        remark("stopped; nothing is left behind")
 
 
 def _leave(*_: object) -> None:
-    sys.exit(128 + signal.SIGTERM)
+    sys.exit(TERMINATED)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,13 +22,14 @@ TAIL = 2000
 
 
 class Running(NamedTuple):
-    """Where a collector serves, the files with its two tokens, and its log."""
+    """Where a collector serves, the files with its two tokens, its log, and how many seconds it took to start."""
 
     url: str
     admin: Path
     analyst: Path
     log: Path
     process: subprocess.Popen[str]
+    seconds: float
 
 
 @contextmanager
@@ -36,8 +38,9 @@ def running_collector(folder: Path, log: Path) -> Iterator[Running]:
     store = folder / "store"
     admin, analyst = (_make_token(store, role, folder / f"{role}.token") for role in ("admin", "analyst"))
     public = "--public-estimates"  # only this machine can reach it, and its people are made up
+    began = time.perf_counter()
     with _started(["serve", "--store", str(store), "--port", "0", public], log) as (url, process):
-        yield Running(url, admin, analyst, log, process)
+        yield Running(url, admin, analyst, log, process, time.perf_counter() - began)
 
 
 @contextmanager
@@ -83,7 +86,7 @@ def _outlive_nobody() -> None:
 
 def _make_token(store: Path, role: str, file: Path) -> Path:
     """A file, for its owner's eyes only, with a token for the collector that will use this store."""
-    from deniable.cli.token import Database
+    from deniable.cli.stores import Database
 
     with server_extra("deniable demo"):
         from deniable.collect.storage.database import connect

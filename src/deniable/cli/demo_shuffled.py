@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
-from deniable.cli.console import progress_bar
+from deniable.cli.console import progress_bar, table
 from deniable.cli.demo_collector import Running, running_shuffler
 from deniable.cli.demo_devices import crowd
 from deniable.cli.demo_questions import DRINK, Asked
@@ -24,10 +24,10 @@ from deniable.contract.notice import SHUFFLER
 LARGEST_MINIMUM = 60_000
 LATE = 6
 """Seconds after the end: half of them for the devices, half for the batch."""
-START_SECONDS, PATIENCE = 12, 20
-"""To start the shuffler, and until a batch that does not come is no longer waited for."""
+SPARE, PATIENCE = 3, 20
+"""Seconds that any machine may lose, and until a batch that does not come is no longer waited for."""
 SLOWER = 3
-"""How much longer sealed reports may take than others."""
+"""How much longer than a collector a shuffler may take to start, and sealed reports than others to be sent."""
 POLL_SECONDS = 0.2
 
 
@@ -48,7 +48,7 @@ def run_shuffled(collector: Running, drink: Asked, before: Found, epsilon: float
     people, own = len(drink.held), folder / "shuffler"
     port = _free_port()
     key = KeyRing(own, SHUFFLER).identity.hex()
-    seconds = ceil(SLOWER * before.seconds) + START_SECONDS
+    seconds = ceil(SLOWER * (collector.seconds + before.seconds)) + SPARE  # as this machine is today
     toml = shuffled_toml(people, epsilon, seconds, url=f"http://127.0.0.1:{port}", key=key)
     (survey,) = publish(collector, [Asked(toml, drink.held, drink.shown)])
     ledgers = folder / "shuffled"
@@ -100,14 +100,12 @@ def _described(survey: Survey, content: dict[str, Any], before: Found, held: set
 def both_table(told: dict[str, Any], epsilon: float) -> Table:
     """One survey under both kinds of trust."""
     title = f"{told['question']}\nThe same promise, epsilon = {epsilon:.4g}, under local trust and through a shuffler"
-    table = Table(title=title, title_justify="left", caption_justify="left")
-    for name in ("value", "truth", "local trust", "± std. err.", "shuffled", "± std. err."):
-        table.add_column(name, justify="left" if name == "value" else "right")
+    names = ("value", "truth", "local trust", "± std. err.", "shuffled", "± std. err.")
+    rows = table(title, names, caption=in_words(told["shuffle"]))
     for row in told["result"]:
         numbers = (row[name] for name in ("truth", "local", "local_stderr", "shuffled", "shuffled_stderr"))
-        table.add_row(row["value"], *(f"{number:,.0f}" for number in numbers))
-    table.caption = in_words(told["shuffle"])
-    return table
+        rows.add_row(row["value"], *(f"{number:,.0f}" for number in numbers))
+    return rows
 
 
 def _free_port() -> int:

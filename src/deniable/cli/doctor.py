@@ -8,21 +8,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, requires, version
-from typing import Annotated, Any, NamedTuple
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 import deniable
-from deniable.cli.console import out, plain_errors, print_json
+from deniable.cli.console import out, print_json, table, working
+from deniable.cli.extra import packages
+from deniable.cli.options import Json
+from deniable.cli.statuses import DIFFERS
 from deniable.core.stream import cores
 from deniable.errors import DeniableError
 
 FINE, MISSING, BROKEN = "fine", "missing", "broken"
 STYLES = {FINE: "green", MISSING: "yellow", BROKEN: "bold red"}
-NEEDS = re.compile(r"(?P<name>[\w.-]+)(?:\[[^]]*\])?(?:>=(?P<least>[\d.]+))?[^;]*; extra == [\"'](?P<extra>[\w-]+)[\"']")
 JAVA = 17
 
 
@@ -35,41 +36,29 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def doctor(json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False) -> None:
+def doctor(json_output: Json = False) -> None:
     """Check this installation: extras, compiled kernels, a mechanism's exact law, what Spark and graphics processors need.
 
     What is missing is named with the command that installs it. The exit status is 1 if something that is installed does not work.
     """
-    with plain_errors():
-        extras = [_extra(name, needs) for name, needs in _extras().items()]
+    with working("looking at this installation"):
+        extras = [_extra(name, needs) for name, needs in packages().items()]
         works = [_python(), *(_tried(what, look) for what, look in LOOKS.items()), _java(), _device()]
     if json_output:
         named = {"extras": extras, "checks": works}
         print_json({"version": deniable.__version__, **{key: [each._asdict() for each in found] for key, found in named.items()}})
     else:
-        for title, found in ((f"deniable {deniable.__version__}, {cores()} cores", works), ("extras", extras)):
-            _show(title, found)
+        _show(f"deniable {deniable.__version__}, {cores()} cores", "what", works)
+        _show("Extras", "extra", extras)
     if any(each.state == BROKEN for each in works + extras):
-        raise typer.Exit(1)
+        raise typer.Exit(DIFFERS)
 
 
-def _show(title: str, found: list[Finding]) -> None:
-    table = Table(title=title, title_justify="left", show_header=False)
+def _show(title: str, what: str, found: list[Finding]) -> None:
+    rows = table(title, (what, "state", "detail"), words=("state", "detail"))
     for each in found:
-        table.add_row(each.what, Text(each.state, STYLES[each.state]), "\n".join(filter(None, (each.detail, each.advice))))
-    out.print(table)
-
-
-def _extras() -> dict[str, dict[str, str]]:
-    """The packages of each extra, with the least version of each; those of ``analysis``, on which most build, are named there alone."""
-    found: dict[str, dict[str, str]] = {}
-    for line in requires("deniable") or ():
-        need = NEEDS.fullmatch(line.strip())
-        if need and need["name"] != "deniable" and need["extra"] != "all":
-            found.setdefault(need["extra"], {})[need["name"]] = need["least"] or "0"
-    basis = found["analysis"]
-    own = {name: {each: least for each, least in needs.items() if name == "sealed" or each not in basis} for name, needs in found.items()}
-    return {"analysis": basis} | {name: needs for name, needs in sorted(own.items()) if needs}
+        rows.add_row(each.what, Text(each.state, STYLES[each.state]), "\n".join(filter(None, (each.detail, each.advice))))
+    out.print(rows)
 
 
 def _extra(name: str, needs: dict[str, str]) -> Finding:

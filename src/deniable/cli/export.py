@@ -8,23 +8,24 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.console import print_json, tell, working
+from deniable.cli.ending import tell_error
 from deniable.cli.extra import server_extra
+from deniable.cli.options import Json, Period, StoreAddress, Which
 from deniable.cli.remote import find_task
+from deniable.cli.statuses import DIFFERS
+from deniable.cli.stores import check_store
 from deniable.errors import DeniableError, ParameterError
-
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")]
 
 
 def export(
-    which: Annotated[str, typer.Argument(metavar="TASK", help="A task: its id, the first six digits of it or more, or its name.")],
-    store: Annotated[str, typer.Option(envvar="DENIABLE_STORE", help="The collector's store: a folder or postgresql://...")],
+    which: Which,
+    store: StoreAddress,
     target: Annotated[str, typer.Option("--out", help="A new folder; with --dataset any folder, or a URL such as s3://bucket/reports.")],
     public: Annotated[bool, typer.Option("--open", help="Yes: everyone's privatized reports, for anyone to read.")] = False,
     dataset: Annotated[bool, typer.Option("--dataset", help="For your own engines: all reports as Parquet files.")] = False,
-    period: Annotated[str, typer.Option(help="all, 3, 0-6, 2026-12-03 or 2026-12-01..2026-12-07; times are UTC.")] = "all",
+    period: Period = "all",
     json_output: Json = False,
 ) -> None:
     """Write a task's sealed reports, without ids, times or order: for everybody (--open) or for your own engines (--dataset).
@@ -32,40 +33,39 @@ def export(
     What is open is a folder that anyone can verify. A dataset has the folders task=.../period=.../ and withholds nothing. An embedded store
     must not be in use by a collector.
     """
-    with plain_errors():
-        with server_extra("deniable export"):
-            from deniable.collect.analysis.selection import read_periods
-            from deniable.collect.clock import clock_of
-            from deniable.collect.collector import Collector
-            from deniable.collect.publication.dataset import export_dataset
-            from deniable.collect.publication.publish import publish_reports
-            from deniable.collect.storage.store import Store
-        if public == dataset:
-            allowed = "--open (reports that were published cannot be called back) or --dataset"
-            received = "both" if public else "nothing"
-            raise ParameterError("--open", received, allowed=allowed, fix="say which is meant; for estimates see: deniable estimate")
-        if public and "://" in target:
-            raise ParameterError("--out", target, allowed="a folder on this machine", fix="write it here, then copy the whole folder")
-        if not store.startswith("postgresql:") and not (Path(store) / "collector.sqlite").exists():
-            raise ParameterError("--store", store, allowed="the folder of a collector's store", fix="check its path")
-        clock = clock_of(os.environ)
-        opened = Store.open(store)
-        try:
-            collector = Collector(opened, clock=clock)
-            lives = collector.admission.tasks.values()
-            entries = [{"id": live.task.id.hex(), "name": live.task.name, "closed": live.closed} for live in lives]
-            task = bytes.fromhex(find_task(entries, which)["id"])
-            periods = read_periods(collector.task(task).task, period)
+    with server_extra("deniable export"):
+        from deniable.collect.analysis.selection import read_periods
+        from deniable.collect.clock import clock_of
+        from deniable.collect.collector import Collector
+        from deniable.collect.publication.dataset import export_dataset
+        from deniable.collect.publication.publish import publish_reports
+        from deniable.collect.storage.store import Store
+    if public == dataset:
+        allowed = "--open (reports that were published cannot be called back) or --dataset"
+        received = "both" if public else "nothing"
+        raise ParameterError("--open", received, allowed=allowed, fix="say which is meant; for estimates see: deniable estimate")
+    if public and "://" in target:
+        raise ParameterError("--out", target, allowed="a folder on this machine", fix="write it here, then copy the whole folder")
+    check_store(store)
+    clock = clock_of(os.environ)
+    opened = Store.open(store)
+    try:
+        collector = Collector(opened, clock=clock)
+        lives = collector.admission.tasks.values()
+        entries = [{"id": live.task.id.hex(), "name": live.task.name, "closed": live.closed} for live in lives]
+        task = bytes.fromhex(find_task(entries, which)["id"])
+        periods = read_periods(collector.task(task).task, period)
+        with working("writing reports"):
             written = (
                 publish_reports(collector, task, Path(target), periods) if public else export_dataset(collector, task, target, periods)
             )
-        finally:
-            opened.close()
+    finally:
+        opened.close()
     _tell(written, target, json_output, "wrote")
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A published folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A published folder.")],
     task: Annotated[str | None, typer.Option(help="The id of the task that you mean: another one is refused.")] = None,
     json_output: Json = False,
 ) -> None:
@@ -73,21 +73,21 @@ def verify(
 
     The exit status is 1 if anything is not as it was signed, and the file is named.
     """
-    with plain_errors():
-        if task is not None and not re.fullmatch(r"[0-9a-f]{64}", task):
-            raise ParameterError("--task", task, allowed="an id of 64 digits", fix="see: deniable task list")
-        if not folder.is_dir():
-            raise ParameterError("folder", str(folder), allowed="a folder that is there", fix="check its path")
-        from deniable.collect.publication.verification import verify_publication
+    if task is not None and not re.fullmatch(r"[0-9a-f]{64}", task):
+        raise ParameterError("--task", task, allowed="an id of 64 digits", fix="see: deniable task list")
+    if not folder.is_dir():
+        raise ParameterError("FOLDER", str(folder), allowed="a folder that is there", fix="check the path")
+    from deniable.collect.publication.verification import verify_publication
 
-        try:
+    try:
+        with working("counting again"):
             published = verify_publication(folder, task=None if task is None else bytes.fromhex(task))
-        except DeniableError as error:
-            err.print(Text.assemble(("not as published", "bold red"), f": {error}"), soft_wrap=True)
-            raise typer.Exit(1) from error
+    except DeniableError as error:
+        tell_error(str(error), "not as published")
+        raise typer.Exit(DIFFERS) from error
     _tell(published, str(folder), json_output, "verified")
     if task is None and not json_output:
-        out.print("Whoever wrote it chose the task and its key: compare the id with the one you know, or pass --task.", soft_wrap=True)
+        tell("Whoever wrote it chose the task and its key: compare the id with the one you know, or pass --task.")
 
 
 def _tell(published: Any, place: str, json_output: bool, done: str) -> None:
@@ -104,10 +104,8 @@ def _tell(published: Any, place: str, json_output: bool, done: str) -> None:
     if json_output:
         print_json(content)
         return
-    out.print(
-        f"{done} {place}: {published.reports:,} reports in {len(published.batches):,} files, {len(periods):,} periods", soft_wrap=True
-    )
-    out.print(f"task {published.task.name} {published.task.id.hex()}", soft_wrap=True)
-    out.print(f"key {published.task.key.hex()}", soft_wrap=True)
+    tell(f"{done} {place}: {published.reports:,} reports in {len(published.batches):,} files, {len(periods):,} periods")
+    tell(f"task {published.task.name} {published.task.id.hex()}")
+    tell(f"key {published.task.key.hex()}")
     if content["withheld"]:
-        out.print(f"{content['withheld']:,} batches are smaller than the task's minimum, and not shown")
+        tell(f"{content['withheld']:,} batches are smaller than the task's minimum, and not shown")

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
-from rich.table import Table
 
-from deniable.cli.console import err, out, plain_errors, print_json, progress_bar
+from deniable.cli.console import out, print_json, progress_bar, remark, table, tell, working
+from deniable.cli.options import Json
 from deniable.lab.declared import experiment_from_toml
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments import experiment as shipped_experiment
@@ -23,60 +23,56 @@ lab = typer.Typer(no_args_is_help=True, help="Try mechanisms on populations whos
 
 
 @lab.command("list")
-def list_experiments(
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
-) -> None:
+def list_experiments(json_output: Json = False) -> None:
     """List the experiments that ship."""
-    with plain_errors():
+    with working("reading the experiments"):
         known = shipped()
-        if json_output:
-            print_json({"experiments": [_content(experiment) for experiment in known.values()]})
-            return
-        table = Table(title="Experiments", title_justify="left", caption="deniable lab run NAME --out DIR", caption_justify="left")
-        for name in ("name", "what", "cells"):
-            table.add_column(name, justify="right" if name == "cells" else "left")
-        for name, experiment in known.items():
-            table.add_row(name, experiment.title, f"{experiment.size:,}")
-        out.print(table)
+    if json_output:
+        print_json({"experiments": [_content(experiment) for experiment in known.values()]})
+        return
+    rows = table("Experiments", ("name", "what", "cells"), words=("what",), caption="to run one: deniable lab run NAME --out FOLDER")
+    for name, experiment in known.items():
+        rows.add_row(name, experiment.title, f"{experiment.size:,}")
+    out.print(rows)
 
 
 @lab.command()
 def run(
-    name: Annotated[str, typer.Argument(help="A shipped experiment, or a .toml file that declares your own.")],
+    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped experiment, or a .toml file that declares your own.")],
     folder: Annotated[Path, typer.Option("--out", help="Where results and chart go; run again to go on where it stopped.")],
     repetitions: Annotated[int | None, typer.Option(help="How often each combination is repeated, instead of as declared.", min=1)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: two repetitions, the smallest crowd.")] = False,
     workers: Annotated[int | None, typer.Option(help="How many processes; one on each core if left out.", min=1)] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    json_output: Json = False,
 ) -> None:
     """Run an experiment: a Parquet file with every measurement, a chart, and the means in a table."""
-    with plain_errors():
-        experiment = experiment_from_toml(name) if name.endswith(".toml") else shipped_experiment(name)
-        experiment = experiment.quick() if quick else experiment
-        experiment = experiment if repetitions is None else replace(experiment, repetitions=repetitions)
-        folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
-        try:
-            with progress_bar(experiment.name, quiet=json_output) as progress:
-                results = run_experiment(experiment, folder, workers=workers, progress=progress)
-        except KeyboardInterrupt:
-            err.print("stopped; what is finished is kept: the same command goes on from there")
-            raise typer.Exit(130) from None
-        chart = folder / f"{experiment.name}.svg"
+    experiment = experiment_from_toml(name) if name.endswith(".toml") else shipped_experiment(name)
+    experiment = experiment.quick() if quick else experiment
+    experiment = experiment if repetitions is None else replace(experiment, repetitions=repetitions)
+    folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
+    try:
+        with progress_bar(experiment.name, quiet=json_output) as progress:
+            results = run_experiment(experiment, folder, workers=workers, progress=progress)
+    except KeyboardInterrupt:
+        remark("what is finished is kept: the same command goes on from there")
+        raise
+    chart = folder / f"{experiment.name}.svg"
+    files = [results_path(experiment, folder), chart]
+    with working("drawing"):
         results.chart().save(chart)
-        files = [results_path(experiment, folder), chart]
         if experiment.example is not None:
             files.append(folder / f"{experiment.name}-example.svg")
             experiment.example().save(files[-1])
-        if json_output:
-            summary = [{name: _finite(cell) for name, cell in row.items()} for row in results.summary().to_dicts()]
-            told = {"cells": len(experiment.cells), "left_out": list(experiment.left_out), "summary": summary}
-            print_json(_content(experiment) | told | {"files": [str(file) for file in files]})
-            return
-        _print(experiment, results)
-        for reason in experiment.left_out:
-            out.print(f"left out: {reason}")
-        drawn = "chart" if len(files) == 2 else "charts"
-        out.print(f"Measurements: {files[0]}, {drawn}: {', '.join(map(str, files[1:]))}", soft_wrap=True)
+    if json_output:
+        summary = [{name: _finite(cell) for name, cell in row.items()} for row in results.summary().to_dicts()]
+        told = {"cells": len(experiment.cells), "left_out": list(experiment.left_out), "summary": summary}
+        print_json(_content(experiment) | told | {"files": [str(file) for file in files]})
+        return
+    _print(experiment, results)
+    for reason in experiment.left_out:
+        tell(f"left out: {reason}")
+    drawn = "chart" if len(files) == 2 else "charts"
+    tell(f"Measurements: {files[0]}, {drawn}: {', '.join(map(str, files[1:]))}")
 
 
 def _print(experiment: Experiment, results: Results) -> None:
@@ -86,15 +82,12 @@ def _print(experiment: Experiment, results: Results) -> None:
     other = "n" if experiment.against == "epsilon" else "epsilon"
     for (population, fixed), rows in summary.group_by("population", other, maintain_order=True):
         told = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
-        table = Table(title=f"{metric} on {population}, {told}", title_justify="left")
-        table.add_column(f"mechanism \\ {experiment.against}")
         places = rows[experiment.against].unique(maintain_order=True).to_list()
-        for place in places:
-            table.add_column(f"{place:,}", justify="right")
+        means_of = table(f"{metric} on {population}, {told}", (f"mechanism \\ {experiment.against}", *(f"{place:,}" for place in places)))
         for (mechanism,), line in rows.group_by("mechanism", maintain_order=True):
             means = dict(zip(line[experiment.against].to_list(), line["mean"].to_list(), strict=True))
-            table.add_row(str(mechanism), *(_text(means.get(place)) for place in places))
-        out.print(table)
+            means_of.add_row(str(mechanism), *(_text(means.get(place)) for place in places))
+        out.print(means_of)
 
 
 def _content(experiment: Experiment) -> dict[str, Any]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from deniable.cli.console import Mechanism, out, plain_errors, print_json
+from deniable.cli.console import out, print_json, table, tell, working
+from deniable.cli.mechanisms import Mechanism
+from deniable.cli.options import Chart, Epsilon, Json, People
 from deniable.core.chart import check_ending
+from deniable.errors import ParameterError
 from deniable.tasks.plan import Plan
 from deniable.tasks.plan import plan as frequency_plan
 
@@ -37,46 +39,49 @@ COSTS = {
 def frequencies(
     context: typer.Context,
     domain_size: Annotated[int | None, typer.Option(help="The number of values that are counted.")] = None,
-    epsilon: Annotated[float, typer.Option(help="The privacy parameter: smaller is more private.")] = 1.0,
-    n: Annotated[int, typer.Option("--n", help="How many people will report.")] = 100_000,
+    epsilon: Epsilon = 1.0,
+    people: People = 100_000,
     error: Annotated[float | None, typer.Option(help="The standard error of a share to aim at, 0.001 for instance.")] = None,
-    oracle: Annotated[list[Mechanism] | None, typer.Option(help="A mechanism; say it again for more; all if left out.")] = None,
-    chart: Annotated[Path | None, typer.Option(help="Save a chart, error against epsilon: .svg, .png, .html or .json.")] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    mechanism: Annotated[list[Mechanism] | None, typer.Option(help="A mechanism; say it again for more; all if left out.")] = None,
+    chart: Chart = None,
+    json_output: Json = False,
 ) -> None:
     """Compare the mechanisms for counting before any data is collected: errors, people needed, costs, and what liars can do."""
     if context.invoked_subcommand is not None:
         return
-    with plain_errors():
-        if chart is not None:
-            check_ending(chart)
-        names = [str(name) for name in oracle] if oracle else None
-        found = frequency_plan(domain_size=domain_size, epsilon=epsilon, n=n, error=error, oracles=names)
+    if chart is not None:
+        check_ending(chart)
+    if domain_size is None:
+        fix = "as in: deniable plan --domain-size 1000; for a number: deniable plan mean"
+        raise ParameterError("--domain-size", None, allowed="how many answers are possible, from 2 on", fix=fix)
+    names = [str(name) for name in mechanism] if mechanism else None
+    with working("comparing mechanisms"):
+        found = frequency_plan(domain_size=domain_size, epsilon=epsilon, n=people, error=error, oracles=names)
         if chart is not None:
             found.chart().save(chart)
-        if json_output:
-            given = {"domain_size": domain_size, "epsilon": epsilon, "n": n, "error": error}
-            print_json(given | {"oracles": _records(found), "left_out": list(found.left_out)})
-        else:
-            rows = found.rows()
-            rows["server"] = [steps / 1e9 for steps in rows["server"]]
-            told = "±: standard error of a count, of a share; smallest share that is told from zero half of the time"
-            out.print(plan_table(rows, TELLS, found.headline(), told))
-            cost = "one liar moves a count by so many people; 1 % of liars raise a share by so much"
-            out.print(plan_table(rows, COSTS, "Costs and risks", cost))
-            for reason in found.left_out:
-                out.print(f"left out: {reason}")
+    if json_output:
+        given = {"domain_size": domain_size, "epsilon": epsilon, "people": people, "error": error}
+        print_json(given | {"mechanisms": _records(found), "left_out": list(found.left_out)})
+    else:
+        rows = found.rows()
+        rows["server"] = [steps / 1e9 for steps in rows["server"]]
+        told = "±: standard error of a count, of a share; smallest share that is told from zero half of the time"
+        out.print(plan_table(rows, TELLS, found.headline(), told))
+        cost = "one liar moves a count by so many people; 1 % of liars raise a share by so much"
+        out.print(plan_table(rows, COSTS, "Costs and risks", cost))
+        for reason in found.left_out:
+            tell(f"left out: {reason}")
 
 
 def plan_table(rows: dict[str, Any], heads: dict[str, str], title: str, caption: str) -> Table:
     """Some columns of a plan, in rows under their heads."""
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     names = [name for name in heads if name in rows]
-    for name in names:
-        table.add_column(heads[name], justify="left" if name == "value" else "right", no_wrap=True)
+    made = table(title, (heads[name] for name in names), caption=caption)
+    for column in made.columns:
+        column.no_wrap = True
     for cells in zip(*(rows[name] for name in names), strict=True):
-        table.add_row(*map(_text, cells))
-    return table
+        made.add_row(*map(_text, cells))
+    return made
 
 
 def _text(cell: Any) -> str:

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from deniable.cli.console import out, plain_errors, print_json
+from deniable.cli.console import out, print_json, tell, working
+from deniable.cli.options import Epsilon, Json, People
 from deniable.cli.plan import frequencies, plan, plan_table
 from deniable.errors import ParameterError
-from deniable.tasks.plan_mean import plan_mean
+from deniable.tasks.plan import plan_mean
 
 TELLS = {
     "value": "mechanism",
@@ -29,26 +30,26 @@ __all__ = ["frequencies", "mean", "plan"]
 def mean(
     low: Annotated[str, typer.Option(help="The smallest number that may be answered; or a date or time, as in 2026-01-31.")] = "0",
     high: Annotated[str, typer.Option(help="The largest.")] = "1",
-    epsilon: Annotated[float, typer.Option(help="The privacy parameter: smaller is more private.")] = 1.0,
-    n: Annotated[int, typer.Option("--n", help="How many people will report.")] = 100_000,
+    epsilon: Epsilon = 1.0,
+    people: People = 100_000,
     error: Annotated[float | None, typer.Option(help="The standard error of the mean to aim at; in seconds for dates and times.")] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    json_output: Json = False,
 ) -> None:
     """Compare the mechanisms for the mean of a number, and a trusted curator, before any data is collected."""
-    with plain_errors():
-        ends = read_bound("--low", low), read_bound("--high", high)
-        found = plan_mean(low=ends[0], high=ends[1], epsilon=epsilon, n=n, error=error)
-        if json_output:
-            rows = [{"mechanism": row.pop("value"), **row} for row in found.to_arrow().to_pylist()]
-            given = {"low": low, "high": high, "epsilon": epsilon, "n": n, "error": error}
-            print_json(given | {"mechanisms": rows, "left_out": list(found.left_out)})
-            return
-        told = "±: standard error, at worst; times central: so many times as large as with a trusted curator"
-        out.print(plan_table(found.rows(), TELLS, found.headline(), told))
-        cost = "one report can lie so far from the middle; 1 % of liars move the mean by so much"
-        out.print(plan_table(found.rows(), COSTS, "Costs and risks", cost))
-        for reason in found.left_out:
-            out.print(f"left out: {reason}")
+    ends = read_bound("--low", low), read_bound("--high", high)
+    with working("comparing mechanisms"):
+        found = plan_mean(low=ends[0], high=ends[1], epsilon=epsilon, n=people, error=error)
+    if json_output:
+        rows = [{"mechanism": row.pop("value"), **row} for row in found.to_arrow().to_pylist()]
+        given = {"low": low, "high": high, "epsilon": epsilon, "people": people, "error": error}
+        print_json(given | {"mechanisms": rows, "left_out": list(found.left_out)})
+        return
+    told = "±: standard error, at worst; times central: so many times as large as with a trusted curator"
+    out.print(plan_table(found.rows(), TELLS, found.headline(), told))
+    cost = "one report can lie so far from the middle; 1 % of liars move the mean by so much"
+    out.print(plan_table(found.rows(), COSTS, "Costs and risks", cost))
+    for reason in found.left_out:
+        tell(f"left out: {reason}")
 
 
 def read_bound(name: str, text: str) -> Any:

@@ -7,19 +7,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode
 
-import typer
-
-from deniable.client.transport import HTTPTransport
+from deniable.cli.console import working
+from deniable.cli.options import TOKEN_VARIABLE, URL_VARIABLE
+from deniable.cli.statuses import ERROR, TOO_FEW
+from deniable.client.transport import HTTPTransport, TransportError
 from deniable.errors import DeniableError, ParameterError
 
-URL_VARIABLE, TOKEN_VARIABLE = "DENIABLE_URL", "DENIABLE_TOKEN"
-Url = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The collector's address.")]
-TokenFile = Annotated[
-    Path | None, typer.Option("--token-file", help=f"A file with the token, instead of the environment's {TOKEN_VARIABLE}.")
-]
 PATIENCE = 300.0
 """Seconds: a period with many reports takes its time to be counted."""
 LARGEST_ANSWER = 1 << 30
@@ -35,21 +31,26 @@ class RefusedError(DeniableError):
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__("collector", f"{status} {code}", allowed="what this collector takes", fix=message)
         self.status, self.code = status, code
+        self.exit_status = TOO_FEW if code == "too_few" else ERROR
         self.args = (f"{message} ({status} {code}{'; ' + HINTS[status] if status in HINTS else ''})",)
 
 
 class Remote:
     """One collector, as seen by whoever holds a token for it."""
 
-    def __init__(self, transport: HTTPTransport, token: str | None) -> None:
-        self._transport = transport
+    def __init__(self, url: str, transport: HTTPTransport, token: str | None) -> None:
+        self._url, self._transport = url, transport
         self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
 
     def call(self, method: str, path: str, *, body: bytes = b"", media_type: str = "", query: Mapping[str, object] | None = None) -> Any:
         """The JSON that a request is answered with, None if there is no body; RefusedError if the answer is no success."""
         headers = self._headers | ({"Content-Type": media_type} if media_type else {})
         address = f"{path}?{urlencode(query)}" if query else path
-        answer = self._transport.request(method, address, body, headers)
+        try:
+            with working(f"waiting for {self._url}"):
+                answer = self._transport.request(method, address, body, headers)
+        except TransportError as error:
+            raise TransportError("--url", self._url, allowed="the address of a collector that runs", fix=error.fix) from error
         try:
             content = json.loads(answer.body) if answer.body else None
         except (UnicodeDecodeError, ValueError) as error:
@@ -77,7 +78,7 @@ def find_task(tasks: Sequence[dict[str, Any]], which: str) -> dict[str, Any]:
     found = [entry for entry in found if not entry["closed"]] or found
     if len(found) != 1:
         allowed = f"one of {[entry['id'][:12] + ' ' + entry['name'] for entry in (found or tasks)]}"
-        fix = "several are called so: give the id" if found else "see: deniable task list"
+        fix = "several are called so: give the id" if found else "see: deniable task list; or publish it first: deniable task publish"
         raise ParameterError("task", which, allowed=allowed, fix=fix)
     return found[0]
 
@@ -90,14 +91,14 @@ def collector_at(url: str, token_file: Path | None = None) -> Iterator[Remote]:
     token = read_token(token_file)
     transport = HTTPTransport(url, timeout=PATIENCE, largest=LARGEST_ANSWER)
     try:
-        yield Remote(transport, token)
+        yield Remote(url, transport, token)
     finally:
         transport.close()
 
 
 def read_token(token_file: Path | None) -> str | None:
     """The token, never taken from the command line, where other users of the machine could read it."""
-    token = os.environ.get(TOKEN_VARIABLE, "") if token_file is None else token_file.read_text(encoding="utf-8").strip()
+    token = os.environ.get(TOKEN_VARIABLE, "") if token_file is None else token_file.read_text(encoding="utf-8", errors="replace").strip()
     if not token and token_file is None:
         return None
     if not token or not token.isascii() or not token.isprintable() or " " in token:

@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from deniable.cli.console import plain_errors
 from deniable.cli.extra import server_extra
 
 
 def serve(
     store: Annotated[
         str | None,
-        typer.Option("--store", "--database", help="Where reports are kept: a folder, or postgresql://user:password@host/database."),
+        typer.Option(help="Where reports are kept: a folder, or postgresql://user:password@host/database."),
     ] = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 if left out.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8000 if left out, 0 takes one that is free.")] = None,
@@ -35,22 +34,21 @@ def serve(
     What is not given here is read from the environment (DENIABLE_STORE and so on), then from the config file.
     An address with a password is better kept there: other users can read a command line.
     """
-    with plain_errors():
-        with server_extra("deniable serve"):
-            from deniable.collect.clock import clock_of
-            from deniable.collect.server import serve as run
-            from deniable.collect.settings import read_settings
+    with server_extra("deniable serve"):
+        from deniable.collect.clock import clock_of
+        from deniable.collect.server import serve as run
+        from deniable.collect.settings import read_settings
 
-        flags = {
-            "store": store,
-            "host": host,
-            "port": port,
-            "certificate": certificate,
-            "key_file": key_file,
-            "behind_proxy": behind_proxy,
-            "public_estimates": public_estimates,
-            "publications": publications,
-            "tend_seconds": tend_seconds,
-            "log_level": log_level,
-        }
-        run(read_settings(flags, file=config), clock=clock_of(os.environ))
+    flags = {
+        "store": store,
+        "host": host,
+        "port": port,
+        "certificate": certificate,
+        "key_file": key_file,
+        "behind_proxy": behind_proxy,
+        "public_estimates": public_estimates,
+        "publications": publications,
+        "tend_seconds": tend_seconds,
+        "log_level": log_level,
+    }
+    run(read_settings(flags, file=config), clock=clock_of(os.environ))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from deniable.cli.console import err, out, plain_errors, print_json
+from deniable.cli.console import out, print_json, remark, table, tell
 from deniable.cli.extra import server_extra
+from deniable.cli.options import Json
 from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
 from deniable.contract.notice import SHUFFLER
 from deniable.errors import ParameterError
@@ -34,7 +34,7 @@ Days = Annotated[float, typer.Option(help="How long a new key is good for.")]
 def run(
     context: typer.Context,
     folder: Annotated[Path | None, typer.Option(help="Where it keeps its keys and what it holds.")] = None,
-    task: Annotated[list[str] | None, typer.Option(help="A task that it serves, by its id; can be given more than once.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="A task that it serves, by its id; say it again for more.")] = None,
     collector: Annotated[str, typer.Option(help="The collector of these tasks.")] = "",
     following: Annotated[str, typer.Option("--next", help="The next shuffler, if not at the address that the task has.")] = "",
     host: Host = "127.0.0.1",
@@ -63,70 +63,68 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return
-    with plain_errors():
-        with server_extra("deniable shuffle"):
-            from deniable.collect.clock import clock_of
-            from deniable.collect.shuffling.arranging import Plan, arrange
-            from deniable.collect.shuffling.service import serve_shuffler
-            from deniable.collect.web.ingest import Limits
-            from deniable.core.stream import cores
+    with server_extra("deniable shuffle"):
+        from deniable.collect.clock import clock_of
+        from deniable.collect.shuffling.arranging import Plan, arrange
+        from deniable.collect.shuffling.service import serve_shuffler
+        from deniable.collect.web.ingest import Limits
+        from deniable.core.stream import cores
 
-        if folder is None or not collector:
-            raise ParameterError("--folder, --collector", "nothing", allowed="both", fix="see: deniable shuffle --help")
-        if not 0 <= workers <= 1024:
-            raise ParameterError("--workers", workers, allowed="from 0 to 1024", fix="0 takes one for each core")
-        if not 0 <= metrics_port < 1 << 16:
-            raise ParameterError("--metrics-port", metrics_port, allowed="a port, or 0", fix="0 serves no figures")
-        plan = Plan(
-            folder=folder,
-            tasks=tuple(_identity(text) for text in task or ()),
-            collector=collector,
-            following=following,
-            batch=batch,
-            pad=pad,
-            lifetime=_seconds("--key-days", key_days),
-            grace=_seconds("--grace-days", grace_days, least=0),
-            insecure=insecure,
-        )
-        limits = Limits(max_body=4 << 20)
-        settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level, limits=limits)
-        clock = clock_of(os.environ)
-        serve_shuffler(settings, lambda: arrange(plan, clock=clock), workers=workers or cores(), metrics_port=metrics_port)
+    if folder is None or not collector:
+        raise ParameterError("--folder, --collector", "nothing", allowed="both", fix="see: deniable shuffle --help")
+    if not 0 <= workers <= 1024:
+        raise ParameterError("--workers", workers, allowed="from 0 to 1024", fix="0 takes one for each core")
+    if not 0 <= metrics_port < 1 << 16:
+        raise ParameterError("--metrics-port", metrics_port, allowed="a port, or 0", fix="0 serves no figures")
+    plan = Plan(
+        folder=folder,
+        tasks=tuple(_identity(text) for text in task or ()),
+        collector=collector,
+        following=following,
+        batch=batch,
+        pad=pad,
+        lifetime=_seconds("--key-days", key_days),
+        grace=_seconds("--grace-days", grace_days, least=0),
+        insecure=insecure,
+    )
+    limits = Limits(max_body=4 << 20)
+    settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level, limits=limits)
+    clock = clock_of(os.environ)
+    serve_shuffler(settings, lambda: arrange(plan, clock=clock), workers=workers or cores(), metrics_port=metrics_port)
 
 
 @keys.command()
-def create(folder: Folder, key_days: Days = 30.0) -> None:
+def create(folder: Folder, key_days: Days = 30.0, json_output: Json = False) -> None:
     """Make the identity and a first key, and print the identity: it goes into the task file. Harmless if they are there."""
-    with plain_errors(), _changing(folder) as ring:
+    with _changing(folder) as ring:
         lifetime = _seconds("--key-days", key_days)
         if not ring.pairs:  # the shuffler looks after them from then on: it alone knows how long each is needed
             ring.rotate(time.time(), lifetime)
-        typer.echo(ring.identity.hex())
-        err.print("Give these digits to whoever publishes the task; keep a copy of the folder's keys.json in a safe place.")
+        identity = ring.identity.hex()
+    print_json({"identity": identity}) if json_output else typer.echo(identity)
+    remark("Give these digits to whoever publishes the task; keep a copy of the folder's keys.json in a safe place.")
 
 
 @keys.command()
-def show(folder: Folder, json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False) -> None:
+def show(folder: Folder, json_output: Json = False) -> None:
     """Show the identity, and the keys that are announced or still kept. Private halves are never shown."""
-    with plain_errors():
-        if not (folder / "keys.json").exists():
-            raise ParameterError("--folder", str(folder), allowed="a shuffler's folder", fix="run: deniable shuffle keys create")
-        with server_extra("deniable shuffle"):
-            from deniable.sealing.keys import KeyRing
-        ring = KeyRing(folder, SHUFFLER)
-        pairs = sorted(ring.pairs.values(), key=lambda pair: pair.start)
-        if json_output:
-            rows = [
-                {"id": key.hex(), "public": pair.public.hex(), "start": pair.start, "end": pair.end, "withdrawn": key in ring.withdrawn}
-                for key, pair in sorted(ring.pairs.items(), key=lambda item: item[1].start)
-            ]
-            print_json({"identity": ring.identity.hex(), "keys": rows})
-            return
-        out.print(f"identity {ring.identity.hex()}")
-        table = Table("key", "from", "until")
-        for pair in pairs:
-            table.add_row(pair.id.hex(), _day(pair.start), "withdrawn" if pair.id in ring.withdrawn else _day(pair.end))
-        out.print(table)
+    if not (folder / "keys.json").exists():
+        raise ParameterError("--folder", str(folder), allowed="a shuffler's folder", fix="run: deniable shuffle keys create")
+    with server_extra("deniable shuffle"):
+        from deniable.sealing.keys import KeyRing
+    ring = KeyRing(folder, SHUFFLER)
+    pairs = sorted(ring.pairs.values(), key=lambda pair: pair.start)
+    if json_output:
+        listed = [
+            {"id": key.hex(), "public": pair.public.hex(), "start": pair.start, "end": pair.end, "withdrawn": key in ring.withdrawn}
+            for key, pair in sorted(ring.pairs.items(), key=lambda item: item[1].start)
+        ]
+        print_json({"identity": ring.identity.hex(), "keys": listed})
+        return
+    rows = table(f"Keys of {ring.identity.hex()}", ("key", "from", "until"), words=("from", "until"))
+    for pair in pairs:
+        rows.add_row(pair.id.hex(), _day(pair.start), "withdrawn" if pair.id in ring.withdrawn else _day(pair.end))
+    out.print(rows)
 
 
 @keys.command()
@@ -134,17 +132,22 @@ def rotate(
     folder: Folder,
     key_days: Days = 30.0,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Announce the keys so far no more, as after a suspicion.")] = False,
+    json_output: Json = False,
 ) -> None:
     """Make a new key now. A running shuffler does so by itself before a key ends, and must be stopped for this.
 
     Devices go on with the keys so far until those end. After a suspicion add --withdraw: then they are no longer announced, and within a
     day no device seals for them. They still open what was sealed before. A period that is open is split into two crowds by it.
     """
-    with plain_errors(), _changing(folder) as ring:
+    with _changing(folder) as ring:
         pair = ring.rotate(time.time(), _seconds("--key-days", key_days), withdraw=withdraw)
-        out.print(f"made key {pair.id.hex()}, good until {_day(pair.end)}")
-        if withdraw:
-            out.print(f"withdrawn: {', '.join(sorted(key.hex() for key in ring.withdrawn)) or 'nothing'}")
+        withdrawn = sorted(key.hex() for key in ring.withdrawn) if withdraw else []
+    if json_output:
+        print_json({"id": pair.id.hex(), "end": pair.end, "withdrawn": withdrawn})
+        return
+    tell(f"made key {pair.id.hex()}, good until {_day(pair.end)}")
+    if withdraw:
+        tell(f"withdrawn: {', '.join(withdrawn) or 'nothing'}")
 
 
 @contextmanager

@@ -7,57 +7,62 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
+from rich.table import Table
 
-from deniable.cli.console import AUTO, Choice, err, oracle_for, out, plain_errors, print_json, progress_bar, result_rows, result_table
+from deniable.cli.console import out, print_json, progress_bar, remark, shown, table, tell, working
+from deniable.cli.mechanisms import AUTO, Choice, oracle_for
+from deniable.cli.options import Chart, Epsilon, Json
 from deniable.contract.domain import Categories
 from deniable.contract.question import Question
 from deniable.contract.survey import Survey
 from deniable.core.chart import check_ending, count_chart
-from deniable.errors import DomainError, ParameterError
+from deniable.core.frequency import FrequencyEstimate
+from deniable.errors import DomainError, ParameterError, shorten
+
+MOST = 400
+"""So many characters of a file's column names are shown."""
 
 
 def simulate(
-    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file, one row per person.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file, one row per person.", exists=True, dir_okay=False)],
     column: Annotated[str, typer.Option(help="The column to ask about.")],
-    epsilon: Annotated[float, typer.Option(help="The privacy parameter: smaller is more private.")] = 1.0,
+    epsilon: Epsilon = 1.0,
     mechanism: Annotated[Choice, typer.Option(help="The mechanism; auto picks one for the domain.")] = AUTO,
     top: Annotated[int, typer.Option(help="How many values to show.", min=1)] = 20,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows without an answer, and say how many.")] = False,
-    chart: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png, .html or .json.")] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    chart: Chart = None,
+    json_output: Json = False,
 ) -> None:
     """Randomize a column as if each row were a person, and estimate it back: truth, estimate and interval.
 
     The column's own distinct values, as text, are taken as the list of answers. In a real survey that list must be fixed
     beforehand: otherwise it tells that somebody holds each value on it.
     """
-    with plain_errors():
-        if chart is not None:
-            check_ending(chart)
+    if chart is not None:
+        check_ending(chart)
+    with working(f"reading {file}"):
         values, missing = _read(file, column, drop_missing)
         counted = values.value_counts(name="people of a value")
-        truth: dict[Any, int] = dict(zip(counted[values.name].to_list(), counted["people of a value"].to_list(), strict=True))
-        if len(truth) < 2:
-            raise DomainError(column, f"{len(truth)} different values", allowed="two or more", fix="there is nothing to tell apart")
-        if not json_output and 2 * len(truth) > len(values):
-            err.print(
-                f"{len(truth):,} different answers among {len(values):,} people: nearly everyone is alone with theirs, and will drown."
-            )
-        spec = oracle_for(mechanism, Categories(*sorted(truth)), epsilon)
-        survey = Survey((Question(name=column, spec=spec),))
-        with progress_bar("randomizing and counting", quiet=json_output) as progress:
-            estimate = survey.run(values.to_arrow(), progress=progress)[column].top(top)
-        if chart is not None:
-            count_chart(estimate, truth=[truth[value] for value in estimate.values], title=column).save(chart)
-        statement = f"In a real survey with these settings:\n{survey.guarantee.statement()}"
-        if json_output:
-            content = {"column": column, "people": len(values), "missing": missing, "mechanism": spec.mechanism, "epsilon": spec.epsilon}
-            print_json(content | result_rows(estimate, truth) | {"statement": statement})
-        else:
-            out.print(result_table(estimate, truth))
-            if missing:
-                out.print(f"{missing:,} rows without an answer were left out.")
-            out.print(statement)
+    truth: dict[Any, int] = dict(zip(counted[values.name].to_list(), counted["people of a value"].to_list(), strict=True))
+    if len(truth) < 2:
+        raise DomainError(column, f"{len(truth)} different values", allowed="two or more", fix="there is nothing to tell apart")
+    if 2 * len(truth) > len(values):
+        remark(f"{len(truth):,} different answers among {len(values):,} people: nearly everyone is alone with theirs, and will drown.")
+    spec = oracle_for(mechanism, Categories(*sorted(truth)), epsilon)
+    survey = Survey((Question(name=column, spec=spec),))
+    with progress_bar("randomizing and counting", quiet=json_output) as progress:
+        estimate = survey.run(values.to_arrow(), progress=progress)[column].top(top)
+    if chart is not None:
+        count_chart(estimate, truth=[truth[value] for value in estimate.values], title=column).save(chart)
+    statement = f"In a real survey with these settings:\n{survey.guarantee.statement()}"
+    if json_output:
+        content = {"column": column, "people": len(values), "missing": missing, "mechanism": spec.mechanism, "epsilon": spec.epsilon}
+        print_json(content | _rows(estimate, truth) | {"statement": statement})
+    else:
+        out.print(_table(estimate, truth))
+        if missing:
+            tell(f"{missing:,} rows without an answer were left out.")
+        tell(statement)
 
 
 def _read(file: Path, column: str, drop_missing: bool) -> tuple[pl.Series, int]:
@@ -72,7 +77,9 @@ def _read(file: Path, column: str, drop_missing: bool) -> tuple[pl.Series, int]:
         else:
             raise ParameterError("file", str(file), allowed="a .csv or .parquet file", fix="convert it first")
         if table is None:
-            raise ParameterError("column", column, allowed=f"one of {names}", fix="check the spelling, and that commas separate columns")
+            raise ParameterError(
+                "column", column, allowed=f"one of {shorten(names, MOST)}", fix="check the spelling, and that commas separate columns"
+            )
         values = table[column]
         if values.dtype.is_float():
             values = values.fill_nan(None)
@@ -85,3 +92,29 @@ def _read(file: Path, column: str, drop_missing: bool) -> tuple[pl.Series, int]:
         where = f"{column}, row {int(row or 0) + 1} of {len(values)}"
         raise DomainError(where, None, allowed="an answer in every row", fix=f"{missing} are missing: fill them, or pass --drop-missing")
     return values.drop_nulls(), missing
+
+
+def _table(estimate: FrequencyEstimate, truth: dict[Any, int]) -> Table:
+    """Truth, estimate and interval side by side; rows that were picked out of more get intervals that hold for all."""
+    caption = "95 % interval of each value"
+    if estimate.picked:
+        caption = f"the largest {len(estimate.values):,} of {estimate.family_size:,} values; 95 % intervals for all of them together"
+    title = f"{estimate.n:,} reports, {estimate.spec.mechanism}, epsilon = {estimate.spec.epsilon:.4g}"
+    rows = table(title, ("value", "truth", "estimate", "± std. err.", "from", "to"), caption=caption)
+    low, high = estimate.interval(0.95, simultaneous=estimate.picked)
+    for i, value in enumerate(estimate.values):
+        rows.add_row(
+            shown(value), *(f"{number:,.0f}" for number in (truth[value], estimate.counts[i], estimate.stderr[i], low[i], high[i]))
+        )
+    return rows
+
+
+def _rows(estimate: FrequencyEstimate, truth: dict[Any, int]) -> dict[str, Any]:
+    """The same as data."""
+    low, high = estimate.interval(0.95, simultaneous=estimate.picked)
+    columns = {"estimate": estimate.counts, "stderr": estimate.stderr, "low": low, "high": high}
+    rows = [
+        {"value": value, "truth": int(truth[value]), **{name: round(float(column[i]), 3) for name, column in columns.items()}}
+        for i, value in enumerate(estimate.values)
+    ]
+    return {"values": estimate.family_size, "interval": "95 %, simultaneous" if estimate.picked else "95 %", "result": rows}

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from deniable.cli.console import out
+from deniable.cli.console import out, tell
 from deniable.client.frequency import FrequencySpec
 from deniable.collect.tasks.number_asking import mean_of
 from deniable.collect.tasks.pricing import price
@@ -56,7 +56,7 @@ def described(file: TaskFile) -> dict[str, Any]:
 
 def print_described(content: dict[str, Any]) -> None:
     """The same for people."""
-    out.print(f"{content['name']}: {content['question']}", style="bold", soft_wrap=True)
+    tell(f"{content['name']}: {content['question']}", style="bold")
     table = Table.grid(padding=(0, 2))
     table.add_row("owner", content["owner"])
     table.add_row("time", content["time"])
@@ -81,8 +81,8 @@ def print_described(content: dict[str, Any]) -> None:
     if len(content["questions"]) > FEW:
         table.add_row("", f"and {len(content['questions']) - FEW} more questions in this round")
     out.print(table)
-    out.print("\nWhat people will be told", style="bold")
-    out.print(content["statement"], soft_wrap=True)
+    tell("\nWhat people will be told", style="bold")
+    tell(content["statement"])
 
 
 def _priced(task: Task) -> dict[str, float]:
