@@ -2,18 +2,23 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.installed
 STAMP := $(VENV)/.complete
 
-.PHONY: help setup demo test soak coverage mutation lint bench bench-billion figures docs vectors clean
+.PHONY: help setup demo test soak coverage audit mutation lint bench bench-billion figures docs vectors clean
 help:                     ## show what can be done
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-$(STAMP): pyproject.toml constraints.txt constraints-beam.txt scripts/setup.sh
+# What runs, and what tests, docs and benchmarks need on top: the demo does not wait for the second.
+$(RUNS): pyproject.toml constraints.txt scripts/setup.sh
 	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)"
 
-setup: $(STAMP)           ## make the environment
+$(STAMP): $(RUNS) constraints-beam.txt scripts/setup_tests.sh
+	@sh scripts/setup_tests.sh "$(PYTHON)" "$(VENV)"
 
-demo: $(STAMP)            ## 20,000 devices report to a collector on this machine (about a minute); SERVE=1 keeps it serving
+setup: $(STAMP)           ## make the whole environment, with what tests, docs and benchmarks need
+
+demo: $(RUNS)             ## 20,000 devices report to a collector on this machine (about a minute); SERVE=1 keeps it serving
 	@$(BIN)/deniable demo $(if $(SERVE),--serve)
 
 test: $(STAMP)            ## run all tests
@@ -24,7 +29,11 @@ soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell
 	@$(BIN)/python -m pytest soak -n auto
 
 coverage: $(STAMP)        ## all tests, and which lines they do not reach (half an hour)
-	@$(BIN)/python -m pytest -n auto --dist worksteal --cov=deniable --cov-report=term:skip-covered --cov-report=html:.bench/coverage
+	@rm -f .bench/coverage.data*
+	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:.bench/coverage
+
+audit: $(STAMP)           ## licenses of what users install, and known vulnerabilities of everything that is installed
+	@$(BIN)/python scripts/licenses.py && $(BIN)/python scripts/audit.py
 
 mutation: $(STAMP)        ## how many of 100 small faults in contract, client and core the tests find (half an hour)
 	@$(BIN)/python mutation/run.py
@@ -41,8 +50,8 @@ bench: $(STAMP)           ## side by side with the other libraries and with plai
 bench-billion: $(STAMP)   ## a billion reports counted on two cores, beside Polars and DuckDB (some minutes, 2.6 GB of disk)
 	@$(BIN)/python benchmarks/billion.py
 
-figures: $(STAMP)         ## draw the docs' figures anew, theory and measurement (some minutes)
-	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_mean_figures.py && $(BIN)/python scripts/make_distribution_figures.py && $(BIN)/python scripts/make_delta_figure.py && $(BIN)/python scripts/make_series_figure.py && $(BIN)/python scripts/make_marginals_figure.py && $(BIN)/python scripts/make_range_figure.py && $(BIN)/python scripts/make_page_figures.py && $(BIN)/python scripts/make_notebooks.py && git status --short docs/figures docs/notebooks
+figures: $(STAMP)         ## draw the docs' figures and run its notebooks anew, theory and measurement (about 25 minutes on two cores)
+	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_notebooks.py && git status --short docs/figures docs/notebooks
 
 docs: $(STAMP)            ## the docs as a site in site/: every page, and the reference of public names
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "open site/index.html, or: $(BIN)/mkdocs serve"

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+from packaging.metadata import Metadata
+from trove_classifiers import classifiers
 
+from deniable.cli.statuses import ERROR
 from tests.conftest import ROOT
+from tests.packed import unpacked_client
 from tests.services import needed
 
 ESBUILD = ROOT / ".bench" / "node_modules" / ".bin" / "esbuild"
@@ -30,6 +37,21 @@ print(sorted(name for name in sys.modules if name.split(".")[0] in ("numpy", "nu
 """
 
 
+TYPED = """
+import deniable as dn
+
+oracle = dn.GRR(domain=dn.Categories("tea", "coffee"), epsilon=1.0)
+sent: bytes = oracle.encode(oracle.randomize("tea"))
+statement: str = oracle.guarantee.statement()
+wrong: int = oracle.guarantee.statement()  # type: ignore[assignment]
+dn.GRR(domain_size="four", epsilon=1.0)  # type: ignore[arg-type]
+"""
+SHIPPED = {"benchmarks", "clients", "docs", "examples", "mutation", "packaging", "scripts", "soak", "src", "tests", "vectors"}
+SHIPPED |= {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", ".gitignore"}
+SHIPPED |= {"Makefile", "constraints-beam.txt", "constraints.txt", "mkdocs.yml", "pyproject.toml"}
+LEFT_BY_RUNS = (".key", ".log", ".parquet", ".pyc", ".reports", ".so", ".sqlite", ".token")
+
+
 def ran(*command, cwd=None):
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -38,15 +60,21 @@ def ran(*command, cwd=None):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The wheel and the sdist, from a copy of what the repository has."""
-    folder = tmp_path_factory.mktemp("packages")
-    copy = folder / "copy"
-    for name in ("src", "clients/js/src"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy / name)
-    ran(sys.executable, "-m", "hatchling", "build", "-d", folder / "dist", cwd=copy)
-    return folder / "dist"
+    """The wheel and the sdist of this checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    ran(sys.executable, "-m", "hatchling", "build", "-d", folder, cwd=ROOT)
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """The wheel in an environment that has nothing else."""
+    environment = tmp_path_factory.mktemp("installed")
+    venv.create(environment, with_pip=False, symlinks=True)
+    python = environment / "bin" / "python"
+    ran(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", built[0])
+    return python
 
 
 def names_in(wheel):
@@ -54,37 +82,60 @@ def names_in(wheel):
         return sorted(name for name in packed.namelist() if ".dist-info" not in name)
 
 
-def test_the_wheel_needs_nothing_and_the_sdist_builds_the_same(built, tmp_path):
-    (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
-    names = names_in(wheel)
-    assert {name.partition("/")[0] for name in names} == {"deniable"}
+def test_the_wheel_needs_nothing(built, installed, tmp_path):
+    names = names_in(built[0])
+    assert {name.partition("/")[0] for name in names} == {"deniable"}, "no tests, no scripts"
     assert {"deniable/py.typed", "deniable/engines/supports.cu", "deniable/collect/dashboard/client/index.js"} <= set(names)
-    environment = tmp_path / "environment"
-    venv.create(environment, with_pip=False, symlinks=True)
-    python = environment / "bin" / "python"
-    ran(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", wheel)
-    told = ran(python, "-I", "-c", USE, cwd=tmp_path)
+    told = ran(installed, "-I", "-c", USE, cwd=tmp_path)
     assert 'pip install "deniable[analysis]"' in told
     assert told.splitlines()[-1] == "[]"
-    bare = subprocess.run([environment / "bin" / "deniable"], capture_output=True, text=True, check=False)
-    assert (bare.returncode, 'pip install "deniable[cli]"' in bare.stderr) == (1, True)
+    bare = subprocess.run([installed.parent / "deniable"], capture_output=True, text=True, check=False)
+    assert (bare.returncode, 'pip install "deniable[cli]"' in bare.stderr) == (ERROR, True)
+
+
+def test_types_reach_whoever_installs_it(installed, tmp_path):
+    """Strictly checked against the wheel: what is right passes, and what is wrong is found (an ignore that is not needed is an error)."""
+    (tmp_path / "use.py").write_text(TYPED)
+    strict = ("mypy", "--strict", "--python-executable", installed, "--cache-dir", tmp_path / "cache")
+    ran(sys.executable, "-m", *strict, "use.py", cwd=tmp_path)
+
+
+def test_the_sdist_has_what_building_and_testing_need_and_builds_the_same(built, tmp_path):
+    wheel, sdist = built
     with tarfile.open(sdist) as packed:
-        packed.extractall(tmp_path / "sdist", filter="data")
-    (source,) = (tmp_path / "sdist").iterdir()
+        packed.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    assert {path.name for path in source.iterdir()} == SHIPPED | {"PKG-INFO"}
+    files = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    assert {"tests/conftest.py", "vectors/GRR.json", "clients/js/test/fake.js", "docs/index.md", "packaging/backup.py"} <= files
+    left = {name for name in files if Path(name).suffix in LEFT_BY_RUNS and not name.startswith("tests/data/")}
+    assert left == set()
     ran(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "again", cwd=source)
     (again,) = (tmp_path / "again").glob("*.whl")
-    assert names_in(again) == names
+    assert names_in(again) == names_in(wheel)
+
+
+def test_the_metadata_is_what_an_index_takes(built):
+    with zipfile.ZipFile(built[0]) as packed:
+        (name,) = (name for name in packed.namelist() if name.endswith("dist-info/METADATA"))
+        metadata = Metadata.from_email(packed.read(name), validate=True)
+        assert packed.read(name.replace("METADATA", "licenses/LICENSE")) == (ROOT / "LICENSE").read_bytes()
+    assert (metadata.license_expression, metadata.license_files) == ("Apache-2.0", ["LICENSE"])
+    assert set(metadata.classifiers) <= classifiers
+    assert metadata.description_content_type == "text/markdown"
+    assert metadata.description == (ROOT / "README.md").read_text()
+    assert str(metadata.requires_python) == ">=3.11"
+    assert not metadata.project_urls, "there is no address that could be trusted to stay"
+    assert all("extra ==" in str(requirement.marker) for requirement in metadata.requires_dist)
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     """A project that has the packed JavaScript package among its modules."""
-    needed(shutil.which("npm"), "npm is not installed (Debian and Ubuntu: apt-get install nodejs npm)")
     project = tmp_path_factory.mktemp("project")
-    (packed,) = json.loads(ran("npm", "pack", "--json", "--pack-destination", project, cwd=ROOT / "clients" / "js"))
-    with tarfile.open(project / packed["filename"]) as archive:
-        archive.extractall(project / "node_modules", filter="data")
-    (project / "node_modules" / "package").rename(project / "node_modules" / "deniable")
+    modules = project / "node_modules"
+    modules.mkdir()
+    unpacked_client(modules)
     (project / "main.mjs").write_text('import * as all from "deniable"; console.log(typeof all.Reporter, typeof all.Task);')
     return project
 
@@ -109,7 +160,14 @@ def test_a_bundler_makes_one_file_of_it(package):
 def test_the_versions_are_one():
     import deniable
 
-    citation = (ROOT / "CITATION.cff").read_text()
-    assert json.loads((ROOT / "clients/js/package.json").read_text())["version"] == deniable.__version__
-    assert f"\nversion: {deniable.__version__}\n" in citation
-    assert f"## [{deniable.__version__}]" in Path(ROOT / "CHANGELOG.md").read_text()
+    package = json.loads((ROOT / "clients/js/package.json").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    newest, said = re.search(r"^## \[(.+?)\] - (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).groups()
+    security = re.search(r"Version (\S+) is", (ROOT / "SECURITY.md").read_text())[1]
+    assert {package["version"], citation["version"], newest, security} == {deniable.__version__}
+    assert str(citation.get("date-released", "unreleased")) == said, "both say when, or that it is not released yet"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["license"] == package["license"] == project["license"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+    assert citation["cff-version"] == "1.2.0"
+    assert {"title", "message", "authors", "cff-version"} <= set(citation), "what the format asks for"

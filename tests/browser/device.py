@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
@@ -27,7 +28,14 @@ OPEN = """([url, task, options]) => {
 """Makes a ledger and a reporter, for a collector that answers at once or not at all."""
 
 
-class _Files(SimpleHTTPRequestHandler):
+class Files(SimpleHTTPRequestHandler):
+    """The files of a folder, and no word about who asked."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class _Client(Files):
     """The client's files and the vectors, and one page that loads them."""
 
     def do_GET(self) -> None:
@@ -42,14 +50,11 @@ class _Files(SimpleHTTPRequestHandler):
         else:
             self.send_error(404)
 
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @contextmanager
-def serving_client() -> Iterator[str]:
-    """The address of the page."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=str(ROOT))) as server:
+def serving(folder: Path, files: type[Files] = Files) -> Iterator[str]:
+    """The address of a server of files on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(files, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -57,6 +62,13 @@ def serving_client() -> Iterator[str]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def serving_client() -> Iterator[str]:
+    """The address of the page."""
+    with serving(ROOT, _Client) as address:
+        yield address
 
 
 def open_device(context: BrowserContext, client: str, url: str, task: str, **options: Any) -> Page:
