@@ -1,6 +1,22 @@
 """Learn what a crowd knows without learning about anyone in it.
 
 The public names, the mechanisms among them, are loaded on first use: ``import deniable`` is quick and needs no other package.
+
+Parameters that mean the same wherever they occur, in the order in which they come:
+
+- ``values``: what the people hold, one entry each: the numbers of the answers from 0 on, or the answers themselves with a ``domain``.
+- ``low``, ``high``: the ends of a range of numbers, both included.
+- ``domain_size``: the number of possible answers, where they are called 0, 1, 2 and so on.
+- ``domain``: the possible answers themselves, as in ``Categories("red", "green")``; instead of ``domain_size``.
+- ``epsilon``: how much a person's data may change what is seen: no probability by more than a factor of e^epsilon. Less is more private.
+- ``delta``: the probability with which that may fail.
+- ``n``: the number of people.
+- ``sensitivity``: how far one person can move the number that gets noise.
+- ``neighbors``: what is hidden: "add-remove" hides whether a person is there at all, "replace" what the person holds.
+- ``level``: how often an interval holds the truth: 0.95 is 95 %.
+- ``simultaneous``: whether all intervals together hold the truth that often, rather than each by itself.
+- ``source``: where randomness comes from: the operating system, unless a test brings fixed words.
+- ``progress``: a function of two numbers, what is done and what there is to do, called now and then.
 """
 
 from __future__ import annotations
@@ -22,12 +38,14 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.client.dbitflip import DBitFlip as DBitFlip
     from deniable.client.discrete_laplace import DiscreteLaplace as DiscreteLaplace
     from deniable.client.duchi import Duchi as Duchi
+    from deniable.client.file_ledger import FileLedger as FileLedger
     from deniable.client.flh import FLH as FLH
     from deniable.client.grr import GRR as GRR
     from deniable.client.hadamard_response import HadamardResponse as HadamardResponse
     from deniable.client.hcms import HCMS as HCMS
     from deniable.client.hrr import HRR as HRR
     from deniable.client.hybrid import Hybrid as Hybrid
+    from deniable.client.ledger import MemoryLedger as MemoryLedger
     from deniable.client.loloha import LOLOHA as LOLOHA
     from deniable.client.longitudinal_grr import LongitudinalGRR as LongitudinalGRR
     from deniable.client.longitudinal_unary import LongitudinalUnary as LongitudinalUnary
@@ -38,6 +56,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.client.pgr import PGR as PGR
     from deniable.client.piecewise import Piecewise as Piecewise
     from deniable.client.rappor import RAPPOR as RAPPOR
+    from deniable.client.reporter import Reporter as Reporter
     from deniable.client.rr import RR as RR
     from deniable.client.rws import RWS as RWS
     from deniable.client.she import SHE as SHE

@@ -12,6 +12,9 @@ from typing import Any
 class DeniableError(Exception):
     """The base of every error raised on purpose by deniable.
 
+    Its attributes are the four things that its message says: the ``parameter`` by name, the object that was ``received``, what is
+    ``allowed``, and the ``fix``.
+
     >>> error = ParameterError("epsilon", -1.0, allowed="a finite number above 0", fix="try 1.0")
     >>> print(error)
     epsilon: got -1.0; allowed: a finite number above 0; try 1.0
@@ -56,7 +59,7 @@ class ProtocolError(DeniableError):
 
 
 class MissingExtra(DeniableError, ImportError):
-    """A feature needs packages that the base install leaves out."""
+    """A ``feature`` needs packages that the base install leaves out: an ``extra`` has them, and the one ``missing`` was found first."""
 
     def __init__(self, feature: str, extra: str, missing: str | None) -> None:
         super().__init__(
@@ -74,7 +77,7 @@ def _rebuild(kind: type[DeniableError], parameter: str, received: object, allowe
 
 
 def shorten(value: object, limit: int = 80) -> str:
-    """The repr of a value, cut so that a message stays readable whatever was passed in."""
+    """The repr of a value, cut to ``limit`` characters so that a message stays readable whatever was passed in."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # an integer of thousands of digits, or a value that contains itself

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 
 from deniable.accounting.basic import advanced, basic
 from deniable.accounting.combinations import Bag, worlds
-from deniable.accounting.event import Event
+from deniable.accounting.event import NEIGHBORS, Event
 from deniable.accounting.moments import rdp, zcdp
 from deniable.accounting.pld import pld
 from deniable.accounting.randomized_response import exact
@@ -32,8 +32,16 @@ class Bill:
 
     delta: float
     relation: str
+    """The neighboring relation that the events are stated for."""
     epsilons: dict[str, float]
+    """By the rules' names."""
     refusals: dict[str, str]
+    """Why other rules do not know the events, by the rules' names."""
+
+    def __repr__(self) -> str:
+        rules = ", ".join(f"{rule} {ceil(epsilon * 10_000) / 10_000:g}" for rule, epsilon in self.epsilons.items())  # up: a promise
+        refusing = f"; refused by {', '.join(self.refusals)}" if self.refusals else ""
+        return f"<Bill at delta {self.delta:g}, {self.relation}: epsilon by {rules}{refusing}>"
 
     @property
     def epsilon(self) -> float:
@@ -45,18 +53,16 @@ class Bill:
         """The rule that it comes from; the simplest one where several agree."""
         return next(rule for rule, epsilon in self.epsilons.items() if epsilon == self.epsilon)
 
-    def guarantee(
-        self, *, model: str = "central", unit: str = "all of these events together", honest: str = "whoever ran them"
-    ) -> Guarantee:
+    @property
+    def guarantee(self) -> Guarantee:
         """The promise that the bill amounts to."""
-        neighbors = "any two inputs of one person" if self.relation == "replace" else "with one person, or without"
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
-            model=model,
-            unit=unit,
-            neighbors=neighbors,
-            honest=honest,
+            model="central",
+            unit="all of these events together",
+            neighbors=NEIGHBORS[self.relation],
+            honest="whoever ran them",
             certificate=f"{self.certificate} composition",
         )
 
@@ -72,6 +78,8 @@ def account(event: Event, *, delta: float, rules: tuple[str, ...] | None = None)
     {'basic': 100.0, 'advanced': 21.62, 'zCDP': 20.54, 'RDP': 20.46, 'exact': 19.34, 'PLD': 19.34}
     >>> bill.certificate, round(bill.epsilon, 4)
     ('exact', 19.3447)
+    >>> account(Pure(epsilon=1.0), delta=0)
+    <Bill at delta 0, replace: epsilon by basic 1; refused by advanced, zCDP, RDP, exact, PLD>
     """
     if not isinstance(event, Event):
         raise ParameterError("event", event, allowed="an event", fix="as in Pure(epsilon=1.0)")

@@ -40,6 +40,9 @@ class Cost(NamedTuple):
     delta: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
 
+    def __repr__(self) -> str:
+        return f"Cost({', '.join(f'{name}={decimal(value)}' for name, value in self._asdict().items() if value)})"
+
 
 class Request(NamedTuple):
     """One line of the book."""
@@ -53,11 +56,13 @@ class Request(NamedTuple):
 
 
 class BudgetFilter:
-    """A budget for one data set, in a file that any number of processes may share.
+    """A budget for one data set, in a file at ``path`` that any number of processes may share.
 
     ``neighbors`` is the relation that the budget is stated for. ``rule`` is ``"basic"`` (epsilons and deltas add up) or ``"zCDP"`` (rhos
     add up, and become epsilon at delta once, at the end). Budget and rule are the file's first record; whoever opens it again must name
-    the same ones. ``clock`` is for tests.
+    the same ones. ``clock`` is the machine's, unless a test brings its own.
+
+    A ``request`` is an id of the caller's: one answer, however often it is asked for.
     """
 
     def __init__(
@@ -81,6 +86,10 @@ class BudgetFilter:
                 allowed = f"the budget in the file: {book.records[0]}"
                 raise ParameterError("budget", head, allowed=allowed, fix="a budget is not changed in place: open it as it is")
 
+    def __repr__(self) -> str:  # without a look into the file: a repr must not fail
+        caps = ", ".join(f"{name} {decimal(cap)}" for name, cap in self.budget._asdict().items() if cap)
+        return f"<BudgetFilter {str(self.path)!r}: {caps}, {self.neighbors}>"
+
     def quote(self, event: Event, *, delta: float = 0.0) -> Cost:
         """What an event would cost; nothing is spent. ``delta`` is its share of the budget's delta, under the basic rule."""
         if event.relation != self.neighbors:
@@ -91,7 +100,10 @@ class BudgetFilter:
         return Cost(exact(account(event, delta=delta).epsilon), exact(delta))
 
     def reserve(self, request: str, event: Event, *, delta: float = 0.0, label: str = "") -> Request:
-        """Take the cost of an event from the budget, durably; BudgetExceeded, and nothing taken, if it is not there."""
+        """Take the cost of an event from the budget, durably; BudgetExceeded, and nothing taken, if it is not there.
+
+        ``delta`` is as in ``quote``. ``label`` is a note for whoever reads the book.
+        """
         if not isinstance(request, str) or not 1 <= len(request) <= 200:
             raise ParameterError("request", request, allowed="a text of 1 to 200 characters", fix="name each request by an id of its own")
         cost = self.quote(event, delta=delta)

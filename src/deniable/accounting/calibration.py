@@ -14,7 +14,7 @@ def calibrate(keeps: Callable[[float], bool], *, safe: float, risky: float, tole
     ``keeps`` says whether a parameter keeps the promise. It must hold from ``safe`` up to some point on the way to ``risky``, and fail
     from there on; either may be the larger one. Whatever is returned was passed to ``keeps``, which said yes: the rounding is toward
     ``safe``. It is within ``tolerance`` of a parameter for which it said no, relative to the larger of the two. Two integers bracket an
-    integer, exactly.
+    integer, exactly. ``name`` is what an error calls the parameter.
 
     >>> calibrate(lambda sigma: 4 / sigma <= 1, safe=100.0, risky=0.1) >= 4
     True

@@ -134,7 +134,7 @@ class Replaced(Event):
 
 @event
 class Sampled(Leaf):
-    """A leaf that is run on a secret random sample of the people, each taking part with probability ``rate``.
+    """An event, which must be a leaf, on a secret random sample of the people, each taking part with probability ``rate``.
 
     Under add-remove the sample is Poisson (everyone flips a coin of their own); under replace it is a fixed number of people, drawn
     without replacement, and ``rate`` is their share. The other two combinations have other prices, and are not offered.

@@ -11,6 +11,7 @@ turns an event stated for add-remove into one for replace: one person out, one i
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -22,20 +23,22 @@ from deniable.errors import ParameterError, WireError
 
 EventType = TypeVar("EventType", bound="Event")
 REPLACE, ADD_REMOVE = "replace", "add-remove"
+NEIGHBORS = {REPLACE: "any two inputs of one person", ADD_REMOVE: "with one person, or without"}
+"""The two relations in the words of a ``Guarantee``."""
 EVENTS: dict[str, type[Event]] = {}
 """Every event by its name."""
 _HOMES = ("deniable.accounting.leaves", "deniable.accounting.combinations", "deniable.shuffle.event")
 
 
-class Event:
+class Event(ABC):
     """Something that was done to people's data."""
 
     kind: ClassVar[str]
 
     @property
+    @abstractmethod
     def relation(self) -> str:
         """The neighboring relation that this event is stated for."""
-        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """The event as canonical JSON carries it."""
@@ -78,7 +81,7 @@ def event(cls: type[EventType]) -> type[EventType]:
 
 
 def event_from_json(data: object) -> Event:
-    """The event behind ``to_json``; WireError if there is none.
+    """The event behind ``data`` from ``to_json``; WireError if there is none.
 
     >>> event_from_json({"kind": "Pure", "epsilon": "0.5", "neighbors": "replace"})
     Pure(epsilon=0.5, neighbors='replace')

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.contract.canonical import canonical_json, parse_canonical, read_object
+from deniable.contract.durable import sync, sync_folder
 from deniable.errors import DeniableError, WireError
 
 START = hashlib.sha256(b"deniable budget ledger, version 1").digest()
@@ -67,7 +68,7 @@ class Step:
         written = 0
         while written < len(line):
             written += os.pwrite(self._handle, line[written:], self._end + written)
-        _sync(self._handle)
+        sync(self._handle)
         self._end, self._chain = self._end + len(line), chain
         self.records.append(body)
 
@@ -98,7 +99,7 @@ def step(path: Path, *, create: bool = False, write: bool = True) -> Iterator[St
 
         fcntl.flock(handle, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
         if new:
-            _sync_folder(path.parent)  # the name must survive as well
+            sync_folder(path.parent)  # the name must survive as well
         yield Step(handle, path)
     finally:
         os.close(handle)  # gives up the lock
@@ -106,20 +107,3 @@ def step(path: Path, *, create: bool = False, write: bool = True) -> Iterator[St
 
 def _chained(before: bytes, body: Any) -> bytes:
     return hashlib.sha256(before + canonical_json(body)).digest()
-
-
-def _sync(handle: int) -> None:
-    import fcntl
-
-    if hasattr(fcntl, "F_FULLFSYNC"):
-        fcntl.fcntl(handle, fcntl.F_FULLFSYNC)  # macOS: past the disk's own cache
-    else:
-        os.fsync(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

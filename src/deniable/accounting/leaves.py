@@ -97,7 +97,7 @@ class DiscreteLaplace(Leaf):
 
 @event
 class Gaussian(Leaf):
-    """A number, or a vector of them, plus Gaussian noise; ``sensitivity`` is Euclidean."""
+    """A number, or a vector of them, plus Gaussian noise of standard deviation ``sigma``; ``sensitivity`` is Euclidean."""
 
     sigma: float
     sensitivity: float = 1.0
@@ -143,7 +143,7 @@ class ZCDP(Leaf):
 
 @event
 class RDP(Leaf):
-    """A mechanism known by its Renyi divergences at some orders above 1."""
+    """A mechanism known by its Renyi divergences, ``epsilons``, at some ``orders`` above 1."""
 
     orders: tuple[float, ...]
     epsilons: tuple[float, ...]
@@ -160,7 +160,7 @@ class RDP(Leaf):
 
 
 def leaf_of(guarantee: Guarantee) -> Leaf:
-    """The leaf behind a promise made elsewhere, a spec's for instance.
+    """The leaf behind a guarantee given elsewhere, a spec's for instance.
 
     >>> leaf_of(Guarantee(epsilon=1.0))
     Pure(epsilon=1.0, neighbors='replace')

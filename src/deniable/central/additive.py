@@ -47,7 +47,7 @@ class AdditiveNoise(ABC):
         return from_steps(steps + noise, self.step, whole=np.asarray(values).dtype.kind != "f")
 
     def probability(self, k: int, bits: int = 128) -> tuple[Fraction, Fraction]:
-        """Two fractions with the probability that the noise is k steps between them."""
+        """Two fractions, 2^-bits apart at most, with the probability that the noise is k steps between them."""
         return self.noise.probability(k, bits)
 
     @property

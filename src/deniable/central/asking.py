@@ -220,7 +220,7 @@ def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, i
 
 
 def share_of(epsilon: float, parts: int) -> float:
-    """The largest float that fits into epsilon so many times, however the two are read.
+    """The largest float of which ``parts`` fit into epsilon, however the two are read.
 
     >>> share_of(0.3, 3), share_of(1.0, 3)
     (0.09999999999999999, 0.3333333333333333)

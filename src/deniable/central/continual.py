@@ -12,9 +12,8 @@ import numpy as np
 
 from deniable.accounting.bill import account
 from deniable.accounting.budget import budget_of
-from deniable.accounting.event import Event, check_neighbors, positive, positive_integer
+from deniable.accounting.event import NEIGHBORS, Event, check_neighbors, positive, positive_integer
 from deniable.central.grid import LARGEST_STEP, check_count
-from deniable.central.laplace import NEIGHBORS
 from deniable.central.one_process import OneProcess
 from deniable.central.rationals import listed
 from deniable.client.budget import exact
@@ -41,11 +40,11 @@ class ContinualCounter(ABC):
     """
 
     horizon: int
-    sensitivity: int
-    neighbors: str
     epsilon: float | None = None
     delta: float = 0.0
     rho: float | None = None
+    sensitivity: int
+    neighbors: str
     source: Source | None = field(default=None, repr=False)
     _lock: OneProcess = field(init=False, repr=False, default_factory=OneProcess)
 
@@ -94,7 +93,7 @@ class ContinualCounter(ABC):
         """Refuse an entry that cannot be counted."""
 
     def add(self, value: Any) -> float:
-        """Count one more entry of the stream; the noisy sum so far."""
+        """Count ``value``, one more entry of the stream; the noisy sum so far."""
         return self._take([value])[0]
 
     def run(self, values: Sequence[Any] | Array) -> CountSeries:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountSeries(Table):
-    """Noisy sums of a stream after so many entries. Their errors are correlated: a change is known better than two sums apart.
+    """Noisy sums of a stream, ``counts``, as a ``counter`` released them after so many entries, ``times``.
+
+    Their errors are correlated: a change is known better than two sums apart.
 
     >>> from deniable.central import BinaryTreeCounter
     >>> from deniable.testing import ReplaySource

@@ -28,7 +28,7 @@ import numpy as np
 
 from deniable.central.enclosure import SPARE, exp_bounds, exp_digits, partial_sums, thresholds
 from deniable.contract.source import SYSTEM, WORD_BITS, Source
-from deniable.core.stream import serve_everyone
+from deniable.core.stream import ArraySource, serve_everyone
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.inversion import draw_in_blocks, draw_integers, guide_of
@@ -74,7 +74,7 @@ class ExactNoise:
         return 1 << max(0, -(-self.width // (SIGMAS if self.quadratic else SCALES)) - 1).bit_length()
 
     def thresholds(self, bits: int) -> tuple[int, ...]:
-        """The first digits of the borders between blocks, up to the first that are all ones."""
+        """The first ``bits`` binary digits of the borders between blocks, up to the first that are all ones."""
         return _table(self.linear, self.quadratic, self.block, bits)
 
     @cached_property
@@ -106,12 +106,12 @@ class ExactNoise:
             numbers = out[part]
             served, used = self._quick(numbers, words)
             while served < numbers.size:  # a number that takes more digits, or the end of the words
-                reader = _Reader(words[used:])
+                reader = ArraySource(words[used:])
                 try:
                     numbers[served] = self.draw(reader)
-                except _DryError:
+                except EOFError:  # the words have run out
                     break
-                used += reader.used
+                used += reader.consumed
                 more, taken = self._quick(numbers[served + 1 :], words[used:])
                 served, used = served + 1 + more, used + taken
             return served, used
@@ -160,24 +160,6 @@ class ExactNoise:
                 "scale", self.width, allowed=f"at most {_MOST_SUMMED:,} for single probabilities", fix="audit narrower noise"
             )
         return _sum(self.linear, self.quadratic, bits)
-
-
-class _DryError(Exception):
-    """The words have run out."""
-
-
-class _Reader(Source):
-    """Some words of a buffer, one by one."""
-
-    def __init__(self, words: Array) -> None:
-        self._words = words
-        self.used = 0
-
-    def word(self) -> int:
-        if self.used >= self._words.size:
-            raise _DryError
-        self.used += 1
-        return int(self._words[self.used - 1])
 
 
 @lru_cache(maxsize=64)

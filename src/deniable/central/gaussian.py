@@ -14,14 +14,13 @@ from scipy.special import ndtri
 from deniable.accounting.bill import account
 from deniable.accounting.calibration import calibrate, doubled
 from deniable.accounting.combinations import Repeated, worlds
-from deniable.accounting.event import Event, check_neighbors, float_above, positive
+from deniable.accounting.event import NEIGHBORS, Event, check_neighbors, float_above, positive
 from deniable.accounting.leaves import ZCDP, DiscreteGaussian
 from deniable.accounting.moments import zcdp_epsilon
 from deniable.accounting.pld import curve
 from deniable.central.additive import AdditiveNoise
 from deniable.central.exact_noise import LARGEST_WIDTH, ExactNoise
 from deniable.central.grid import check_entries, float_below, rational
-from deniable.central.laplace import NEIGHBORS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
@@ -55,7 +54,7 @@ class Gaussian(AdditiveNoise):
     Cost: one random word for each entry, three where sigma is above 256 steps.
 
     >>> count = Gaussian(epsilon=1.0, delta=1e-6, sensitivity=1, neighbors="add-remove")
-    >>> round(count.sigma, 4), round(count.variance, 3), count.interval(0.95)
+    >>> round(count.sigma, 4), round(count.variance, 3), count.reach(0.95)
     (4.2308, 17.899, 8.0)
     >>> from deniable.testing import ReplaySource
     >>> count.release([10, 20, 30], source=ReplaySource.from_key("docs")).tolist()
@@ -154,7 +153,7 @@ class Gaussian(AdditiveNoise):
         """Of each entry, in squared units of the answer."""
         return gaussian_variance(float(self.sigma_steps)) * float(self.step) ** 2
 
-    def interval(self, level: float = 0.95) -> float:
+    def reach(self, level: float = 0.95) -> float:
         """How far a release is from the answer on the grid, at most, with at least this probability."""
         check_level("level", level)
         sigma = float(self.sigma_steps)

@@ -28,7 +28,8 @@ class CentralHistogram(FrequencyEstimate):
     """Unbiased counts with independent discrete Laplace noise, the same for each of them, whatever the counts are.
 
     ``n`` is the number of rows where that is public (``replace``, all rows). Otherwise it is private too, and ``n`` is the sum of the
-    released counts, which costs nothing more: at least 1, so that there are frequencies. ``n_limits`` says how far it may be off.
+    released counts, which costs nothing more: at least 1, so that there are frequencies. ``n_limits`` says how far it may be off. ``spec``
+    is the release: what was asked, and at which price.
 
     >>> release = Release("r1", "histogram of drink", "Laplace", 0.5, "add-remove")
     >>> CentralHistogram.of(release, ["tea", "coffee", "water"], [5202, 3096, 1199], Spread(2.0), rows=None)
@@ -39,7 +40,7 @@ class CentralHistogram(FrequencyEstimate):
     water   1,199     2.8  1,193  1,205      0.126
     """
 
-    spec: Any  # a Release: what was asked, and at which price
+    spec: Any  # a Release, in the place of a mechanism's spec
     released: Array
     noise: Spread
     public: bool = field(default=False, kw_only=True)

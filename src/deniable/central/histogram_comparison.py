@@ -21,7 +21,7 @@ SMALLEST = 1e-15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CentralComparison(Comparison):
-    """How each frequency changed from one crowd to another; both count as samples of the people they stand for.
+    """How each frequency changed from the ``first`` crowd to the ``second``; both count as samples of the people they stand for.
 
     Of the error a quarter goes to each count, noise and sampling, and a quarter to each number of rows, where that is private. The limits
     of the shares follow, and those of their difference. ``p_values`` is the smallest error at which they rule out that nothing changed.

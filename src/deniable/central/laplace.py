@@ -8,7 +8,7 @@ from functools import cached_property
 from math import ceil, exp, expm1, inf, log, log1p, nextafter
 from typing import ClassVar
 
-from deniable.accounting.event import check_neighbors
+from deniable.accounting.event import NEIGHBORS, check_neighbors
 from deniable.accounting.leaves import DiscreteLaplace
 from deniable.central.additive import AdditiveNoise
 from deniable.central.exact_noise import ExactNoise
@@ -16,8 +16,6 @@ from deniable.central.grid import check_entries, rational
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon, exact_epsilon
 from deniable.core.interval import check_level
-
-NEIGHBORS = {"replace": "any two inputs of one person", "add-remove": "with one person, or without"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +39,7 @@ class Laplace(AdditiveNoise):
     1001
     >>> count.release([10, 20, 30], source=ReplaySource.from_key("docs")).tolist()
     [11, 20, 28]
-    >>> round(count.variance, 4), count.interval(0.95), count.event
+    >>> round(count.variance, 4), count.reach(0.95), count.event
     (7.8354, 6.0, DiscreteLaplace(scale=2.0, sensitivity=1, neighbors='add-remove'))
 
     References: Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2012 (geometric noise); Mironov 2012 (why no floats).
@@ -101,7 +99,7 @@ class Laplace(AdditiveNoise):
         ratio = exp(-1 / self.scale)
         return 2 * ratio / expm1(-1 / self.scale) ** 2 * float(self.step) ** 2
 
-    def interval(self, level: float = 0.95) -> float:
+    def reach(self, level: float = 0.95) -> float:
         """How far a release is from the answer on the grid, at most, with at least this probability."""
         check_level("level", level)
         # P(|z| > h) = 2 a^(h + 1) / (1 + a); a hair is added so that double precision never rounds an interval down.

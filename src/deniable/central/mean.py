@@ -28,12 +28,14 @@ class CentralMean(NumberEstimate):
     """
 
     ends: tuple[float, float]
+    """The range that values were clipped to."""
     steps: int
     """The released sum of distances, in steps of ``noise``."""
     noise: Spread
     count: int
     """The released number of rows, or the public one."""
     count_noise: Spread | None
+    """That of ``count``; None if it is public."""
 
     kind: ClassVar[str] = "mean"
 

@@ -26,7 +26,10 @@ SMALLEST = 1e-15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberEstimate(Table):
-    """One number about the rows of a table. Errors and intervals cover the noise, which is all that stands between it and the truth."""
+    """One number about the rows of a table. Errors and intervals cover the noise, which is all that stands between it and the truth.
+
+    ``release`` says what was asked, and at which price.
+    """
 
     release: Release
     n: int | None
@@ -56,7 +59,7 @@ class NumberEstimate(Table):
         return self.limits(1 - level)
 
     def compare(self, other: NumberEstimate) -> NumberComparison:
-        """The change from this number to another one of its kind, with a test."""
+        """The change from this number to the ``other`` one of its kind, with a test."""
         if not isinstance(other, NumberEstimate):
             raise ParameterError("other", other, allowed="a number that a session released", fix="ask for the other one first")
         return NumberComparison(self, other)
@@ -80,7 +83,7 @@ class NumberEstimate(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SumEstimate(NumberEstimate):
-    """A sum, unbiased for the clipped and rounded values; in whole steps of a grid."""
+    """A sum, unbiased for the clipped and rounded values; in whole ``steps`` of the grid that the ``noise`` is on."""
 
     steps: int
     noise: Spread
@@ -116,7 +119,7 @@ class CountEstimate(SumEstimate):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberComparison(Table):
-    """The change from one released number to another; about the rows themselves, with the noise as the only error.
+    """The change from the ``first`` released number to the ``second``; about the rows themselves, with the noise as the only error.
 
     The two intervals, each with half of the error, bound the change together, whatever the two laws are. ``p_value`` is the smallest error
     at which they rule out that nothing changed.
@@ -147,7 +150,7 @@ class NumberComparison(Table):
         return self._limits(1 - level)
 
     def changed(self, alpha: float = 0.05) -> bool:
-        """Whether it changed, with at most this chance of saying so wrongly."""
+        """Whether it changed; the chance of saying so wrongly is alpha at most."""
         check_level("alpha", alpha)
         return self.p_value <= alpha
 

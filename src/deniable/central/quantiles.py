@@ -94,7 +94,8 @@ def read_quantiles(q: Any) -> tuple[Fraction, ...]:
 class QuantileEstimate(Table):
     """Quantiles of a column on a grid, with limits at the level that was asked for: another level would be another question.
 
-    ``missed`` says how many people the share below each value is off by, at most, at the same level.
+    ``release`` says what was asked, ``q`` at which shares, and ``biased`` how values count. ``missed`` says how many people the share
+    below each value is off by, at most, at the same level.
     """
 
     release: Release
@@ -110,7 +111,7 @@ class QuantileEstimate(Table):
     kind: ClassVar[str] = "quantiles"
 
     def quantile(self, q: float) -> Any:
-        """One of the quantiles that were asked for."""
+        """The quantile at a share q, one of those that were asked for."""
         return self.values[self._place(q)]
 
     def interval(self, level: float | None = None) -> tuple[list[Any], list[Any]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from deniable.accounting.event import REPLACE
+from deniable.accounting.event import NEIGHBORS
 from deniable.contract.guarantee import Guarantee
 
 ROW = "one row of the table"
@@ -50,7 +50,7 @@ class Release:
             epsilon=self.epsilon,
             model="central",
             unit=f"one answer, for {ROW}",
-            neighbors="any two inputs of one person" if self.neighbors == REPLACE else "with one person, or without",
+            neighbors=NEIGHBORS[self.neighbors],
             honest="whoever keeps the table",
         )
 

@@ -33,10 +33,9 @@ from math import lcm, log
 from typing import Any
 
 from deniable.accounting import BoundedRange, Event, Pure, Repeated
-from deniable.accounting.event import ADD_REMOVE, check_neighbors
+from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, check_neighbors
 from deniable.central.bernoulli_exp import Interval, bernoulli_exp, exp_interval
 from deniable.central.grid import rational
-from deniable.central.laplace import NEIGHBORS
 from deniable.central.rationals import exact_rate, exact_utilities
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
@@ -50,7 +49,11 @@ Utilities = Sequence[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Selection(ABC):
-    """A way to choose among candidates. ``epsilon`` is the price of one choice."""
+    """A way to choose among candidates. ``epsilon`` is the price of one choice.
+
+    ``utilities`` has a number for each candidate, and ``sensitivity`` is how far one person can move any of them. ``monotone`` says that a
+    person moves all of them in one direction: then the noise is half as large.
+    """
 
     epsilon: float
     sensitivity: Any
@@ -114,7 +117,7 @@ class Selection(ABC):
         return exact_rate(self.epsilon) / (rational("sensitivity", self.sensitivity) * (1 if self.monotone else 2))
 
     def exponents(self, utilities: Utilities) -> tuple[list[int], int]:
-        """The x_i as integers over a common denominator."""
+        """The x_i as integers, and the denominator that is shared by all."""
         rate = self.rate
         if isinstance(utilities, list) and utilities and all(type(utility) is int for utility in utilities):  # the usual case: no fractions
             top = max(utilities)
@@ -167,7 +170,10 @@ class ExponentialMechanism(Selection):
         return found
 
     def trial(self, exponents: list[int], shared: int, source: Source) -> int | None:
-        """One candidate drawn at random, if it is kept. Trials have no memory: their law is the mechanism's, up to what is not kept."""
+        """One candidate drawn at random, if it is kept; ``exponents`` and the denominator that they have ``shared`` are as above.
+
+        Trials have no memory: their law is the mechanism's, up to what is not kept.
+        """
         candidate = source.below(len(exponents))
         return candidate if bernoulli_exp(exponents[candidate], shared, source) else None
 

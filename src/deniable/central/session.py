@@ -26,7 +26,7 @@ from typing import Any
 import polars as pl
 
 from deniable.accounting.budget import SENT, BudgetFilter, Cost, read_book
-from deniable.accounting.event import Event
+from deniable.accounting.event import NEIGHBORS, Event
 from deniable.central.answers import Answers
 from deniable.central.asking import Asked, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
 from deniable.central.histogram import CentralHistogram
@@ -43,10 +43,14 @@ from deniable.errors import ParameterError, ProtocolError
 class Session:
     """A table, a budget, and answers.
 
-    ``budget`` is epsilon for everything that is ever answered (with ``delta`` and ``rule`` as in ``BudgetFilter``), or a BudgetFilter.
-    ``neighbors`` has no default: "add-remove" or "replace". ``ledger`` is the file that remembers what was spent; without it, one in a
-    temporary folder, which forgets. ``complete`` names columns that never lack a value; that is checked here, for the keeper's eyes.
-    ``version`` names the state of the table; change it whenever rows change, and keep the ledger: the budget is for all versions together.
+    ``data`` is the table: a data frame, or a mapping of columns. ``budget`` is epsilon for everything that is ever answered (with ``delta``
+    and ``rule`` as in ``BudgetFilter``), or a BudgetFilter. ``neighbors`` has no default: "add-remove" or "replace". ``ledger`` is the file
+    that remembers what was spent; without it, one in a temporary folder, which forgets. ``complete`` names columns that never lack a value;
+    that is checked here, for the keeper's eyes. ``version`` names the state of the table; change it whenever rows change, and keep the
+    ledger: the budget is for all versions together.
+
+    In every question ``where`` says which rows match, as in ``{"smokes": True}``; ``epsilon`` is what the answer may cost; and ``request``
+    is its id: the same id again gets the same answer, free.
 
     >>> from deniable.testing import ReplaySource
     >>> people = {"age": [34, 51, 29, 62] * 250, "smokes": [True, False, False, True] * 250}
@@ -67,9 +71,9 @@ class Session:
         data: Any,
         *,
         budget: float | BudgetFilter,
-        neighbors: str | None = None,
         delta: float = 0.0,
         rule: str = "basic",
+        neighbors: str | None = None,
         ledger: str | os.PathLike[str] | None = None,
         complete: Sequence[str] = (),
         version: str | None = None,
@@ -124,7 +128,10 @@ class Session:
         epsilon: float,
         request: str | None = None,
     ) -> CentralMean:
-        """The mean of a column among the matching rows, clipped as in ``sum``. Epsilon pays for a sum and, if it is private, a count."""
+        """The mean of a column among the matching rows, clipped and rounded to the grid as in ``sum``.
+
+        Epsilon pays for a sum and, if it is private, a count.
+        """
         return ask_mean(Asked(self, where, epsilon, request), column, low, high, grid)
 
     def histogram(
@@ -141,12 +148,12 @@ class Session:
         low: float,
         high: float,
         steps: int = 100,
-        level: float = 0.95,
         where: Any = None,
         epsilon: float,
+        level: float = 0.95,
         request: str | None = None,
     ) -> QuantileEstimate:
-        """Quantiles of a column on a grid of so many steps from low to high, with limits at the level."""
+        """Quantiles of a column, at the shares ``q``, on a grid of so many steps from low to high, with limits at the level."""
         return ask_quantiles(Asked(self, where, epsilon, request), column, q, (low, high, steps), level)
 
     def top(
@@ -191,7 +198,7 @@ class Session:
             delta=float(head["delta"]),
             model="central",
             unit=f"all answers of the ledger together, for {ROW}",
-            neighbors="any two inputs of one person" if self.neighbors == "replace" else "with one person, or without",
+            neighbors=NEIGHBORS[self.neighbors],
             honest="whoever keeps the table",
             certificate=f"{self.book.rule} composition",
         )
@@ -205,7 +212,10 @@ class Session:
     def answer(
         self, question: Question, event: Event, request: str | None, draw: Callable[[pl.DataFrame, Source | None], Sequence[int]]
     ) -> tuple[str, tuple[int, ...]]:
-        """The request id and what was released for it: once reserved, drawn, kept and sent; from then on, what was kept."""
+        """The request id and what was released for it: once reserved, drawn, kept and sent; from then on, what was kept.
+
+        ``event`` is what the ``question`` costs, and ``draw`` computes the answer from the table, noise included.
+        """
         name = question.request if request is None else request
         if isinstance(name, str) and any("\ud800" <= each <= "\udfff" for each in name):
             raise ParameterError("request", name, allowed="a text that can be written in UTF-8", fix="leave out lone surrogates")

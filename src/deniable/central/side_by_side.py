@@ -18,6 +18,8 @@ COLORS = ["#e45756", "#4c78a8", "#f58518", "#72b7b2", "#54a24b"]
 def side_by_side(values: Sequence[Any], title: str = "The same people", **counts: Any) -> Chart:
     """Bars of counts for each value, one color for each keyword: a list of exact counts, or an estimate with its 95 % intervals.
 
+    ``title`` stands above the chart.
+
     >>> chart = side_by_side(["tea", "coffee"], plain=[52, 48], other=[50, 50])
     >>> len(chart.altair.to_dict()["layer"])
     2

@@ -9,10 +9,9 @@ from math import ceil, exp, log, log1p
 from typing import Any
 
 from deniable.accounting import Event, Pure
-from deniable.accounting.event import ADD_REMOVE, check_neighbors
+from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, check_neighbors
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.grid import check_count, rational
-from deniable.central.laplace import NEIGHBORS
 from deniable.central.one_process import OneProcess
 from deniable.central.rationals import exact_number, exact_rate, on_grid
 from deniable.contract.guarantee import Guarantee
@@ -85,7 +84,7 @@ class SparseVector:
         object.__setattr__(self, "_progress", _Progress(noisy_threshold=start + noise))
 
     def ask(self, value: Any) -> bool:
-        """Whether a number is above the threshold, noisily; ProtocolError once ``answers`` of them were."""
+        """Whether ``value`` is above the threshold, noisily; ProtocolError once ``answers`` of them were."""
         exact = exact_number("value", value)
         with self._progress.lock:
             if not self.left:

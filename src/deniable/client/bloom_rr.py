@@ -42,9 +42,13 @@ class BloomRR(FrequencySpec):
     """
 
     bits: int = 128
+    """The m bits of a filter."""
     hashes: int = 2
+    """How many bits are set for a value: h."""
     cohorts: int = 64
+    """How many cohorts there are, each with hash functions of its own."""
     salt: int = 0
+    """Names the hash functions, which are public: another salt, other functions."""
     needs_listed_domain: ClassVar[bool] = False
 
     def resolve(self) -> None:
@@ -59,7 +63,7 @@ class BloomRR(FrequencySpec):
 
     @staticmethod
     def size_for(*, false_positive: float, hashes: int | None = None) -> tuple[int, int]:
-        """The fewest bits, and the number of hashes, with which another value fits into a filter at most so often.
+        """The fewest bits, and the number of hashes, with which another value fits into a filter at a rate of at most ``false_positive``.
 
         Fewer hashes need more bits and less noise; leave ``hashes`` out for the fewest bits of all.
         """
@@ -80,7 +84,7 @@ class BloomRR(FrequencySpec):
         return HashFamily(key_bits=self.domain.key_bits, range=self.bits, shared=True)
 
     def filter(self, cohort: int, key: int) -> int:
-        """The bits of a value in a cohort."""
+        """The bits that a cohort sets for the value with this key."""
         functions = range(cohort * self.hashes, (cohort + 1) * self.hashes)
         places = {self.family.symbol(public_function(self.salt, function), key) for function in functions}
         return sum(1 << place for place in places)

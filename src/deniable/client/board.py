@@ -52,8 +52,10 @@ class Board:
 
     A task never changes and is fetched once. The round at hand is asked for every time, unless ``keep_rounds``: then it is kept until
     ``refresh()``, for simulations whose devices all live in one process. The keys of those who shuffle and count are kept for
-    a period, at most a day: a key may be withdrawn.
-    ``connect`` makes the way to a shuffler from its address.
+    a period, at most a day: a key may be withdrawn. ``transport`` is the way to the collector, and ``connect`` makes one to a shuffler from
+    its address. ``sleep`` is the device's, unless a test brings its own.
+
+    ``now`` is the time in seconds since 1970.
     """
 
     def __init__(
@@ -76,8 +78,11 @@ class Board:
         self._rounds: dict[bytes, OpenedRound | None] = {}
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        return f"<Board of {self.transport!r}: {len(self._tasks)} tasks known>"
+
     def task(self, task_id: bytes) -> Task:
-        """The task with this id; WireError if the collector hands out another one, ProtocolError if it has none."""
+        """The task with this id, ``task_id``; WireError if the collector hands out another one, ProtocolError if it has none."""
         if (known := self._tasks.get(task_id)) is not None:
             return known
         with self._lock:  # whoever comes while it is fetched waits for it
@@ -114,7 +119,7 @@ class Board:
             return kept.keys
 
     def relay(self, url: str) -> Transport:
-        """The way to a shuffler, opened once."""
+        """The way to the shuffler at a URL, opened once."""
         with self._lock:
             return self._relay(url)
 

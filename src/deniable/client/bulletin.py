@@ -21,19 +21,19 @@ from deniable.client.ledger import PENDING, SENT
 from deniable.client.reporter import outcome
 from deniable.client.transport import HTTPTransport, Response, Transport, TransportError
 from deniable.contract.admission import OPEN
+from deniable.contract.durable import write_durably
 from deniable.contract.envelope import Envelope, open_batch
-from deniable.contract.source import SYSTEM
 from deniable.errors import ParameterError, ProtocolError, WireError
 
-REPORT, TASK, PART = ".report", ".task", ".part"
-"""How the names of files end: a report, a task as a collector serves it, and what was not finished."""
+REPORT, TASK = ".report", ".task"
+"""How the names of files end: a report, and a task as a collector serves it."""
 ONE_DATE = 315_619_200
 """The second of January 1980, of every file: the first day that all archives can write, wherever they are."""
 _REPORTS = "/v1/reports"
 
 
 class Bulletin:
-    """An open folder as a device's transport: ``Reporter(Bulletin("open"), task=..., ledger=...)``.
+    """An open ``folder`` as a device's transport: ``Reporter(Bulletin("open"), task=..., ledger=...)``.
 
     The folder must be there: one that is not mounted leaves reports pending. Tasks are read from files in it named by their id, which a
     device verifies as if a collector had sent them; rounds are a collector's to open.
@@ -42,8 +42,11 @@ class Bulletin:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
+    def __repr__(self) -> str:
+        return f"<Bulletin in {str(self.folder)!r}>"
+
     def request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
-        """What a collector would answer; OSError if the folder does not take a report."""
+        """What a collector would answer to a method, path, body and headers of HTTP; OSError if the folder does not take a report."""
         if method == "POST" and path == _REPORTS:
             for envelope in open_batch(body):
                 self._post(envelope)
@@ -58,19 +61,8 @@ class Bulletin:
         if envelope.token:
             raise _not_open("a report with a token")
         data = envelope.pack()
-        part = self.folder / f".{SYSTEM.word():016x}{PART}"
-        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-        try:
-            with open(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.utime(part, (ONE_DATE, ONE_DATE))
-            part.replace(self.folder / report_name(data))  # the same bytes under the same name, however often
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-        _settle(self.folder)
+        # The same bytes under the same name, however often.
+        write_durably(self.folder / report_name(data), data, mode=0o644, date=ONE_DATE)
 
 
 class Everywhere:
@@ -89,8 +81,11 @@ class Everywhere:
         made: list[Transport] = [next(opened) if isinstance(place, str) else place for place in places]
         self._places = sorted(made, key=lambda place: isinstance(place, Bulletin))
 
+    def __repr__(self) -> str:
+        return f"<Everywhere: {', '.join(map(repr, self._places))}>"
+
     def request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
-        """The answer of all places to a report, or of the first that knows what is asked for."""
+        """The answer of all places to a report, or of the first that knows what is asked for, by method, path, body and headers of HTTP."""
         if method == "POST" and path == _REPORTS:
             return self._send(body, headers)
         if method != "GET":
@@ -158,13 +153,3 @@ def check_open(body: bytes) -> bytes:
 def _not_open(received: str) -> ProtocolError:
     fix = "send it to the collector only: whoever reads a token in an open folder could spend it"
     return ProtocolError("bulletin", received, allowed="a task that is open to everybody", fix=fix)
-
-
-def _settle(folder: Path) -> None:
-    """Make the names in a folder durable, where folders can be opened."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -10,7 +10,7 @@ from deniable.client.pure import independent_guess
 from deniable.client.sketch import SketchProtocol
 from deniable.client.unary import bits_law, perturb_bits
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -38,6 +38,7 @@ class CMS(SketchProtocol):
     """
 
     width: int = 1024
+    """The cells of a function: m."""
 
     @property
     def cells(self) -> int:
@@ -52,8 +53,7 @@ class CMS(SketchProtocol):
     @cached_property
     def keep(self) -> int:
         """Rounded down: telling the truth in a bit less often than allowed only adds privacy."""
-        root = exp_below(self.epsilon, share=Fraction(1, 2))
-        return floor_threshold(root / (root + 1))
+        return favored_threshold(self.epsilon, 1, 1, share=Fraction(1, 2))
 
     @property
     def raise_other(self) -> int:

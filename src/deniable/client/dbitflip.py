@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from deniable.client.linear import LinearProtocol, check_crowd
 from deniable.client.unary import perturb_bits
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -57,8 +57,7 @@ class DBitFlip(LinearProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of a true bit. Rounded down: telling the truth in a bit less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon, Fraction(1, 2) if self.bits > 1 else Fraction(1))
-        return floor_threshold(e / (e + 1))
+        return favored_threshold(self.epsilon, 1, 1, share=Fraction(1, 2) if self.bits > 1 else Fraction(1))
 
     @property
     def raise_other(self) -> int:

@@ -20,7 +20,9 @@ PERSONAL = "personal"
 
 
 class Diary:
-    """One answer to one question, between what a device has kept and what it will keep.
+    """One answer to one question, between what a device has kept and what it will keep: ``value``, under a longitudinal ``spec``.
+
+    ``name`` is that of the question, where a task has several.
 
     Open it with what was kept; ``known`` then says whether the answer follows from something that was paid for already. ``report`` draws
     what is missing and the report itself; ``drawn`` is what must be kept before the report leaves the device.
@@ -45,6 +47,9 @@ class Diary:
         self._key = spec.key_of(value)
         self._kept: dict[str, bytes] | None = None
         self.drawn: dict[str, bytes] = {}
+
+    def __repr__(self) -> str:  # without the value: a person's answer is in no log
+        return f"<Diary for {self.spec!r}>"
 
     def open(self, kept: Mapping[str, bytes]) -> None:
         """Take over what the device keeps for this question."""

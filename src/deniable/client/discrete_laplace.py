@@ -84,6 +84,7 @@ class DiscreteLaplace(LatticeProtocol):
 
     @cached_property
     def cumulative(self) -> tuple[int, ...]:
+        """The sums of the weights, as ``Source.pick`` takes them."""
         return tuple(accumulate(self.weights))
 
     @property

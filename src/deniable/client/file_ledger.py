@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from deniable.client.budget import Account, allow, read_id
+from deniable.client.budget import Account, allow, decimal, read_id
 from deniable.client.diary import PERSONAL, Diary
 from deniable.client.ledger import PENDING, REFUSED, SENT, WITHDRAWN, Entry, Ledger, LedgerError
 from deniable.contract.task import Task
@@ -38,13 +38,14 @@ _opening = threading.Lock()
 
 
 class FileLedger(Ledger):
-    """A ledger in one file, for its owner's eyes only, shared safely by any number of threads and processes.
+    """A ledger in one file at ``path``, for its owner's eyes only, shared safely by any number of threads and processes.
 
     Every step is one SQLite transaction that takes the write lock before it looks, so that two processes never both see the last of the
     budget. Each step opens the file and closes it: there is nothing to close, and nothing that a fork could damage. A file that cannot
     be read stops all spending; starting afresh would forget what was spent, so this is left to the person.
 
-    ``lifetime_epsilon`` is not kept in the file: it is the app's promise, and the same for everyone who opens the file.
+    ``lifetime_epsilon`` is not kept in the file: it is the app's promise, and the same for everyone who opens the file. A step waits at
+    most ``timeout`` seconds for another process.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, lifetime_epsilon: float | str | Fraction, timeout: float = 30.0) -> None:
@@ -54,6 +55,9 @@ class FileLedger(Ledger):
         self._create()
         with self._step() as database:
             self._prepare(database)
+
+    def __repr__(self) -> str:  # without a look into the file: a repr must not fail
+        return f"<FileLedger {str(self.path)!r}: epsilon {decimal(self.lifetime_epsilon)} over a lifetime>"
 
     # --- the file ---
 

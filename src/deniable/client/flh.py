@@ -38,6 +38,7 @@ class FLH(HashedResponse, SketchProtocol):
 
     hashes: int = USUAL_HASHES
     hash_range: int = None  # type: ignore[assignment]  # resolved below
+    """The symbols of a function: g, as in ``OLH``."""
     cells_name: ClassVar[str] = "hash_range"
 
     def resolve(self) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold, log_above
+from deniable.contract.probability import favored_threshold, log_above
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -40,8 +40,7 @@ class GRR(PureProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of telling the truth. Rounded down: telling it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + self.domain_size - 1))
+        return favored_threshold(self.epsilon, 1, self.domain_size - 1)
 
     @property
     def thresholds(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deniable.client.linear import LinearProtocol, check_crowd
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import exp_below, favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -56,8 +56,7 @@ class HadamardResponse(LinearProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of sending a marked symbol. Rounded down: sending it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + 2 * self.blocks - 1))
+        return favored_threshold(self.epsilon, 1, 2 * self.blocks - 1)
 
     @property
     def thresholds(self) -> dict[str, int]:
@@ -91,7 +90,7 @@ class HadamardResponse(LinearProtocol):
         return self.blocks * self.order
 
     def place(self, key: int) -> tuple[int, int]:
-        """The block and the row of a value."""
+        """The block and the row of the value with this key."""
         return key % self.blocks, 1 + key // self.blocks
 
     def perturb(self, key: int, source: Source) -> int:

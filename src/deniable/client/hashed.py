@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from deniable.client.pure import PureProtocol, independent_guess
 from deniable.contract.hashing import HashFamily
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE
 
 
@@ -60,8 +60,7 @@ class HashedResponse(HashedProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of sending the true symbol. Rounded down: sending it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + self.hash_range - 1))
+        return favored_threshold(self.epsilon, 1, self.hash_range - 1)
 
     @property
     def thresholds(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from deniable.client.sketch import SketchProtocol
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -38,6 +38,7 @@ class HCMS(SketchProtocol):
     """
 
     width: int = 1024
+    """The cells of a function: m."""
 
     def resolve(self) -> None:
         if type(self.width) is not int or self.width < 2 or self.width & (self.width - 1):
@@ -56,8 +57,7 @@ class HCMS(SketchProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of sending the true sign. Rounded down: sending it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + 1))
+        return favored_threshold(self.epsilon, 1, 1)
 
     @property
     def thresholds(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -47,8 +47,7 @@ class HRR(PureProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of sending the true sign. Rounded down: sending it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + 1))
+        return favored_threshold(self.epsilon, 1, 1)
 
     @property
     def thresholds(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from deniable.client.one_bit import OneBitProtocol
 from deniable.client.piecewise import check_window, draw_cell
 from deniable.client.windows import Line, Parabola, best_window, window_moments, window_share
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -53,7 +53,7 @@ class Hybrid(OneBitProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of a cell of the window, as in ``Piecewise``."""
-        return floor_threshold(window_share(self.steps, self.window, exp_below(self.epsilon)))
+        return favored_threshold(self.epsilon, self.window, self.steps)
 
     @cached_property
     def mix(self) -> int:

@@ -72,7 +72,10 @@ class Entry(NamedTuple):
 
 
 class Ledger(ABC):
-    """What a device has spent and may still spend. Every method is one step: atomic, and durable where the ledger is."""
+    """What a device has spent and may still spend. Every method is one step: atomic, and durable where the ledger is.
+
+    ``lifetime_epsilon`` is all that may ever be spent, over all tasks. A ``task`` is named by its id: 32 bytes, or 64 hexadecimal digits.
+    """
 
     def __init__(self, *, lifetime_epsilon: float | str | Fraction) -> None:
         self.lifetime_epsilon = exact(lifetime_epsilon)
@@ -93,15 +96,15 @@ class Ledger(ABC):
 
     @abstractmethod
     def ticket(self, task: bytes | str, draw: Callable[[], int]) -> int:
-        """The device's ticket in a task: drawn when first asked for, and the same ever after."""
+        """The device's ticket in a task: from ``draw()`` when first asked for, and the same ever after."""
 
     @abstractmethod
     def remember(self, task: bytes | str, name: str, draw: Callable[[], bytes]) -> bytes:
-        """What a device keeps for a task under a name: drawn when first asked for, and the same ever after."""
+        """What a device keeps for a task under a name: from ``draw()`` when first asked for, and the same ever after."""
 
     @abstractmethod
     def recall(self, task: bytes | str, name: str) -> bytes | None:
-        """The same; None if nothing was drawn."""
+        """What ``remember`` keeps for a task under a name; None if nothing was drawn."""
 
     @abstractmethod
     def spend(
@@ -109,6 +112,7 @@ class Ledger(ABC):
     ) -> Entry:
         """Check the caps, make the report, record both: BudgetExceeded, and nothing made, if a cap forbids it.
 
+        ``period`` is the task's, and ``when`` the device's own time in seconds since 1970.
         ``make`` is called once, after all checks, with the number of answers that the task had before; if it raises, nothing was spent.
         A ``diary`` is opened before the checks with what is kept for its question, and what ``make`` draws in it is kept with the report.
         """
@@ -123,7 +127,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def settle(self, number: int, state: str, code: str = "") -> Entry:
-        """Record what became of a report. One that was sent stays sent, whatever a later resend was told."""
+        """Record what became of the report with this number: its state and, if it was refused, the code that says why.
+
+        One that was sent stays sent, whatever a later resend was told.
+        """
 
     @abstractmethod
     def entries(self) -> list[Entry]:
@@ -162,6 +169,8 @@ class MemoryLedger(Ledger):
     """A ledger that ends with the process. Safe to share between threads.
 
     >>> ledger = MemoryLedger(lifetime_epsilon=8.0)
+    >>> ledger
+    <MemoryLedger: spent epsilon 0 of 8>
     >>> print(ledger.statement())
     Randomized answers so far: 0. Spent: epsilon 0 of 8, 8 left.
     Nothing has been told.
@@ -175,6 +184,9 @@ class MemoryLedger(Ledger):
         self._kept: dict[tuple[bytes, str], bytes] = {}
         self._diaries: dict[tuple[bytes, str], dict[str, bytes]] = {}
         self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<MemoryLedger: spent epsilon {decimal(self.spent())} of {decimal(self.lifetime_epsilon)}>"
 
     def consent(self, task: bytes | str) -> None:
         with self._lock:

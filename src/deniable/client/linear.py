@@ -15,7 +15,7 @@ class LinearProtocol(FrequencySpec):
 
     @abstractmethod
     def score(self, report: Any, key: int) -> Fraction:
-        """What one report adds to the estimate of one count, exactly; its expectation is 1 for a holder and 0 for others."""
+        """What one report adds to the count of the value with this key, exactly; its expectation is 1 for a holder and 0 for others."""
 
 
 def check_crowd(n: object, f: object) -> None:

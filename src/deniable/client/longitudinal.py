@@ -46,6 +46,9 @@ class Longitudinal(Spec):
     """A mechanism in two steps. ``epsilon`` is what all reports about one value tell, for good; ``first_epsilon`` what one tells.
 
     ``randomize`` is one report of a device that has nothing yet. A device that keeps what it must keep uses ``client.diary``.
+
+    In what follows ``personal`` is what a device drew once for all, ``group`` the number of a class of values, and ``memo`` a permanent
+    answer.
     """
 
     first_epsilon: float = None  # type: ignore[assignment]  # half of epsilon, in most mechanisms
@@ -189,7 +192,7 @@ class Longitudinal(Spec):
         )
 
     def history_law(self, values: Sequence[Any], *, seed: tuple[int, ...] = ()) -> Law[tuple[Any, ...]]:
-        """The exact joint law of successive reports of one device that holds these values in turn.
+        """The exact joint law of successive reports of one device that holds these values in turn, given the public seed if there is one.
 
         >>> from deniable.client import LongitudinalGRR
         >>> law = LongitudinalGRR(domain_size=3, epsilon=2.0, first_epsilon=1.0).history_law([0, 0])
@@ -231,7 +234,7 @@ class LongitudinalSpec(Longitudinal, FrequencySpec):
 
     @abstractmethod
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of an estimated count if the permanent answers were seen as they are.
+        """The variance of an estimated count if the permanent answers were seen as they are, for a value that a fraction f holds.
 
         It is what more rounds cannot average away, and the covariance of two rounds with the same people and the same values.
         """

@@ -10,7 +10,7 @@ from deniable.client.grr import keep_or_replace
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.pure import PureProtocol, count_variance
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -43,8 +43,7 @@ class LongitudinalGRR(LongitudinalSpec, PureProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of keeping the value for good. Rounded down: toward privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e / (e + self.domain_size - 1))
+        return favored_threshold(self.epsilon, 1, self.domain_size - 1)
 
     @cached_property
     def keep_again(self) -> int:

@@ -11,7 +11,7 @@ from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.pure import count_variance
 from deniable.client.unary import UnaryEncoding, bits_law, perturb_bits
 from deniable.contract.law import Law
-from deniable.contract.probability import ceil_threshold, exp_below, floor_threshold
+from deniable.contract.probability import ceil_threshold, exp_below, favored_threshold
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -74,8 +74,7 @@ class LongitudinalUnary(LongitudinalSpec, UnaryEncoding):
         """Of the permanent answer: half, or rounded down, toward privacy."""
         if self.optimized & 1:
             return HALF
-        root = exp_below(self.epsilon, share=Fraction(1, 2))
-        return floor_threshold(root / (root + 1))
+        return favored_threshold(self.epsilon, 1, 1, share=Fraction(1, 2))
 
     @cached_property
     def raise_other(self) -> int:

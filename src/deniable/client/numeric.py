@@ -85,11 +85,11 @@ class NumericSpec(ExactSpec):
 
     @abstractmethod
     def perturb(self, key: int, source: Source) -> Any:
-        """The report of someone whose value was rounded to this grid point."""
+        """The report of someone whose value was rounded to the grid point with this key."""
 
     @abstractmethod
     def output_law(self, key: int) -> Law[Any]:
-        """The exact law of ``perturb`` for a grid point."""
+        """The exact law of ``perturb`` for the grid point with this key."""
 
     # --- what follows ---
 

@@ -42,6 +42,7 @@ class OLH(HashedResponse):
     """
 
     hash_range: int = None  # type: ignore[assignment]  # resolved below
+    """The symbols that values are hashed to: g. Left out, the one with the least variance."""
     candidates_at_tally: ClassVar[bool] = True
 
     def resolve(self) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from deniable.client.geometries import best_geometry, points_in
 from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -38,7 +38,9 @@ class PGR(PureProtocol):
     """
 
     order: int = None  # type: ignore[assignment]  # resolved below
+    """The prime q; a good one for epsilon if left out."""
     dimension: int = None  # type: ignore[assignment]  # resolved below
+    """The number of coordinates, t; the smallest with enough points if left out."""
     largest_domain: ClassVar[int] = 1 << 26
 
     def resolve(self) -> None:
@@ -64,8 +66,7 @@ class PGR(PureProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of sending an orthogonal point. Rounded down: sending one less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(e * self.orthogonal / ((e - 1) * self.orthogonal + self.points))
+        return favored_threshold(self.epsilon, self.orthogonal, self.points - self.orthogonal)
 
     @property
     def thresholds(self) -> dict[str, int]:

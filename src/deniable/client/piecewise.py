@@ -8,7 +8,7 @@ from functools import cached_property
 from deniable.client.lattice import LatticeProtocol, score_moments
 from deniable.client.windows import Line, Parabola, best_window, window_moments, window_share
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import exp_below, favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.errors import ParameterError
@@ -51,7 +51,7 @@ class Piecewise(LatticeProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of a cell of the window. Rounded down: missing the window more often only adds privacy."""
-        return floor_threshold(window_share(self.steps, self.window, exp_below(self.epsilon)))
+        return favored_threshold(self.epsilon, self.window, self.steps)
 
     @property
     def thresholds(self) -> dict[str, int]:

@@ -32,7 +32,10 @@ _CODE = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What became of an answer: ``state`` is sent, pending (``flush`` sends it again) or refused, for the reason in ``code``."""
+    """What became of an answer: ``state`` is sent, pending (``flush`` sends it again) or refused, for the reason in ``code``.
+
+    ``period`` is the one that was answered, and ``epsilon`` what the answer cost.
+    """
 
     state: str
     code: str
@@ -50,8 +53,9 @@ class Reporter:
 
     ``collector`` is its address, a transport to it or to open folders (``bulletin``), or a ``Board`` that many reporters share. ``task`` is
     the id that the app was built with: whatever the collector hands out is believed only if it is that task, or a round signed by the key
-    in it. ``strata`` are the person's labels, where the task asks for any; they are sent in the clear. ``secret`` is what those who take
-    part share, where the task asks for that; for a task with one-time tokens, ``enrol`` comes before the first report.
+    in it. ``ledger`` is the device's, one for all tasks. ``strata`` are the person's labels, where the task asks for any; they are sent in
+    the clear. ``secret`` is what those who take part share, where the task asks for that; for a task with one-time tokens, ``enrol`` comes
+    before the first report. ``clock`` and ``sleep`` are the device's, unless a test brings its own.
 
     Reports to a task of shuffle trust are sealed and go to the task's first shuffler; that needs the extra ``sealed``.
     """
@@ -77,6 +81,9 @@ class Reporter:
             collector = self._own = HTTPTransport(collector)
         self._board = collector if isinstance(collector, Board) else Board(collector, sleep=sleep, source=source)
         self._clock, self._sleep, self._source = clock, sleep, source
+
+    def __repr__(self) -> str:
+        return f"<Reporter for task {self.task_id.hex()[:16]}, {self.ledger!r}>"
 
     @property
     def task(self) -> Task:

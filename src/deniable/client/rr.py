@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from deniable.client.pure import PureProtocol
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.law import Law
-from deniable.contract.probability import ceil_threshold, exp_below, floor_threshold, log_above
+from deniable.contract.probability import ceil_threshold, favored_threshold, floor_threshold, log_above
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -68,8 +68,7 @@ class RR(PureProtocol):
 
     def resolve(self) -> None:
         if self.coin is None:
-            e = exp_below(self.epsilon)
-            keep = floor_threshold(e / (e + 1))  # down: telling the truth less often than allowed only adds privacy
+            keep = favored_threshold(self.epsilon, 1, 1)
             object.__setattr__(self, "coin", (keep, ONE - keep))
         pair = isinstance(self.coin, tuple) and len(self.coin) == 2 and all(type(side) is int for side in self.coin)
         if not pair or not (min(self.coin) > 0 and max(self.coin) < ONE):

@@ -10,7 +10,7 @@ from deniable.client.primes import next_prime
 from deniable.client.pure import PureProtocol
 from deniable.client.subset_selection import best_size, check_size
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -41,6 +41,7 @@ class RWS(PureProtocol):
     """
 
     size: int = None  # type: ignore[assignment]  # resolved below
+    """The members of a report: w. Left out, the number with the least variance."""
     largest_domain: ClassVar[int] = 4_294_967_291  # the largest prime below 2^32: a product of two places fits 64 bits
     candidates_at_tally: ClassVar[bool] = True
 
@@ -57,8 +58,7 @@ class RWS(PureProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of including the true value. Rounded down: including it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(self.size * e / (self.size * e + self.modulus - self.size))
+        return favored_threshold(self.epsilon, self.size, self.modulus - self.size)
 
     @property
     def thresholds(self) -> dict[str, int]:

@@ -86,6 +86,7 @@ class SHE(LinearProtocol):
 
     @cached_property
     def cumulative(self) -> tuple[int, ...]:
+        """The sums of the weights, as ``Source.pick`` takes them."""
         return tuple(accumulate(self.weights[:-1]))
 
     @property

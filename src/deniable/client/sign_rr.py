@@ -57,7 +57,7 @@ class SignRR(OneBitProtocol):
         return place
 
     def refuse(self, value: object, position: int | None = None) -> DomainError:
-        """The error for a number between low and high."""
+        """The error for a value between low and high, naming its position where it came in a batch."""
         where = "value" if position is None else f"values[{position}]"
         low, high = (self.domain.value(key) for key in (0, 1))
         return DomainError(where, value, allowed=f"{low} or {high}, and nothing between", fix="use Duchi for numbers between")

@@ -34,7 +34,9 @@ class SketchProtocol(HashedProtocol):
     """A mechanism on the cells of public hash functions."""
 
     hashes: int = 1024
+    """How many public functions there are: k."""
     salt: int = 0
+    """Names the functions: another salt, other functions."""
     cells_name: ClassVar[str] = "width"
 
     @property

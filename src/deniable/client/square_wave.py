@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.client.numeric import NumericSpec
 from deniable.client.piecewise import Piecewise, check_window, draw_cell
-from deniable.client.windows import window_share
 from deniable.contract.law import Law
 from deniable.contract.numbers import Numbers
-from deniable.contract.probability import exact_epsilon, exp_below, floor_threshold
+from deniable.contract.probability import exact_epsilon, favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -70,7 +69,7 @@ class SquareWave(NumericSpec):
     @cached_property
     def keep(self) -> int:
         """The threshold of a cell of the window. Rounded down: missing the window more often only adds privacy."""
-        return floor_threshold(window_share(self.steps, self.window, exp_below(self.epsilon)))
+        return favored_threshold(self.epsilon, self.window, self.steps)
 
     @property
     def thresholds(self) -> dict[str, int]:

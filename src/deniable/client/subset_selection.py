@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
 from deniable.contract.law import Law
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -39,6 +39,7 @@ class SubsetSelection(PureProtocol):
     """
 
     size: int = None  # type: ignore[assignment]  # resolved below
+    """The members of a set: w. Left out, the number with the least variance."""
     largest_domain: ClassVar[int] = 1 << 24
 
     def resolve(self) -> None:
@@ -49,8 +50,7 @@ class SubsetSelection(PureProtocol):
     @cached_property
     def keep(self) -> int:
         """The threshold of including the true value. Rounded down: including it less often than allowed only adds privacy."""
-        e = exp_below(self.epsilon)
-        return floor_threshold(self.size * e / (self.size * e + self.domain_size - self.size))
+        return favored_threshold(self.epsilon, self.size, self.domain_size - self.size)
 
     @property
     def first_draw(self) -> int:

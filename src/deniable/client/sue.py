@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from deniable.client.unary import UnaryEncoding
-from deniable.contract.probability import exp_below, floor_threshold
+from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE
 from deniable.contract.spec import mechanism
 
@@ -32,8 +32,7 @@ class SUE(UnaryEncoding):
     @cached_property
     def keep(self) -> int:
         """Rounded down: telling the truth in a bit less often than allowed only adds privacy."""
-        root = exp_below(self.epsilon, share=Fraction(1, 2))
-        return floor_threshold(root / (root + 1))
+        return favored_threshold(self.epsilon, 1, 1, share=Fraction(1, 2))
 
     @property
     def raise_other(self) -> int:

@@ -43,10 +43,11 @@ class Transport(Protocol):
 
 
 class HTTPTransport:
-    """Requests to one address over connections that are kept. Safe to share between threads; close it when done.
+    """Requests to one ``address`` over connections that are kept. Safe to share between threads; close it when done.
 
     Certificates are checked against those that the system trusts, unless ``context`` says otherwise. Without TLS a network sees and
-    changes everything, so plain ``http`` is for this machine only, unless ``insecure`` allows it. Redirects are not followed.
+    changes everything, so plain ``http`` is for this machine only, unless ``insecure`` allows it. Redirects are not followed. A step waits
+    for ``timeout`` seconds at most, and an answer may have ``largest`` bytes.
     """
 
     def __init__(
@@ -68,13 +69,20 @@ class HTTPTransport:
         if parts.scheme == "http" and not insecure and not _is_loopback(parts.hostname):
             allowed = "https, or http to this machine itself"
             raise ParameterError("address", address, allowed=allowed, fix="use https; insecure=True allows http on a network you trust")
+        self.address = address
         self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
         self._context = None if parts.scheme == "http" else context or ssl.create_default_context()
         self._timeout, self._largest = timeout, largest
         self._idle: deque[http.client.HTTPConnection] = deque()
 
+    def __repr__(self) -> str:
+        return f"<HTTPTransport to {self.address}>"
+
     def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Response:
-        """Send a request and wait for its answer; once more on a fresh connection if a kept one turns out to be closed."""
+        """Send a request, with a method, path, body and headers of HTTP, and wait for its answer.
+
+        It is sent once more, on a fresh connection, if a kept one turns out to be closed.
+        """
         while True:
             try:
                 connection, kept = self._idle.pop(), True

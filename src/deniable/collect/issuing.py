@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_der_private_key
 from sqlalchemy import Engine
 
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables as db
+from deniable.collect.storage.database import READING, insert_once
 from deniable.contract.admission import MODULUS_BYTES, NO_ISSUER, SECRET, SECRET_BYTES, TOKEN
 from deniable.contract.blind_rsa import EXPONENT, draw_bytes
 from deniable.contract.source import SYSTEM
@@ -47,7 +48,7 @@ class Issuer:
 
     def __init__(self, store: Keeper) -> None:
         self._engine = store.engine
-        self._reader = store.engine.execution_options(**{db.READING: True})
+        self._reader = store.engine.execution_options(**{READING: True})
 
     # --- publication ---
 
@@ -118,7 +119,7 @@ class Issuer:
     def _make(self, name: str, value: bytes) -> bytes:
         """The value kept under a name: this one, or the one that another collector was faster to keep."""
         with self._engine.begin() as connection:
-            connection.execute(db.insert_once(connection, db.secret, name=name, value=value))
+            connection.execute(insert_once(connection, db.secret, name=name, value=value))
             return bytes(connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == name)).scalar_one())
 
 

@@ -13,7 +13,8 @@ from contextlib import closing
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables as db
+from deniable.collect.storage.database import database_errors
 from deniable.collect.storage.store import Store
 from deniable.contract.notice import ANALYST
 from deniable.contract.task import Task
@@ -78,7 +79,7 @@ def _clear_log(engine: Engine) -> bool:
     """Leave nothing that was deleted in SQLite's log of changes; False if somebody was reading from it. Elsewhere a server does that."""
     if engine.dialect.name != "sqlite":
         return True
-    with db.database_errors(), closing(engine.raw_connection()) as connection:
+    with database_errors(), closing(engine.raw_connection()) as connection:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")  # writers wait meanwhile
         (busy, *_) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -8,7 +8,7 @@ from functools import cached_property
 import sqlalchemy as sql
 from sqlalchemy import Connection
 
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables as db
 from deniable.collect.storage.records import StoredRound
 from deniable.collect.storage.store import Store
 from deniable.collect.tasks.compatibility import changes_of_meaning

@@ -28,11 +28,12 @@ from deniable.collect.web.committer import Committer
 from deniable.collect.web.connection import connection_class
 from deniable.collect.web.dispatch import application
 from deniable.collect.web.ingest import Ingest
-from deniable.collect.web.journal import begin, note, note_error
+from deniable.collect.web.journal import begin, note
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import News
 from deniable.collect.web.policy import guarded
 from deniable.collect.web.routes import REPORTS
+from deniable.collect.web.troubles import Troubles
 
 BACKLOG = 2048
 LISTENERS = 16
@@ -64,7 +65,7 @@ class Service:
         self._api = application(Api(self.collector, self.metrics), Dashboard(self.collector, settings).routes, news=news)
         self._stop = threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
-        self._trouble = ""
+        self._troubles = Troubles()
         self._doubting = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,15 +93,11 @@ class Service:
 
     def _tend(self) -> None:
         while not self._stop.wait(self.settings.tend_seconds):
-            try:
-                self.collector.tend(self._say)
-                self._tell_of_the_clock()
-            except Exception as error:  # whatever it is, it must not end the tending: the next second may be better
-                if self._trouble != repr(error):  # once, not every second
-                    self._trouble = repr(error)
-                    note_error("tending failed", error)
-            else:
-                self._trouble = ""
+            self._troubles.attempt("tending", self._tend_once, instead=None)
+
+    def _tend_once(self) -> None:
+        self.collector.tend(self._say)
+        self._tell_of_the_clock()
 
     def _say(self, step: str) -> None:
         note(step)

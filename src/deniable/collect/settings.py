@@ -35,7 +35,15 @@ from deniable.core.declared import did_you_mean, read_toml
 from deniable.errors import ParameterError
 
 PREFIX = "DENIABLE_"
-ELSEWHERE = ("DENIABLE_CONFIG", "DENIABLE_TESTING", "DENIABLE_TEST_CLOCK", "DENIABLE_TEST_FAULT", "DENIABLE_TOKEN", "DENIABLE_URL")
+ELSEWHERE = (
+    "DENIABLE_CONFIG",
+    "DENIABLE_TESTING",
+    "DENIABLE_TEST_CLOCK",
+    "DENIABLE_TEST_FAULT",
+    "DENIABLE_TOKEN",
+    "DENIABLE_TRACEBACK",
+    "DENIABLE_URL",
+)
 """Names in the environment that are read by others."""
 LEVELS = ("debug", "info", "warning", "error")
 

@@ -145,7 +145,7 @@ def open_batch(data: bytes, key: bytes) -> Batch:
 
 def open_manifest(data: bytes, key: bytes) -> tuple[Manifest, int]:
     """The manifest of a message of which only the beginning may have come, and where its seals begin; WireError if it is not signed."""
-    length = _LENGTH.unpack_from(data)[0] if len(data) >= _LENGTH.size else 0
+    length = int.from_bytes(data[: _LENGTH.size], "little")
     start = _LENGTH.size + length + SIGNATURE_BYTES
     if not 0 < length <= LARGEST_MANIFEST or len(data) < start:
         allowed = f"a manifest of at most {LARGEST_MANIFEST} bytes and its signature"

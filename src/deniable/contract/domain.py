@@ -42,7 +42,7 @@ class Domain(ABC):
         """The integer that stands for a value; DomainError if the value is not allowed."""
 
     def value(self, key: int) -> Hashable:
-        """The value behind an index, for domains that can be listed."""
+        """The value behind a key, for domains that can be listed."""
         return key
 
     @abstractmethod

@@ -67,7 +67,7 @@ class Encoder(ABC):
 
     @classmethod
     def from_json(cls, data: object) -> Encoder:
-        """The encoder behind ``to_json``; WireError if it is none."""
+        """The encoder behind ``data`` from ``to_json``; WireError if there is none."""
         values = read_object("encoder", data, {"encoder", *getattr(cls, "__dataclass_fields__", ())})
         del values["encoder"]
         if not all(isinstance(value, str) for value in values.values()):
@@ -92,7 +92,7 @@ class Identity(Encoder):
 
 @dataclass(frozen=True)
 class Attribute(Encoder):
-    """One attribute of a record.
+    """One attribute of a record, by its name.
 
     >>> Attribute("drink").encode({"drink": "tea", "age": 41}, source=None)
     'tea'
@@ -122,7 +122,7 @@ class Attribute(Encoder):
 
 @dataclass(frozen=True)
 class Prefix(Encoder):
-    """The first bits of a value's code (``contract.codes``), or where they stand in a list of candidates.
+    """The first ``length`` bits of a value's code (``contract.codes``), or where they stand in a list of candidates.
 
     With ``candidates``, in rising order, the input is their position, and for everyone else one more: not a candidate. Without, it is
     the prefix itself, a number of up to 64 bits, or bytes.
@@ -194,7 +194,7 @@ def read_hexadecimal(texts: Any) -> tuple[int, ...] | None:
 
 
 def encoder_from_json(data: object) -> Encoder:
-    """The encoder behind ``to_json``; WireError if it is none."""
+    """The encoder behind ``data`` from ``to_json``; WireError if there is none."""
     for home in _HOMES:
         importlib.import_module(home)  # registers the encoders there, which build on this file
     name = data.get("encoder") if isinstance(data, dict) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil, exp, inf
 
 ONE_REPORT = "one report"
@@ -13,6 +13,7 @@ TOOK_PART = "that the person took part"
 class Guarantee:
     """A privacy promise with everything that it depends on.
 
+    ``model`` is one of local, shuffle, multiparty and central; ``unit`` is what epsilon is paid for, such as one report;
     ``neighbors`` is the relation under which epsilon holds; ``honest`` names whoever must behave for it to hold;
     ``certificate`` says how it is known: ``"exact law"`` means that every output probability is an integer over 2^64 and
     that the worst ratio was compared with e^epsilon in exact arithmetic.
@@ -39,6 +40,10 @@ class Guarantee:
     """Where it is known: an epsilon below which the promise is certainly not true."""
     people: int | None = None
     """In the shuffle model, how many honest, distinct people must be in the batch, the person included."""
+
+    def __repr__(self) -> str:
+        shown = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown if value is not None)})"
 
     def statement(self) -> str:
         """The promise in plain words: what is protected, against whom, and what is not."""

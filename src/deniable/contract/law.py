@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
+from itertools import islice
 from typing import TypeVar
 
 Report = TypeVar("Report", bound=Hashable)
+_SHOWN = 8
 
 
 class Law(Mapping[Report, Fraction]):
-    """Which report appears with which probability, exactly. Reports of probability zero are left out.
+    """Which report appears with which probability, exactly: ``weights`` by report. Reports of probability zero are left out.
 
     >>> law = Law({0: Fraction(3, 4), 1: Fraction(1, 4), 2: Fraction(0)})
     >>> law.total, len(law), law[2]
@@ -38,7 +40,10 @@ class Law(Mapping[Report, Fraction]):
         return hash(frozenset(self._weights.items()))
 
     def __repr__(self) -> str:
-        return f"Law({self._weights!r})"
+        if len(self) <= _SHOWN:
+            return f"Law({self._weights!r})"
+        shown = ", ".join(f"{report!r}: {weight!r}" for report, weight in islice(self._weights.items(), _SHOWN // 2))
+        return f"Law({{{shown}, ... {len(self):,} reports}})"
 
     @property
     def total(self) -> Fraction:
@@ -46,7 +51,7 @@ class Law(Mapping[Report, Fraction]):
         return sum(self._weights.values(), Fraction(0))
 
     def ratio(self, other: Law[Report]) -> Fraction | None:
-        """The largest factor by which a report is likelier here than there; None where it is impossible there."""
+        """The largest factor by which a report is likelier here than under the ``other`` law; None where it is impossible there."""
         if not self._weights.keys() <= other._weights.keys():
             return None
         return max(weight / other._weights[report] for report, weight in self._weights.items())

@@ -135,7 +135,7 @@ class Numbers(Domain):
         return round_at_random(self.position(value), source)
 
     def value(self, key: int) -> Hashable:
-        """The value at a grid point: an integer where it is one, an exact Fraction elsewhere, a datetime rounded to microseconds."""
+        """The value at a key, a grid point: an integer where it is one, an exact Fraction elsewhere, a datetime rounded to microseconds."""
         exact = self.start + self.width * key / self.steps
         return self.low + round((exact - self.start) * 10**6) * _MICROSECOND if self.times else _plainest(exact)
 
@@ -156,7 +156,7 @@ class Numbers(Domain):
 
     @classmethod
     def from_json(cls, data: object) -> Numbers:
-        """The domain behind ``to_json``; WireError if it is none."""
+        """The domain behind ``data`` from ``to_json``; WireError if there is none."""
         parts = read_object("domain", data, {"kind", "low", "high", "steps"}, frozenset({"clip"}))
         domain = cls(_read_bound(parts["low"]), _read_bound(parts["high"]), read_number("steps", parts["steps"]), parts.get("clip", False))
         if domain.to_json() != data:
@@ -170,7 +170,7 @@ class Numbers(Domain):
 
 
 def round_at_random(place: Fraction, source: Source) -> int:
-    """One of the two integers around a number, so that the expectation is the number. Consumes ``bernoulli_ratio``'s words, always."""
+    """One of the two integers around ``place``, so that the expectation is ``place``. Consumes ``bernoulli_ratio``'s words, always."""
     point, rest = divmod(place.numerator, place.denominator)
     return point + source.bernoulli_ratio(rest, place.denominator)
 

@@ -101,6 +101,18 @@ def ceil_threshold(probability: Fraction) -> int:
     return math.ceil(probability * ONE)
 
 
+def favored_threshold(epsilon: float, favored: int, others: int, share: Fraction = Fraction(1)) -> int:
+    """The threshold of the ``favored`` outcomes together, each of them e^(share epsilon) times as likely as each of the ``others``.
+
+    Rounded down: favoring them less than is allowed only adds privacy.
+
+    >>> favored_threshold(1.0, 1, 3) / ONE
+    0.4753668864186717
+    """
+    e = exp_below(epsilon, share)
+    return floor_threshold(favored * e / (favored * e + others))
+
+
 def check_resolution(epsilon: float, effective: float, *, tight: bool = True) -> None:
     """Refuse a law that does not keep epsilon, or an epsilon that integers over 2^64 cannot express."""
     if effective > epsilon:

@@ -64,7 +64,7 @@ class Protocol(ABC):
     @classmethod
     @abstractmethod
     def from_content(cls, content: dict[str, Any]) -> Protocol:
-        """The state behind what its canonical JSON says."""
+        """The state behind the ``content`` of its canonical JSON."""
 
     @property
     def scale(self) -> int:
@@ -107,7 +107,7 @@ def known_protocols(wanted: object = None) -> Mapping[str, type[Protocol]]:
 
 
 def protocol_from_json(data: bytes) -> Protocol:
-    """The protocol's state behind its canonical JSON; WireError if there is none."""
+    """The protocol's state behind ``data``, its canonical JSON; WireError if there is none."""
     content = parse_canonical(data)
     kind = content.get("protocol") if isinstance(content, dict) else None
     known_protocols(kind)

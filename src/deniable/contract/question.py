@@ -25,7 +25,9 @@ LARGEST_SCALE = 1 << 32
 class Question:
     """What one share of the people is asked.
 
-    ``candidates`` are the values to count, for mechanisms that need to know them when reports are tallied; devices ignore them.
+    ``name`` is unlike that of any other question of the round. The ``encoder`` turns what a person holds into an input of the ``spec``,
+    which randomizes it. ``share`` is the part of the people that is asked. ``candidates`` are the values to count, for mechanisms that
+    need to know them when reports are tallied; devices ignore them.
     """
 
     name: str
@@ -74,7 +76,7 @@ class Question:
 
     @classmethod
     def from_json(cls, data: object) -> Question:
-        """The question behind ``to_json``; WireError if it is none."""
+        """The question behind ``data`` from ``to_json``; WireError if there is none."""
         parts = read_object("question", data, {"name", "spec", "encoder", "share"}, frozenset({"candidates"}))
         try:
             return cls(
@@ -129,14 +131,14 @@ class Round:
         return tuple(int(edge * scale) for edge in edges)
 
     def question_of(self, ticket: int, scale: int) -> Question | None:
-        """The question for the holder of a ticket; None for those who are not asked now."""
+        """The question for the holder of a ticket on a scale; None for those who are not asked now."""
         edges = self.edges(scale)
         pairs = zip(self.questions, edges[:-1], edges[1:], strict=True)
         return next((question for question, start, end in pairs if start <= ticket < end), None)
 
 
 def read_share(text: object) -> Fraction:
-    """A share as canonical JSON carries it: a short fraction, or nothing. No exponents: they could be as long as the memory.
+    """A share behind its text in canonical JSON: a short fraction, or 0. No exponents: they could be as long as the memory.
 
     >>> read_share("2/3"), read_share("0")
     (Fraction(2, 3), Fraction(0, 1))

@@ -40,12 +40,15 @@ class Source(ABC):
     word_bits = WORD_BITS
     """The width of a word. Only the audit of these primitives themselves uses another one, to enumerate them all."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
     @abstractmethod
     def word(self) -> int:
         """The next word, uniform on 0..2^64 - 1."""
 
     def words(self, count: int) -> tuple[int, ...]:
-        """The next words, as they are."""
+        """The next ``count`` words, as they are."""
         return tuple(self.word() for _ in range(count))
 
     def fill(self, buffer: memoryview) -> int:

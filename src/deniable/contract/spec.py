@@ -41,13 +41,22 @@ _BULK_PACKAGES = ("deniable.local",)
 class BulkHalf(Protocol):
     """What the analyst's packages provide for a mechanism: the same law, for many people at once."""
 
-    def privatize(self, values: Any, source: Source | None) -> Any: ...
-    def tally(self, reports: Any, candidates: Any) -> Any: ...
-    def estimate(self, tally: Any, candidates: Any) -> Any: ...
+    def privatize(self, values: Any, source: Source | None) -> Any:
+        """As ``Spec.privatize``."""
+
+    def tally(self, reports: Any, candidates: Any) -> Any:
+        """As ``Spec.tally``: of these reports, about these candidates."""
+
+    def estimate(self, tally: Any, candidates: Any) -> Any:
+        """As ``Spec.estimate``: from this tally, about these candidates."""
 
 
 class Spec(ABC):
-    """One mechanism with its parameters."""
+    """One mechanism with its parameters.
+
+    ``candidates`` are the values to ask about: all of a listed domain if left out. Where reports are looked at once for each of them
+    (``candidates_at_tally``) they are given to ``tally``, elsewhere to ``estimate``.
+    """
 
     mechanism: ClassVar[str]
     candidates_at_tally: ClassVar[bool] = False
@@ -65,7 +74,7 @@ class Spec(ABC):
 
     @abstractmethod
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
-        """One person's report."""
+        """One person's report about the ``value`` that the person holds."""
 
     @abstractmethod
     def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
@@ -103,7 +112,7 @@ class Spec(ABC):
         return encode_report(self.layout, report)
 
     def decode(self, payload: bytes) -> Any:
-        """One report from bytes; WireError unless they are well formed."""
+        """One report from its payload, the bytes that ``encode`` gave; WireError unless they are well formed."""
         return decode_report(self.layout, payload)
 
     # --- identity ---
@@ -144,11 +153,11 @@ class Spec(ABC):
         return self._bulk.privatize(values, source)
 
     def tally(self, reports: Any, *, candidates: Any = None) -> Any:
-        """The integer sufficient statistics of a batch; tallies add up."""
+        """The integer sufficient statistics of a batch of ``reports``; tallies add up."""
         return self._bulk.tally(reports, candidates)
 
     def estimate(self, tally: Any, *, candidates: Any = None) -> Any:
-        """What the tally says about the crowd, with its error."""
+        """What the ``tally`` says about the crowd, with its error."""
         return self._bulk.estimate(tally, candidates)
 
 
@@ -162,7 +171,7 @@ def mechanism(cls: type[SpecType]) -> type[SpecType]:
 
 
 def bulk_half(spec_class: type) -> Callable[[type[BulkType]], type[BulkType]]:
-    """Class decorator: the decorated class is the bulk half of a mechanism."""
+    """Class decorator: the decorated class is the bulk half of the mechanism ``spec_class``."""
 
     def register(cls: type[BulkType]) -> type[BulkType]:
         _BULK[spec_class] = cls  # type: ignore[assignment]  # the constructor's signature is checked where it is called
@@ -172,7 +181,7 @@ def bulk_half(spec_class: type) -> Callable[[type[BulkType]], type[BulkType]]:
 
 
 def spec_from_json(data: bytes) -> Spec:
-    """The spec behind its canonical JSON; WireError if there is none.
+    """The spec behind ``data``, its canonical JSON; WireError if there is none.
 
     >>> from deniable.client import GRR
     >>> spec_from_json(GRR(domain_size=4, epsilon=1.0).canonical)

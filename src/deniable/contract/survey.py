@@ -37,7 +37,7 @@ class Survey(Protocol):
 
     @classmethod
     def of(cls, **specs: Spec) -> Survey:
-        """Questions about one attribute each, in equal shares."""
+        """Questions about one attribute each, by its name, in equal shares; ``specs`` says how each is randomized."""
         share = Fraction(1, max(len(specs), 1))
         return cls(tuple(Question(name=n, spec=s, encoder=Attribute(n), share=share) for n, s in specs.items()))
 

@@ -34,13 +34,15 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 class Task:
     """A question put to people's devices, and the rules of its collection.
 
+    ``name`` is for programs; ``question``, ``owner`` and ``statement`` are texts that people read. ``key`` is the collector's public key.
     ``protocol`` is the canonical JSON of the protocol's first state. A task with one round of questions (a survey) may ask again in every
     ``period`` of so many seconds; a task of several ``rounds`` counts its rounds as its periods, and each stays open for ``period``
-    seconds, or until the collector closes it if that is 0. Times are seconds since 1970, UTC. Reports are taken for ``late`` seconds after
-    their period; sealed ones are kept for ``retention`` days.
+    seconds, or until the collector closes it if that is 0. Times, ``start`` and ``end`` too, are seconds since 1970, UTC. Reports are taken
+    for ``late`` seconds after their period; sealed ones are kept for ``retention`` days. Crowds below ``minimum_batch`` are not shown.
 
-    ``epsilon`` is what one answer costs a person at most, ``answers`` how often a person answers at most, ever. Whoever has no answer sends
-    ``default``; where that is None they send nothing, and that shows. A person's **strata** are sent in the clear.
+    ``epsilon`` is what one answer costs a person at most; ``answers`` is how often a person answers at most, ever, and
+    ``answers_per_period`` in one period. Whoever has no answer sends ``default``; where that is None they send nothing, and that shows. A
+    person's **strata** are sent in the clear.
 
     ``admission`` says who is counted: everybody, those who share a secret, or one report for each token of the ``issuer``, an RSA modulus.
     ``seeds`` says who chooses the hash function of a report that brings its own: the device, or its token (``contract.assigned``).
@@ -128,7 +130,7 @@ class Task:
 
     @classmethod
     def from_json(cls, data: bytes) -> Task:
-        """The task behind its canonical JSON; WireError if there is none."""
+        """The task behind ``data``, its canonical JSON; WireError if there is none."""
         names = {f.name for f in fields(cls)} | {"version"}
         content = read_object("task", parse_canonical(data), names - _OPTIONAL, _OPTIONAL)
         if content.pop("version") != VERSION:

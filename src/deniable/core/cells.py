@@ -49,8 +49,7 @@ def cells(encoder: Cell, values: Any) -> Array:
     >>> cells(Cell(columns), rows).tolist(), cells(Cell(columns, (1, 3)), rows).tolist()
     ([7, 0, 10], [1, 0, 1])
     """
-    known = values if isinstance(values, KeyedTable) and all(values.domains.get(n) == d for n, d in encoder.columns) else None
-    keys = [known[name] if known is not None else _keys(name, domain, values) for name, domain in encoder.columns]
+    keys = [_keys(name, domain, values) for name, domain in encoder.columns]
     if encoder.masks is not None:
         odd: Array = np.zeros(keys[0].size, dtype=np.uint8)
         for column, mask in zip(keys, encoder.masks, strict=True):
@@ -63,6 +62,10 @@ def cells(encoder: Cell, values: Any) -> Array:
 
 
 def _keys(name: str, domain: Domain, values: Any) -> Array:
+    if isinstance(values, KeyedTable):
+        if values.domains.get(name) != domain:  # its keys are no values of this domain: they would be read as such
+            raise DomainError(f"column {name!r}", "keys of another domain", allowed=domain.describe(), fix="pass the table itself")
+        return values[name]
     column = Attribute(name).column(values)
     try:
         return keys_of(domain, column).astype(np.uint64)

@@ -28,10 +28,10 @@ class Chart:
     altair: Any
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the chart as .svg, .png, .json or self-contained .html."""
+        """Write the chart to a path that ends in .svg, .png, .json or .html; the last needs no other file."""
         check_ending(path)
-        name = fspath(path)
-        self.altair.save(name, **({"inline": True} if name.lower().endswith(".html") else {}))
+        ending = fspath(path).lower().rpartition(".")[2]  # altair itself takes no capitals
+        self.altair.save(fspath(path), format=ending, **({"inline": True} if ending == "html" else {}))
 
     def _repr_svg_(self) -> str:
         import vl_convert

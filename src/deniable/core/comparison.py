@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Table):
-    """How each frequency changed from one crowd to another; both count as samples of the people they stand for.
+    """How each frequency changed from the ``first`` crowd to the ``second``; both count as samples of the people they stand for.
 
     ``p_values`` test "no change" for each value on its own: with the variance that no change implies, or, where few reports support a
     value by chance, exactly, given the total number of supports (Fisher 1934). ``adjusted`` (Holm 1979) keeps the chance of naming any
@@ -78,7 +78,7 @@ class Comparison(Table):
         return result
 
     def changed(self, alpha: float = 0.05) -> list[Any]:
-        """The values whose frequency changed, with at most this chance of naming any wrongly."""
+        """The values whose frequency changed; the chance of naming any wrongly is alpha at most."""
         check_level("alpha", alpha)
         return [self.values[i] for i in np.flatnonzero(self.adjusted <= alpha).tolist()]
 

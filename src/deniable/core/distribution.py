@@ -37,7 +37,7 @@ _ROUNDING = Fraction(1, 10**6)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistributionEstimate(Table):
-    """The share of people at each point of a grid; none is negative, and they add up to one.
+    """The share of people at each point of the grid of a ``spec``; none is negative, and they add up to one.
 
     No such estimate is unbiased: ``biased`` says why. Errors and intervals come from drawing the tally anew, as it would come out if the
     estimate were the truth, and estimating again. What the estimate then misses on average is subtracted, and widens the intervals. They
@@ -75,7 +75,7 @@ class DistributionEstimate(Table):
 
     @abstractmethod
     def draw(self, replicates: int, source: Source | None, progress: Progress | None) -> Array:
-        """Shares from so many tallies, drawn as if the estimate were the truth."""
+        """Shares from so many tallies, the replicates, drawn as if the estimate were the truth."""
 
     # --- what is asked of it ---
 
@@ -110,7 +110,7 @@ class DistributionEstimate(Table):
         return self._first(np.cumsum(self.frequencies), q) if self.n else None
 
     def quantile_interval(self, q: float, level: float = 0.95) -> tuple[Any, Any]:
-        """Limits (low, high) for a quantile: between them, ``cdf_interval`` does not rule it out."""
+        """Limits (low, high) for the quantile at a share q: between them, ``cdf_interval`` does not rule it out."""
         check_level("q", q)
         check_level("level", level)
         low, high = self._band(level)
@@ -127,7 +127,7 @@ class DistributionEstimate(Table):
         return np.asarray(self._again.std(axis=0, ddof=1)) if self.n else np.full(self.domain.size, np.inf)
 
     def resampled(self: Kind, replicates: int = REPLICATES, *, source: Source | None = None, progress: Progress | None = None) -> Kind:
-        """This estimate with errors from so many tallies drawn anew. ``source`` is for replaying fixed words in tests."""
+        """This estimate with errors from so many tallies drawn anew: the replicates."""
         if isinstance(replicates, bool) or not isinstance(replicates, int) or not FEWEST <= replicates <= MOST:
             raise ParameterError("replicates", replicates, allowed=f"an integer from {FEWEST} to {MOST}", fix=f"{REPLICATES} is usual")
         return replace(self, replicates=self.draw(replicates, source, progress) if self.n else np.zeros((0, self.domain.size)))
@@ -138,7 +138,7 @@ class DistributionEstimate(Table):
         return self.resampled(source=source, progress=lambda done, of: None)  # for services: nobody looks at their terminal
 
     def compare(self, other: DistributionEstimate) -> MeanComparison:
-        """The change of the mean from this estimate to another one, with a test."""
+        """The change of the mean from this estimate to the ``other`` one, with a test."""
         if not isinstance(other, DistributionEstimate):
             raise ParameterError("other", other, allowed="an estimate of a distribution", fix="estimate the other crowd first")
         return self.mean.compare(other.mean)

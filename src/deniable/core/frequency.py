@@ -33,6 +33,7 @@ class FrequencyEstimate(Table):
     """Unbiased counts for a list of values. Single estimates may be negative; that is what makes their sums right."""
 
     spec: Spec
+    """The mechanism of the reports."""
     values: Sequence[Any]
     n: int
     family_size: int = field(default=0, kw_only=True)
@@ -52,7 +53,7 @@ class FrequencyEstimate(Table):
 
     @abstractmethod
     def variance(self, counts: Array, *, population: bool = False) -> Array:
-        """The variance of each estimated count if these were the true ones: of the mechanism, or of drawing the people too."""
+        """The variance of each estimated count if these were the true ones; with ``population``, of drawing the people too."""
 
     @property
     @abstractmethod
@@ -61,11 +62,11 @@ class FrequencyEstimate(Table):
 
     @abstractmethod
     def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
-        """The interval for each count that misses with probability alpha."""
+        """The interval for each count that misses with probability alpha; the other two are as in ``interval``, ``population`` too."""
 
     @abstractmethod
     def bounds(self, alpha: float, method: str) -> Limits:
-        """The bound for each count that misses with probability alpha at most, by a named inequality."""
+        """The bound for each count that misses with probability alpha at most, by the inequality that ``method`` names."""
 
     @abstractmethod
     def select(self: Kind, positions: Any) -> Kind:
@@ -77,7 +78,7 @@ class FrequencyEstimate(Table):
         return 0.0
 
     def exact_test(self, other: FrequencyEstimate) -> Array | None:
-        """P-values of "no change" that need no normal law, where there is such a test."""
+        """P-values of "no change" to the other estimate that need no normal law, where there is such a test."""
         return None
 
     # --- what follows ---
@@ -115,7 +116,7 @@ class FrequencyEstimate(Table):
         return self.limits(alpha, simultaneous=simultaneous, population=population)
 
     def bound(self, level: float = 0.95, method: str = "bernstein", *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) that hold by an inequality, "hoeffding" or "bernstein", without any approximation."""
+        """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
             raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="bernstein is the tighter one here")
         alpha = self._alpha(level, simultaneous)
@@ -130,7 +131,7 @@ class FrequencyEstimate(Table):
         return self.select(np.argsort(-self.counts, kind="stable")[:k])
 
     def compare(self, other: FrequencyEstimate) -> Comparison:
-        """The change of each frequency from this estimate to another one, with a test."""
+        """The change of each frequency from this estimate to the ``other`` one, with a test."""
         if not isinstance(other, FrequencyEstimate):
             raise ParameterError("other", other, allowed="a FrequencyEstimate", fix="estimate the other crowd first")
         if list(self.values) != list(other.values):
@@ -140,7 +141,7 @@ class FrequencyEstimate(Table):
         return Comparison(self, other)
 
     def postprocess(self, method: str) -> Postprocessed:
-        """Counts made consistent by "base-cut", "norm", "norm-sub", "norm-mul" or "mle"; biased, see ``core.postprocess``."""
+        """Counts made consistent by a method: "base-cut", "norm", "norm-sub", "norm-mul" or "mle". Biased, see ``core.postprocess``."""
         from deniable.core.postprocess import postprocess
 
         return postprocess(self, method)

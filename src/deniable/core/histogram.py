@@ -28,7 +28,7 @@ from deniable.kernels.multinomial import fill_uniform
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HistogramEstimate(DistributionEstimate):
-    """Shares of a few points, from an unbiased estimate of the counts.
+    """Shares of a few points, from ``raw``, an unbiased estimate of the counts.
 
     Errors of different counts are taken to be independent. Where a report speaks for some points and so against others (GRR, subset
     selection) sums of counts err less than that, and intervals are a little too wide.
@@ -47,7 +47,7 @@ class HistogramEstimate(DistributionEstimate):
 
     @classmethod
     def of(cls, raw: FrequencyEstimate) -> HistogramEstimate:
-        """The distribution behind the counts of all points of a grid."""
+        """The distribution behind ``raw``, the counts of all points of a grid."""
         domain = raw.spec.domain
         if not isinstance(domain, Numbers) or len(raw.values) != domain.size:
             raise ParameterError(

@@ -55,17 +55,19 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntegrityReport(Table):
-    """What the tests saw. ``suspicious`` names those that honest reports pass with probability 1 - alpha at least, all tests together.
+    """What the tests saw in n reports under a ``spec``: one of the ``findings`` for each test.
+
+    ``suspicious`` names those that honest reports pass with probability 1 - alpha at least, all tests together.
 
     >>> from deniable.client import OUE
     >>> from deniable.testing import ReplaySource
     >>> spec = OUE(domain_size=1024, epsilon=1.0)
     >>> honest = spec.privatize(np.zeros(9_900, dtype=int), source=ReplaySource.from_key("honest"))
-    >>> check(honest).suspicious
+    >>> check_reports(honest).suspicious
     []
     >>> bits = np.zeros((100, 128), dtype=np.uint8)
     >>> bits[:, 0] = 0b11111  # five values, and nothing else
-    >>> check(Reports(spec, 10_000, {"bits": np.vstack([honest.columns["bits"], bits])})).suspicious
+    >>> check_reports(Reports(spec, 10_000, {"bits": np.vstack([honest.columns["bits"], bits])})).suspicious
     ['popcount']
     """
 
@@ -104,8 +106,8 @@ class IntegrityReport(Table):
         return np.argsort(self.p_values, kind="stable")
 
 
-def check(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
-    """Test a batch of reports, each person's once, with at most this chance of suspecting honest people."""
+def check_reports(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
+    """Test a batch of reports, each person's once; the chance of suspecting honest people is alpha at most."""
     check_level("alpha", alpha)
     if not isinstance(reports, Reports):
         raise ParameterError("reports", type(reports).__name__, allowed="Reports", fix="write Reports.collect(spec, reports)")
@@ -114,7 +116,7 @@ def check(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
 
 
 def manipulation_budget(estimate: FrequencyEstimate, level: float = 0.95) -> int:
-    """How many liars move the headline, the largest count, by the width of its interval: from then on they are more than noise.
+    """How many liars move the largest count of an estimate by the width of its interval: from then on they are more than noise.
 
     >>> from deniable.client import GRR
     >>> from deniable.core.tally import Tally

@@ -29,7 +29,8 @@ CLIPPED = "values out of range counted as the nearest end: this is the mean of t
 class MeanEstimate(Table):
     """The mean of what people hold, as the average of n independent scores, each unbiased for its sender.
 
-    All fields are in the numbers of the domain (seconds since 1970 for points in time). What people see is in their own units:
+    ``center`` is the average under a ``spec``, and ``name`` what it is called where it is shown. All fields are in the numbers of the
+    domain (seconds since 1970 for points in time). What people see is in their own units:
     ``value``, ``stderr``, ``interval``, ``bound``. The estimate may lie outside of the range; that is what makes it unbiased.
     """
 
@@ -100,7 +101,7 @@ class MeanEstimate(Table):
         return self._shown(self.center - reach, self.center + reach)
 
     def bound(self, level: float = 0.95, method: str = "bernstein") -> tuple[Any, Any]:
-        """Limits (low, high) that hold by an inequality, "hoeffding" or "bernstein", without any approximation."""
+        """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
             raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="hoeffding is the tighter one for a single bit")
         check_level("level", level)
@@ -113,7 +114,7 @@ class MeanEstimate(Table):
         return self._shown(self.center - reach, self.center + reach)
 
     def compare(self, other: MeanEstimate) -> MeanComparison:
-        """The change of the mean from this estimate to another one, with a test."""
+        """The change of the mean from this estimate to the ``other`` one, with a test."""
         from deniable.core.mean_comparison import MeanComparison
 
         if not isinstance(other, MeanEstimate):

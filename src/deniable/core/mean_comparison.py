@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanComparison(Table):
-    """How a mean changed from one crowd to another; both count as samples of the people they stand for.
+    """How a mean changed from the ``first`` crowd to the ``second``; both count as samples of the people they stand for.
 
     ``p_value`` tests "no change": by the normal law, or, where little noise was seen, by Bernstein's inequality. Then it is a bound.
     """
@@ -63,7 +63,7 @@ class MeanComparison(Table):
         return self.first.domain.shown_distance(self._difference - reach), self.first.domain.shown_distance(self._difference + reach)
 
     def changed(self, alpha: float = 0.05) -> list[str]:
-        """The mean's name if it changed, with at most this chance of naming it wrongly."""
+        """The mean's name if it changed; the chance of naming it wrongly is alpha at most."""
         check_level("alpha", alpha)
         return [self.first.name] if self.p_value <= alpha else []
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.numbers import Numbers
-from deniable.contract.source import Source
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 
@@ -192,17 +191,3 @@ def _times(domain: Numbers, column: Array) -> NumberColumn:
         position = int(np.argmax(bad))
         raise domain.refuse(str(column[position]), position)
     return NumberColumn(domain, ticks / second, lambda i: Fraction(int(ticks[i]), second))
-
-
-class ArraySource(Source):
-    """Words of an array, for the few people whom a kernel hands back."""
-
-    def __init__(self, words: Array) -> None:
-        self._words = words
-        self.consumed = 0
-
-    def word(self) -> int:
-        if self.consumed >= self._words.size:
-            raise EOFError
-        self.consumed += 1
-        return int(self._words[self.consumed - 1])

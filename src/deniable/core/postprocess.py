@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Postprocessed(Table):
-    """Counts after post-processing, with the raw estimate that has the errors.
+    """Counts after post-processing by a method, with the raw estimate that has the errors.
 
     >>> norm_sub(np.array([6.0, 3.0, -2.0]), 10.0).tolist()
     [6.5, 3.5, 0.0]

@@ -25,7 +25,7 @@ METADATA = b"deniable"
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """Many people's reports under one spec.
+    """Many people's reports under one spec: ``n`` of them, in the columns of its layout.
 
     >>> from deniable.client import OUE
     >>> reports = OUE(domain_size=1024, epsilon=1.0).privatize(np.zeros(1000, dtype=int))
@@ -54,7 +54,7 @@ class Reports:
 
     @classmethod
     def from_rows(cls, spec: Spec, rows: bytes) -> Reports:
-        """A batch from encoded reports laid end to end."""
+        """A batch from rows, encoded reports laid end to end."""
         width = sum(column.row_bytes for column in spec.layout)
         n, rest = divmod(len(rows), width)
         if rest:
@@ -112,7 +112,7 @@ class Reports:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Reports:
-        """The batch behind its image; WireError unless every report in it is well formed."""
+        """The batch behind its image, the ``data`` of ``to_bytes``; WireError unless every report in it is well formed."""
         canonical, n, body = read_image(BATCH, data)
         spec = spec_from_json(canonical)
         sizes = [_body_bytes(column, n) for column in spec.layout]
@@ -133,7 +133,7 @@ class Reports:
 
     @classmethod
     def from_arrow(cls, table: Any) -> Reports:
-        """The batch behind ``to_arrow``, for instance read back from Parquet."""
+        """The batch behind a table of ``to_arrow``, for instance read back from Parquet."""
         metadata = table.schema.metadata or {}
         if METADATA not in metadata:
             raise WireError("schema", table.schema.names, allowed="metadata with the key 'deniable'", fix="keep the schema's metadata")

@@ -20,21 +20,25 @@ from deniable.kernels.compiled import Array
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreEstimate(FrequencyEstimate):
-    """Counts as sums of scores, with the variance of such a sum."""
+    """Counts as sums of scores, with the variance ``spread`` + ``slope`` c of such a sum for a value with c holders."""
 
     sums: Array
     spread: Array
     slope: float = field(kw_only=True)
     reach: float = field(kw_only=True)
+    """The farthest that one score can be from zero."""
     worst: float = field(kw_only=True)
+    """The largest variance that one score can have."""
     least: Array | float = field(default=0.0, kw_only=True)
     """The smallest variance that one score can have, whoever sent it."""
     known: bool = field(default=False, kw_only=True)
     """Whether ``spread`` is the variance itself, and not an estimate of it."""
     shared: Array | float = field(default=0.0, kw_only=True)
-    """The variance through collisions that many reports share, as far as it is known; the largest possible is ``most_shared``."""
+    """The variance through collisions that many reports share, as far as it is known."""
     most_shared: Array | float = field(default=0.0, kw_only=True)
+    """The largest that it can be."""
     jump: float = field(default=0.0, kw_only=True)
+    """What one such collision adds to a count, at most."""
     kurtosis: float = field(default=0.0, kw_only=True)
     """The excess kurtosis of the sums, where it is known; otherwise at most reach^2 / variance."""
 

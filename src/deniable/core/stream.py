@@ -59,6 +59,20 @@ class SecureStream(Source):
         return len(buffer)
 
 
+class ArraySource(Source):
+    """Words of an array, for the few people whom a kernel hands back to the scalar code. EOFError when they have run out."""
+
+    def __init__(self, words: Array) -> None:
+        self._words = words
+        self.consumed = 0
+
+    def word(self) -> int:
+        if self.consumed >= self._words.size:
+            raise EOFError
+        self.consumed += 1
+        return int(self._words[self.consumed - 1])
+
+
 def serve_everyone(people: int, serve: Serve, source: Source | None, *, chunk: int | None = None) -> None:
     """Run a kernel over all people: in parallel chunks with secure streams, or in one go on the words of a given source."""
     if source is not None:
@@ -81,6 +95,11 @@ def random_words(count: int, source: Source | None = None) -> Array:
 
     serve_everyone(count, serve, source)
     return words
+
+
+def random_numbers(count: int, source: Source | None = None) -> Array:
+    """So many multiples of 2^-53 from 0 to below 1, one word each: for simulations and pictures, never for what is promised."""
+    return np.asarray((random_words(count, source) >> np.uint64(11)).astype(float) * 2.0**-53)
 
 
 def in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -30,10 +30,14 @@ WHOLE_DOMAIN = bytes(32)
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The values asked about, in order."""
+    """The values asked about, in order, and the keys of the domain that stand for them."""
 
     values: Sequence[Any]
     keys: Array
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(value) for value in self.values[:4])
+        return f"Candidates({shown})" if len(self.values) <= 4 else f"Candidates({shown}, ... {len(self.values):,} values)"
 
     @classmethod
     def of(cls, domain: Domain, values: Any) -> Candidates:
@@ -63,6 +67,8 @@ class Candidates:
 @dataclass(frozen=True, eq=False)
 class Tally:
     """Counters: how many reports support each value, in most mechanisms. Tallies of the same spec and candidates add up, in any order.
+
+    ``n`` is the number of reports. ``digest`` is that of the ``candidates``, where they were needed; all zeros for the whole domain.
 
     >>> from deniable.client import GRR
     >>> spec = GRR(domain_size=3, epsilon=1.0)
@@ -118,7 +124,7 @@ class Tally:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
-        """The tally behind its image. The candidates themselves do not travel, only their digest."""
+        """The tally behind its image, the ``data`` of ``to_bytes``. The candidates do not travel, only their digest."""
         canonical, n, body = read_image(TALLY, data)
         spec = spec_from_json(canonical)
         size = int.from_bytes(body[32:40], "little")
@@ -132,7 +138,7 @@ class Tally:
 
 
 def require_same_spec(ours: Spec, theirs: Spec) -> None:
-    """MergeError naming the field that differs, unless two specs are the same."""
+    """MergeError naming the field in which ``theirs`` differs from ``ours``, unless the two specs are the same."""
     if ours == theirs:
         return
     if type(ours) is not type(theirs):

@@ -52,7 +52,7 @@ def _keys_of_integers(domain: Domain, values: Any) -> Array:
     if column.size == 0:
         return np.zeros(0, dtype=np.uint64)
     allowed = "biu" if isinstance(domain, IndexRange) and domain.size == 2 else "iu"
-    mixed = isinstance(values, list | tuple) and domain.size != 2 and any(isinstance(value, bool | np.bool_) for value in values)
+    mixed = isinstance(values, list | tuple) and "b" not in allowed and any(isinstance(value, bool | np.bool_) for value in values)
     if (column.dtype.kind not in allowed or mixed) and isinstance(values, list | tuple):
         return _keys_one_by_one(domain, values)  # a list may mix what no array type holds: -1 and 2^63
     if column.dtype.kind not in allowed:
@@ -136,7 +136,10 @@ def _strings(domain: Domain, values: Any, kind: Any) -> Any:
         if not isinstance(values, pa.ChunkedArray | pa.Array):
             if getattr(values, "ndim", 1) != 1:
                 raise DomainError("values", f"an array of shape {values.shape}", allowed="one value per person", fix="pass one column")
-            values = pa.array(values.tolist() if isinstance(values, np.ndarray) else list(values))
+            values = values.tolist() if isinstance(values, np.ndarray) else list(values)
+            if not all(issubclass(each, str if kind == pa.string() else bytes) for each in set(map(type, values))):
+                raise TypeError  # Arrow would make text among bytes bytes, and bytes of a bytearray
+            values = pa.array(values)
         column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         found = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         right = (

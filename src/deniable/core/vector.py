@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorEstimate(Table):
-    """The mean of people's vectors, coordinate by coordinate; unbiased, so that it may be longer than any of theirs."""
+    """The mean of people's vectors by a ``spec``, coordinate by coordinate; unbiased, so that it may be longer than any of theirs."""
 
     spec: Spec
     n: int

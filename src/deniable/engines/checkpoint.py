@@ -14,7 +14,6 @@ is the old one or the new one. It fits one dataset, one spec and one list of can
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import IO
 
 import numpy as np
 
+from deniable.contract.durable import write_durably
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
@@ -77,17 +77,7 @@ class Checkpoint:
 
     def _save(self, path: Path) -> None:
         body = self._identity + self.done.size.to_bytes(8, "little") + self.done.tobytes() + self.total.to_bytes()
-        draft = path.with_name(f".{path.name}.part")  # what was left of one is written over
-        with draft.open("wb") as file:
-            file.write(hashlib.sha256(body).digest() + body)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # the name must survive as well
-        finally:
-            os.close(folder)
+        write_durably(path, hashlib.sha256(body).digest() + body, alone=True)
 
 
 def _locked(folder: Path) -> IO[bytes]:

@@ -20,7 +20,7 @@ from deniable.local.frequency.olh import BulkOLH
 
 
 def tally(reports: Reports, spec: Spec, *, candidates: Any = None) -> Tally:
-    """The tally of hashed reports, as ``spec.tally`` makes it, to the byte."""
+    """The tally of hashed reports, as ``spec.tally`` makes it, to the byte; ``candidates`` are as there."""
     half = type(spec._bulk)
     if not issubclass(half, BulkOLH):
         allowed = "a mechanism whose reports are hashed for each candidate: OLH, BLH, LOLOHA"

@@ -38,7 +38,8 @@ def tally(
     """The tally of all reports in a dataset (``dataset``), the same bytes as of one batch of them all.
 
     The spec is the one that the files name, unless it is given. ``progress`` is told how many reports are counted, of how many. What is
-    counted is kept in the folder ``resume``, if one is named: after a crash the same call goes on from there.
+    counted is kept in the folder ``resume``, if one is named: after a crash the same call goes on from there. ``candidates`` are the
+    values to count, where the domain is too large to list.
 
     >>> import tempfile
     >>> import numpy as np, pyarrow.parquet as pq

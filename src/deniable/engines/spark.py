@@ -45,7 +45,7 @@ def tally(dataframe: DataFrame, spec: Spec, *, candidates: Any = None) -> Tally:
     """The tally of all reports in a DataFrame, the same bytes as of one batch of them all. Columns that are not the spec's are left alone.
 
     Spark does not show what Parquet files of ``Reports.to_arrow`` say about their spec. What ``privatize`` made remembers it, and is
-    refused with another one.
+    refused with another one. ``candidates`` are the values to count, where the domain is too large to list.
     """
     _pyspark(dataframe)
     for column in spec.layout:
@@ -67,7 +67,7 @@ def tally(dataframe: DataFrame, spec: Spec, *, candidates: Any = None) -> Tally:
 
 
 def privatize(dataframe: DataFrame, column: str, spec: Spec) -> DataFrame:
-    """Reports of simulated people, one for each row of a column; their columns are the spec's, and no others.
+    """Reports of simulated people, one for each row of a column of a DataFrame; their columns are the spec's, and no others.
 
     The key is drawn here, once: Spark may compute a partition as often as it likes, and its people say the same. For that their rows must
     come in the same order; after a shuffle they may not, so persist or checkpoint what was shuffled.

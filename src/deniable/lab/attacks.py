@@ -61,12 +61,18 @@ class Attack(Method):
     """
 
     mechanism: str
+    """The oracle's name."""
     kind: str = "crafted"
+    """What liars send: see ``craft``."""
     liars: float = 0.05
     targets: int = 10
+    """How many values are lifted."""
     postprocess: str | None = None
+    """How counts are made consistent, if they are: as in ``Oracle``."""
     label: str = ""
+    """The name in tables and charts; if left out, what was asked for."""
     tries: int = 1
+    """Among how many hash functions a liar looks for the best."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -115,7 +121,10 @@ class Attack(Method):
 
 
 def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: Source, *, tries: int = 1) -> Reports:
-    """So many made-up reports that lift the values with these keys."""
+    """A ``count`` of made-up reports to a spec that lift the values with the keys ``targets``.
+
+    The ``kind`` is one of the four above; with "searched" a liar keeps the best of so many ``tries`` of hash functions.
+    """
     if kind == "lying":
         claimed = [spec.domain.value(int(key)) for key in targets]
         return spec.privatize([claimed[i % len(claimed)] for i in range(count)], source=source)

@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 
 def mse(estimated: Any, truth: Any) -> float:
-    """The mean squared error over the values: here (9 + 16 + 25) / 3.
+    """The mean squared error of ``estimated`` against the ``truth``, over the values: here (9 + 16 + 25) / 3.
 
     >>> round(mse([103, 46, 5], [100, 50, 0]), 4)
     16.6667
@@ -28,7 +28,7 @@ def mse(estimated: Any, truth: Any) -> float:
 
 
 def mae(estimated: Any, truth: Any) -> float:
-    """The mean absolute error over the values.
+    """The mean absolute error of ``estimated`` against the ``truth``, over the values.
 
     >>> mae([103, 46, 5], [100, 50, 0])
     4.0
@@ -38,7 +38,7 @@ def mae(estimated: Any, truth: Any) -> float:
 
 
 def max_error(estimated: Any, truth: Any) -> float:
-    """The largest error of any value.
+    """The largest error of any value, ``estimated`` against the ``truth``.
 
     >>> max_error([103, 46, 5], [100, 50, 0])
     5.0
@@ -48,7 +48,7 @@ def max_error(estimated: Any, truth: Any) -> float:
 
 
 def relative_error(estimated: Any, truth: Any) -> float:
-    """The sum of all errors over the sum of all that is true: 1 is what saying 0 everywhere gives.
+    """The sum of all errors of ``estimated`` against the ``truth``, over the sum of all that is true: 1 is what saying 0 everywhere gives.
 
     >>> relative_error([90, 60], [100, 50]), relative_error([0, 0], [100, 50])
     (0.13333333333333333, 1.0)
@@ -58,7 +58,9 @@ def relative_error(estimated: Any, truth: Any) -> float:
 
 
 def range_error(estimated: Any, truth: Any) -> float:
-    """The root mean squared error of the sum over a range of values, over all ranges: here of 1, -2, -1, -1, -3 and -2.
+    """The root mean squared error of ``estimated`` against the ``truth``, for the sums over all ranges of values.
+
+    In the second example the errors are 1, -2, -1, -1, -3 and -2.
 
     >>> round(range_error([101, 48], [100, 50]), 4), round(range_error([101, 48, 49], [100, 50, 50]), 4)
     (1.4142, 1.8257)
@@ -70,7 +72,9 @@ def range_error(estimated: Any, truth: Any) -> float:
 
 
 def total_variation(estimated: Any, truth: Any) -> float:
-    """Half of the sum of the absolute differences of frequencies: the most by which any event's probability differs.
+    """Half of the sum of the absolute differences of frequencies, ``estimated`` and in ``truth``.
+
+    It is the most by which any event's probability differs.
 
     >>> round(total_variation([0.5, 0.3, 0.2], [0.4, 0.4, 0.2]), 4)
     0.1
@@ -92,7 +96,9 @@ def kullback_leibler(truth: Any, estimated: Any) -> float:
 
 
 def jensen_shannon(estimated: Any, truth: Any) -> float:
-    """The mean relative entropy of both to their average, in nats: symmetric, and at most ln 2. (Its root is a metric.)
+    """The mean relative entropy of ``estimated`` and ``truth`` to their average, in nats: symmetric, and at most ln 2.
+
+    Its root is a metric.
 
     >>> round(jensen_shannon([0.5, 0.5], [1, 0]), 6), round(jensen_shannon([0, 1], [1, 0]), 6)
     (0.215762, 0.693147)
@@ -103,9 +109,9 @@ def jensen_shannon(estimated: Any, truth: Any) -> float:
 
 
 def wasserstein(estimated: Any, truth: Any, values: Any = None) -> float:
-    """How far probability must be moved along the line of values, on average: the area between the cumulative distributions.
+    """How far probability must be moved along the line of values, on average, from what was ``estimated`` to the ``truth``.
 
-    Without ``values`` they are 0, 1, 2 ...
+    It is the area between the cumulative distributions. Without ``values`` they are 0, 1, 2 ...
 
     >>> wasserstein([0.5, 0.5, 0], [0, 0.5, 0.5]), wasserstein([1, 0], [0, 1], values=[10, 25])
     (1.0, 15.0)

@@ -71,13 +71,21 @@ class Experiment:
     """
 
     name: str
+    """What its files are called."""
     title: str
+    """What its chart is called."""
     populations: Sequence[Population]
+    """The crowds to ask."""
     mechanisms: Sequence[Method]
+    """The ways to ask them."""
     epsilons: Sequence[float]
+    """The epsilons to ask with."""
     people: Sequence[int]
+    """The sizes of the crowds."""
     repetitions: int
+    """How often each combination is tried, with another crowd each time."""
     metrics: Sequence[str]
+    """What is measured, by name."""
     against: str = "epsilon"
     """What the chart's horizontal axis shows: ``epsilon`` or ``n``."""
     leave_out: bool = False

@@ -26,7 +26,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.local.choose import check_people
 from deniable.tasks.learning import TreeExperts, WeightedMajority
 from deniable.tasks.learning.experts import slides_rate
@@ -49,8 +49,7 @@ class LossSequence(Population, named=False):
     experts: int = 10
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ParameterError("kind", self.kind, allowed=f"one of {KINDS}", fix="check the spelling")
+        require_one_of(KINDS, "kind", self.kind)
 
     def table(self) -> tuple[Any, Array]:
         return np.arange(self.experts), np.ones(self.experts)
@@ -131,8 +130,7 @@ class Learner(Method):
     label: str
 
     def __post_init__(self) -> None:
-        if self.learner not in LEARNERS:
-            raise ParameterError("learner", self.learner, allowed=f"one of {LEARNERS}", fix="check the spelling")
+        require_one_of(LEARNERS, "learner", self.learner)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, LossSequence):

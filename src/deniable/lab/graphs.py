@@ -16,7 +16,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population, is_integer, require
+from deniable.lab.populations.base import Population, is_integer, require, require_one_of
 from deniable.local.choose import check_people
 from deniable.tasks.graphs import ClippedStars, ClippedTriangles, CountEstimate, Degrees, Graph, Triangles
 from deniable.tasks.graphs.triangles import triples
@@ -108,8 +108,7 @@ class Counting(Method):
     way: str
 
     def __post_init__(self) -> None:
-        if self.way not in WAYS:
-            raise ParameterError("way", self.way, allowed=f"one of {list(WAYS)}", fix="check the spelling")
+        require_one_of(WAYS, "way", self.way)
 
     @property
     def label(self) -> str:  # type: ignore[override]  # it is the way

@@ -43,11 +43,14 @@ class Method(ABC):
 
     @abstractmethod
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> FrequencySpec | Protocol:
-        """The spec or protocol; ParameterError if it cannot do this."""
+        """The spec or protocol for a population; ParameterError if it cannot do this.
+
+        Public hash functions are drawn anew for each ``repetition``.
+        """
 
     @abstractmethod
     def run(self, setup: Any, values: Any, source: Source) -> Outcome:
-        """Ask a crowd."""
+        """Ask a crowd by the spec or protocol that ``setup`` made."""
 
     @property
     @abstractmethod
@@ -59,7 +62,7 @@ class Method(ABC):
         """All that the outcome depends on beside the setup, as text."""
 
     def expected(self, metric: str, outcome: Outcome, population: Population, epsilon: float, n: int) -> float | None:
-        """What theory expects of a metric, or None."""
+        """What theory expects of a metric for this population, given the outcome; or None."""
         return outcome.predicted.get(metric)
 
 
@@ -77,9 +80,12 @@ class Oracle(Method):
     """
 
     mechanism: str
+    """The oracle's name."""
     parameters: Any = ()
     label: str = ""
+    """The name in tables and charts; if left out, the oracle's."""
     postprocess: str | None = None
+    """How counts are made consistent, if they are: "norm-sub" and so on."""
     k: int | None = None
 
     def __post_init__(self) -> None:
@@ -137,6 +143,7 @@ class Search(Method):
     """
 
     label: str
+    """The name in tables and charts."""
     make: Callable[..., Protocol]
     k: int
     result: str = "heavy_hitters"
@@ -175,7 +182,7 @@ class Search(Method):
 
 
 def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
-    """What theory expects of an unbiased estimate: ``mse`` exactly, ``tv`` for normal errors.
+    """What theory expects of a spec's unbiased estimate where these counts are the truth: ``mse`` exactly, ``tv`` for normal errors.
 
     The variance of a count is a straight line in its frequency, for every oracle. What sketches' collisions add is taken for this crowd,
     and what solving for overlapping filters costs (BloomRR) by a rule of thumb.

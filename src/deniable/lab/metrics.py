@@ -48,7 +48,7 @@ def most_frequent(values: Sequence[Any], counts: Any, k: int, source: Source | N
 
 
 def precision(found: Values, truth: Values) -> float:
-    """The share of what was found that is true; 0 if nothing was found.
+    """The share of what was found that is in ``truth``; 0 if nothing was found.
 
     >>> precision(found=["tea", "wine"], truth=["tea", "coffee", "water"])
     0.5
@@ -66,7 +66,7 @@ def recall(found: Values, truth: Values) -> float:
 
 
 def f1(found: Values, truth: Values) -> float:
-    """The harmonic mean of precision and recall. With one hit among two found and three true: 2 / 5.
+    """The harmonic mean of precision and recall of what was found, given the truth. With one hit among two found and three true: 2 / 5.
 
     >>> f1(found=["tea", "wine"], truth=["tea", "coffee", "water"])
     0.4
@@ -75,7 +75,9 @@ def f1(found: Values, truth: Values) -> float:
 
 
 def ncr(found: Values, truth: Values) -> float:
-    """The normalized cumulative rank: relevances of what was found over the largest sum. Here (3 + 1) / (3 + 2 + 1), in any order.
+    """The normalized cumulative rank: relevances, in ``truth``, of what was found over the largest sum.
+
+    Here (3 + 1) / (3 + 2 + 1), in any order.
 
     >>> round(ncr(found=["water", "wine", "tea"], truth=["tea", "coffee", "water"]), 4)
     0.6667
@@ -89,7 +91,7 @@ def ncr(found: Values, truth: Values) -> float:
 
 
 def ndcg(found: Values, truth: Values) -> float:
-    """The normalized discounted cumulative gain; of ``found``, the first k count. Right values in a wrong order lose a little.
+    """The normalized discounted cumulative gain; of ``found``, as many as in ``truth`` count. Right values in a wrong order lose a little.
 
     >>> truth = ["tea", "coffee", "water"]
     >>> round(ndcg(["coffee", "tea", "water"], truth), 4), round(ndcg(["wine", "tea"], truth), 4), ndcg(truth, truth)
@@ -135,7 +137,7 @@ def ideal_gain(k: int) -> float:
 
 
 def check_k(k: object) -> None:
-    """Refuse a length of a list that is none."""
+    """Refuse a length k of a list that is none."""
     if type(k) is not int or k < 1:
         raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one value")
 

@@ -22,7 +22,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.local.longitudinal.crowd import Crowd
 
 TASKS = ("value", "change", "expected", "link")
@@ -54,8 +54,7 @@ class Observer(Method):
         known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, LongitudinalSpec))
         if self.mechanism not in known:
             raise ParameterError("mechanism", self.mechanism, allowed=f"one of {known}", fix="check the spelling")
-        if self.task not in TASKS:
-            raise ParameterError("task", self.task, allowed=f"one of {TASKS}", fix="check the spelling")
+        require_one_of(TASKS, "task", self.task)
         object.__setattr__(self, "parameters", tuple(sorted(dict(self.parameters).items())))
         object.__setattr__(self, "label", self.label or self.mechanism)
 

@@ -15,7 +15,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.quadtree import RESULT, QuadTree
@@ -128,8 +128,7 @@ class Where(Method):
     naive: bool = False
 
     def __post_init__(self) -> None:
-        if self.way not in ("grid", "quadtree", "adaptive", "guess"):
-            raise ParameterError("way", self.way, allowed="grid, quadtree, adaptive or guess", fix="check the spelling")
+        require_one_of(("grid", "quadtree", "adaptive", "guess"), "way", self.way)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Airports):

@@ -15,7 +15,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population, is_integer, require
+from deniable.lab.populations.base import Population, is_integer, require, require_one_of
 from deniable.local.choose import check_people
 from deniable.tasks.recommend import MatrixFactorization, Ratings
 
@@ -94,8 +94,7 @@ class Foretold(Method):
     rounds: int = 10
 
     def __post_init__(self) -> None:
-        if self.way not in WAYS:
-            raise ParameterError("way", self.way, allowed=f"one of {WAYS}", fix="check the spelling")
+        require_one_of(WAYS, "way", self.way)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Rated):

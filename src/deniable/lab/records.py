@@ -14,7 +14,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.lab.methods import Method
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.local.choose import check_people
 
 
@@ -58,8 +58,7 @@ class OneWay(Method):
     crowd: ClassVar[type[Population]]
 
     def __post_init__(self) -> None:
-        if self.way not in self.ways:
-            raise ParameterError("way", self.way, allowed=f"one of {self.ways}", fix="check the spelling")
+        require_one_of(self.ways, "way", self.way)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, self.crowd):

@@ -16,7 +16,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.lab.series_crowds import Drawn, SeriesCrowd, Switching
 from deniable.tasks.series import EFPA, FPA, LPA, Decimation, RootChanges, TreeChanges
 from deniable.tasks.series.basis import Cosine
@@ -52,7 +52,7 @@ class Plan:
 @lru_cache(maxsize=64)
 def mechanism_of(plan: Plan) -> Any:
     """The mechanism itself; what is known about its noise is worked out once."""
-    return WAYS[plan.way](n=plan.points, epsilon=plan.epsilon, **dict(plan.parameters))
+    return WAYS[plan.way](points=plan.points, epsilon=plan.epsilon, **dict(plan.parameters))
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,7 @@ class Release(Method):
     smooth: int | None = None
 
     def __post_init__(self) -> None:
-        if self.way not in (*WAYS, CONSTANT):
-            raise ParameterError("way", self.way, allowed=f"one of {(*WAYS, CONSTANT)}", fix="check the spelling")
+        require_one_of((*WAYS, CONSTANT), "way", self.way)
         if self.part not in PARTS or (self.part != "all" and self.way not in ("LPA", "FPA", "decimation")):
             raise ParameterError("part", self.part, allowed=f"one of {PARTS}, of a fixed mechanism", fix="leave it out")
         object.__setattr__(self, "parameters", tuple(sorted(dict(self.parameters).items())))

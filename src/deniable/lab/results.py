@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deniable.contract.durable import make_folders, write_durably
 from deniable.core.table import Table
 from deniable.errors import WireError
 from deniable.kernels.compiled import Array
@@ -43,8 +43,11 @@ class Results(Table):
     """All rows, and their means over the repetitions: what is shown, summed up and drawn."""
 
     title: str
+    """The experiment's."""
     table: pa.Table
+    """A row for each cell and metric."""
     against: str = "epsilon"
+    """What the chart's horizontal axis shows."""
 
     def summary(self) -> pl.DataFrame:
         """Mean and standard error over the repetitions, and what theory predicted, in the order of the experiment."""
@@ -87,13 +90,10 @@ def table_of(rows: Iterable[dict[str, Any]]) -> pa.Table:
 
 def write_table(table: pa.Table, path: Path) -> None:
     """A file that is there as a whole or not at all, whatever happens to the process or the machine."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with draft.open("wb") as file:
-        pq.write_table(table, file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    make_folders(path.parent)
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content)
+    write_durably(path, memoryview(content.getvalue()))
 
 
 def read_table(path: Path) -> pa.Table:

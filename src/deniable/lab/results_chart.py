@@ -34,7 +34,9 @@ def results_chart(results: Results) -> Chart:
             told = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
             panels.append(_panel(records, str(metric), results.against, f"{population}, {told}", order))
         rows.append(alt.hconcat(*panels))
-    heading = alt.Title(results.title, subtitle="points: means with 95 % intervals; lines: prediction where there is one, else the means")
+    runs = int(summary["repetitions"].max())  # type: ignore[arg-type]  # a column of counts
+    points = f"points: means of {runs:,} runs with 95 % intervals" if runs > 1 else "points: one run"
+    heading = alt.Title(results.title, subtitle=f"{points}; lines: prediction where there is one, else the means")
     return Chart(alt.vconcat(*rows).properties(title=heading))
 
 

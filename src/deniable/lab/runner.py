@@ -40,7 +40,7 @@ def run(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Results:
-    """Run what is not finished yet, and leave ``NAME.parquet`` in the folder.
+    """Run what is not finished yet of an experiment, and leave ``NAME.parquet`` in the folder.
 
     ``workers`` is the number of processes, one for each core if left out; 1 works in this process. More of them are started anew and
     import the main script, which must protect its own work by ``if __name__ == "__main__":``. ``progress`` is called with the number

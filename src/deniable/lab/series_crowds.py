@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.source import Source
-from deniable.core.stream import random_words
+from deniable.core.stream import random_numbers
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
-from deniable.lab.populations.base import Population, is_integer, require
+from deniable.lab.populations.base import Population, is_integer, require, require_one_of
 from deniable.local.choose import check_people
 
 AVERAGE = 250
@@ -126,7 +126,7 @@ class Switching(SeriesCrowd, named=False):
         awake, changes = np.arange(people), []
         while awake.size:
             now = time[awake]
-            drawn = _uniform(2 * awake.size, source).reshape(2, -1)
+            drawn = random_numbers(2 * awake.size, source).reshape(2, -1)
             new = drawn[0] < share[now]
             moved = new != holds[awake]
             changes.append(np.stack([awake, now, np.where(new, 1, -1)])[:, moved])
@@ -150,7 +150,7 @@ class Recorded(SeriesCrowd, named=False):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.name in RECORDED, "name", self.name, f"one of {list(RECORDED)}", "check the spelling")
+        require_one_of(RECORDED, "name", self.name)
 
     @property
     def points(self) -> int:
@@ -184,8 +184,3 @@ def recorded(name: str) -> Array:
     known = np.flatnonzero(np.isfinite(values))
     values = np.interp(np.arange(values.size), known, values[known])
     return np.asarray((values - values.min()) / (values.max() - values.min()))
-
-
-def _uniform(count: int, source: Source | None) -> Array:
-    """Numbers from 0 to below 1, one word each."""
-    return (random_words(count, source) >> np.uint64(11)).astype(float) * 2.0**-53

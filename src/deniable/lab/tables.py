@@ -23,7 +23,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.components import positions
 from deniable.tasks.marginals.designs import METHODS, wanted
@@ -114,8 +114,7 @@ class Pairs(Method):
 
     def __post_init__(self) -> None:
         allowed = ("auto", *METHODS, "everything", "guess")
-        if self.method not in allowed:
-            raise ParameterError("method", self.method, allowed=f"one of {allowed}", fix="check the spelling")
+        require_one_of(allowed, "method", self.method)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Marriages):

@@ -20,7 +20,7 @@ from deniable.contract.source import Source
 from deniable.errors import ParameterError
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.shuffle.binary_sum import ShuffledBinarySum
 from deniable.shuffle.split_and_mix import SplitAndMixSum
 
@@ -80,8 +80,7 @@ class Trust(Method):
     delta: float = 1e-6
 
     def __post_init__(self) -> None:
-        if self.way not in WAYS:
-            raise ParameterError("way", self.way, allowed=f"one of {WAYS}", fix="check the spelling")
+        require_one_of(WAYS, "way", self.way)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if population.domain.size != 2:

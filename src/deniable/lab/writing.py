@@ -10,12 +10,12 @@ import numpy as np
 
 from deniable.contract.canonical import canonical_json
 from deniable.contract.source import Source
-from deniable.core.stream import random_words
+from deniable.core.stream import random_numbers
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
-from deniable.lab.populations.base import Population
+from deniable.lab.populations.base import Population, require_one_of
 from deniable.lab.populations.observed import Words
 from deniable.local.choose import check_people
 from deniable.tasks.text import Bigrams, PairCounts, Texts, WordPairs
@@ -76,10 +76,10 @@ class Sentences(Written, named=False):
         check_people(n)
         flat = (np.cumsum(self.chain, axis=1) + np.arange(self.words)[:, None]).ravel()  # row i from i to i + 1: one search for all
         codes = np.empty((n, self.length), dtype=np.int64)
-        codes[:, 0] = np.minimum(np.searchsorted(np.cumsum(self.probabilities), _uniform(n, source)), self.words - 1)
+        codes[:, 0] = np.minimum(np.searchsorted(np.cumsum(self.probabilities), random_numbers(n, source)), self.words - 1)
         for place in range(1, self.length):
             here = codes[:, place - 1]
-            found = np.searchsorted(flat, here + _uniform(n, source), side="right") - here * self.words
+            found = np.searchsorted(flat, here + random_numbers(n, source), side="right") - here * self.words
             codes[:, place] = np.clip(found, 0, self.words - 1)
         return self.text(codes)
 
@@ -105,9 +105,9 @@ class Talk(Written, named=False):
 
     def draw(self, n: int, source: Source | None = None) -> Texts:
         check_people(n)
-        topic = (_uniform(n, source) * self.topics).astype(np.int64)[:, None]
-        word = (_uniform(n * self.length, source) * self.words).astype(np.int64).reshape(n, self.length)
-        astray = (_uniform(n * self.length, source) < 0.2).reshape(n, self.length)
+        topic = (random_numbers(n, source) * self.topics).astype(np.int64)[:, None]
+        word = (random_numbers(n * self.length, source) * self.words).astype(np.int64).reshape(n, self.length)
+        astray = (random_numbers(n * self.length, source) < 0.2).reshape(n, self.length)
         return self.text(np.where(astray, word, word // self.topics * self.topics + topic))
 
 
@@ -122,10 +122,6 @@ def pair_shares(rows: Array, words: int) -> Array:
     share = listed / np.maximum(listed.sum(axis=1, keepdims=True), 1)
     places = (first * words + second)[listed]
     return np.bincount(places, share[listed], minlength=words**2).reshape(words, words)
-
-
-def _uniform(count: int, source: Source | None) -> Array:
-    return np.asarray((random_words(count, source) >> np.uint64(11)).astype(float) * 2.0**-53)
 
 
 @dataclass(frozen=True)
@@ -152,8 +148,7 @@ class _Way(Method):
     way: str
 
     def __post_init__(self) -> None:
-        if self.way not in WAYS:
-            raise ParameterError("way", self.way, allowed=f"one of {WAYS}", fix="check the spelling")
+        require_one_of(WAYS, "way", self.way)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Written):

@@ -39,7 +39,7 @@ FINISH_STEPS = 10**11
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Table):
-    """The oracle chosen, and the table that it was chosen from.
+    """The oracle chosen, ``spec``, and the table that it was chosen from.
 
     >>> choice = frequency_oracle(domain_size=10, epsilon=1.0, n=10_000)
     >>> choice.spec, choice.why
@@ -49,7 +49,9 @@ class Choice(Table):
     spec: FrequencySpec
     n: int
     considered: tuple[FrequencySpec, ...]
+    """Every oracle within the limits."""
     refused: tuple[str, ...]
+    """Why others were not considered."""
 
     @property
     def why(self) -> str:
@@ -85,9 +87,9 @@ class Choice(Table):
 
 def frequency_oracle(
     *,
-    epsilon: float,
     domain_size: int | None = None,
     domain: Domain | None = None,
+    epsilon: float,
     n: int = 100_000,
     max_bits: int = DEVICE_BITS,
     device: int = DEVICE_WORDS,
@@ -100,7 +102,7 @@ def frequency_oracle(
     about a nanosecond in all (if left out, 10^4 for each report and 10^11 once) are not considered.
     """
     check_people(n)
-    able, refused = oracles_for(PREFERENCE, epsilon=epsilon, domain_size=domain_size, domain=domain)
+    able, refused = oracles_for(PREFERENCE, domain_size=domain_size, domain=domain, epsilon=epsilon)
     considered = []
     for spec in able:
         if spec.needs_listed_domain and spec.domain_size > LARGEST_LISTING:  # candidates will be named, which hashed oracles are made for
@@ -129,9 +131,9 @@ def _too_much(spec: FrequencySpec, n: int, server: int | None) -> bool:
 
 
 def oracles_for(
-    names: Iterable[str], *, epsilon: float, domain_size: int | None = None, domain: Domain | None = None
+    names: Iterable[str], *, domain_size: int | None = None, domain: Domain | None = None, epsilon: float
 ) -> tuple[list[FrequencySpec], list[str]]:
-    """The named oracles for a domain, with their default parameters, and why others cannot count it."""
+    """The oracles of these names for a domain, with their default parameters, and why others cannot count it."""
     check_epsilon(epsilon)
     domain = OLH(epsilon=1.0, domain=domain, domain_size=domain_size).domain  # type: ignore[arg-type]  # takes any, and refuses what is none
     able: list[FrequencySpec] = []
@@ -157,7 +159,7 @@ def check_people(n: object) -> None:
 
 
 def planned_variance(spec: FrequencySpec, n: int, f: float) -> float:
-    """The variance of a count among n people, for a value held by a fraction f of them, the others spread evenly.
+    """The variance of a count by a spec among n people, for a value held by a fraction f of them, the others spread evenly.
 
     Where reports share hash functions, collisions count as if all others held one value: the most that they can add. Where filters overlap,
     so many unknowns are solved for from so many bits, which costs a factor.
@@ -171,5 +173,5 @@ def planned_variance(spec: FrequencySpec, n: int, f: float) -> float:
 
 
 def predicted_error(spec: FrequencySpec, n: int) -> float:
-    """The standard error of a count, averaged (in the square) over the values of the domain."""
+    """The standard error of a count by a spec among n people, averaged (in the square) over the values of the domain."""
     return float(planned_variance(spec, n, 1 / spec.domain_size) ** 0.5)

@@ -24,7 +24,7 @@ PREFERENCE = ("OneBitMean", "Piecewise", "Hybrid", "DiscreteLaplace")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanChoice(Table):
-    """The mechanism chosen, and the table that it was chosen from.
+    """The mechanism chosen, ``spec``, and the table that it was chosen from.
 
     >>> choice = mean_oracle(low=0, high=100, epsilon=1.0, n=10_000)
     >>> choice.spec.mechanism, choice.why
@@ -34,7 +34,9 @@ class MeanChoice(Table):
     spec: MeanSpec
     n: int
     considered: tuple[MeanSpec, ...]
+    """Every mechanism within the limits."""
     refused: tuple[str, ...]
+    """Why others were not considered."""
 
     @property
     def why(self) -> str:
@@ -68,11 +70,11 @@ class MeanChoice(Table):
 
 def mean_oracle(
     *,
-    epsilon: float,
     low: Any = None,
     high: Any = None,
     clip: bool | None = None,
     domain: Numbers | None = None,
+    epsilon: float,
     n: int = 100_000,
     max_bits: int = DEVICE_BITS,
 ) -> MeanChoice:
@@ -82,7 +84,7 @@ def mean_oracle(
     and perhaps ``clip``, or a ``domain``. Mechanisms whose reports exceed ``max_bits`` are not considered.
     """
     check_people(n)
-    able, refused = means_for(PREFERENCE, epsilon=epsilon, low=low, high=high, clip=clip, domain=domain)
+    able, refused = means_for(PREFERENCE, low=low, high=high, clip=clip, domain=domain, epsilon=epsilon)
     considered = [spec for spec in able if spec.report_bits <= max_bits]
     refused += [f"{spec.mechanism} needs {spec.report_bits} bits" for spec in able if spec.report_bits > max_bits]
     if not considered:
@@ -95,13 +97,16 @@ def mean_oracle(
 def means_for(
     names: Iterable[str],
     *,
-    epsilon: float,
     low: Any = None,
     high: Any = None,
     clip: bool | None = None,
     domain: Numbers | None = None,
+    epsilon: float,
 ) -> tuple[list[MeanSpec], list[str]]:
-    """The named mechanisms for a range, with their default parameters, and why others cannot serve it."""
+    """The mechanisms of these names for a range, with their default parameters, and why others cannot serve it.
+
+    ``clip`` is as in ``Numbers``.
+    """
     check_epsilon(epsilon)
     if domain is None and None not in (low, high):
         Numbers(low, high, clip=clip or False)  # refused here, once, if it is no range
@@ -110,7 +115,7 @@ def means_for(
     for name in names:
         cls: Any = MECHANISMS[name]
         try:
-            able.append(cls(epsilon=epsilon, low=low, high=high, clip=clip, domain=domain))
+            able.append(cls(low=low, high=high, clip=clip, domain=domain, epsilon=epsilon))
         except ParameterError as error:
             if error.parameter not in ("epsilon", "steps"):  # the caller's mistake, whatever the mechanism
                 raise
@@ -121,5 +126,5 @@ def means_for(
 
 
 def worst_error(spec: MeanSpec, n: int) -> float:
-    """The standard error of the mean of n people who hold what makes it largest; in the numbers of the domain."""
+    """The standard error of a spec's mean of n people who hold what makes it largest; in the numbers of the domain."""
     return float(spec.variance(n) ** 0.5)

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.accounting.event import ADD_REMOVE, check_neighbors
-from deniable.central.laplace import NEIGHBORS, Laplace
+from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, check_neighbors
+from deniable.central.laplace import Laplace
 from deniable.contract.domain import Categories
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
@@ -41,7 +41,9 @@ from deniable.sealing.identity import new_identity, public_key
 
 @dataclass(frozen=True)
 class Curators:
-    """So many curators, of whom all but one may collude; the roles run in memory, see ``pairwise`` for the messages.
+    """``count`` curators, of whom all but one may collude; the roles run in memory, see ``pairwise`` for the messages.
+
+    ``data`` has what each curator holds: a column of people's values for each, in one order.
 
     >>> from deniable.testing import ReplaySource
     >>> hospitals = Curators(3)
@@ -105,7 +107,10 @@ class Curators:
     def mean(
         self, data: Sequence[Any], *, low: float, high: float, epsilon: float, steps: int = 1 << 16, source: Source | None = None
     ) -> JointMean:
-        """The mean of all people's numbers. How many they are is private too: half of epsilon counts them, under add-remove."""
+        """The mean of all people's numbers, in the range and on the grid of ``steps`` as for ``total``.
+
+        How many they are is private too: half of epsilon counts them, under add-remove.
+        """
         middle, grid = (low + high) / 2, _grid(low, high, steps)
         columns = [_steps(column, low, high, grid, number) for number, column in enumerate(self._each(data))]
         center = floor(middle / grid + 0.5)

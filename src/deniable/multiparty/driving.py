@@ -32,7 +32,7 @@ class Aggregator(Protocol):
 
 
 def run_sum(parties: Mapping[int, Party], aggregator: Aggregator, *, lost: Mapping[int, int] | None = None) -> Array:
-    """The sum; ``lost`` says by party how many messages it still sends."""
+    """The sum that an aggregator finds of what the parties add, by number; ``lost`` says by party how many messages it still sends."""
     left = dict(lost or {})
 
     def sends(party: int) -> bool:

@@ -23,7 +23,9 @@ KURTOSIS = 3.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SumEstimate(Table):
-    """Noisy sums, unbiased; ``variance`` is of the noise, which lies on a grid of ``step``.
+    """Noisy sums ``totals``, one for each of ``values``, unbiased; ``variance`` is of the noise, which lies on a grid of ``step``.
+
+    ``who`` says in words who added which noise.
 
     Limits are those of a normal law with the longer tails of a Laplace variable (Cornish and Fisher, excess kurtosis 3), and a step more:
     so they cover at least the level, also where the noise is often 0.
@@ -50,7 +52,7 @@ class SumEstimate(Table):
         return self.totals - reach, self.totals + reach
 
     def combined(self, weights: Array, *, labels: Sequence[Any]) -> SumEstimate:
-        """Linear combinations of the sums, one for each row of weights; their noises are independent."""
+        """Linear combinations of the sums, one for each row of weights, and their labels; the noises of the sums are independent."""
         weights = np.asarray(weights, dtype=float)
         if weights.shape != (len(labels), len(self.values)):
             allowed = f"{len(labels)} rows of {len(self.values)} weights"
@@ -81,7 +83,10 @@ class SumEstimate(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointMean(Table):
-    """A mean as the quotient of two noisy sums: of the distances from ``center``, and of people. Limits keep to the range."""
+    """A mean as the quotient of two noisy sums: ``total``, of the distances from ``center``, and ``people``.
+
+    Limits keep to the range, ``span``.
+    """
 
     total: SumEstimate
     people: SumEstimate

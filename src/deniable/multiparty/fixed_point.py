@@ -147,7 +147,7 @@ class FixedPoint:
             raise DomainError(f"numbers[{int(np.argmax(wrong))}]", received, allowed=allowed, fix=fix)
 
     def decode(self, total: Array) -> Array:
-        """The numbers behind the sum of integers."""
+        """The numbers behind ``total``, the sum of integers."""
         return np.asarray(total, dtype=float) / float(1 << self.bits)
 
     def word_bits(self, parties: int, noise: float) -> int:

@@ -51,7 +51,7 @@ class NoiseShares(ABC):
 
     @abstractmethod
     def draw(self, length: int, source: Source | None = None) -> Array:
-        """One party's share for each of so many numbers."""
+        """One party's share for each of ``length`` numbers."""
 
     @property
     @abstractmethod

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.accounting.event import Event
+from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, Event
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
@@ -93,7 +93,10 @@ class PrivateSum:
         return np.full(self.codec.length, (self.shares.variance * shares) ** 0.5 / (1 << self.codec.bits))
 
     def estimate(self, total: Array, *, survivors: int | None = None, labels: Sequence[Any] | None = None) -> SumEstimate:
-        """The sums behind what an engine opened."""
+        """The sums behind ``total``, the integers that an engine opened.
+
+        ``survivors`` is how many parties stayed to the end; all if left out. ``labels`` are the names of the numbers.
+        """
         if np.shape(total) != (self.codec.length,):
             raise ParameterError("total", np.shape(total), allowed=f"{self.codec.length} integers", fix="pass what the engine opened")
         names = tuple(range(self.codec.length)) if labels is None else tuple(labels)
@@ -115,7 +118,7 @@ class PrivateSum:
             delta=self.delta,
             model="multiparty",
             unit="one person's part in one party's numbers, in one sum" if people else "a party's whole contribution to one sum",
-            neighbors="with one person, or without" if people else "a party's numbers, or zeros in their place",
+            neighbors=NEIGHBORS[ADD_REMOVE] if people else "a party's numbers, or zeros in their place",
             honest=f"{self.honest_parties:,} of {self.parties:,} parties, who add their noise and stay to the end",
             certificate="exact law of the shares; secrecy of the parts is computational",
             exposed="which parties took part",

@@ -26,7 +26,7 @@ LONGEST = 1 << 24
 MOST_PARTIES = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Terms:
     """The terms of one sum of vectors of ``length`` integers modulo 2^``word_bits``.
 
@@ -69,8 +69,13 @@ class Terms:
             allowed = "somebody honest, and shares that add up to 1 at most: who is honest is neither corrupt nor lost"
             raise ParameterError("honest, corrupt, lost", received, allowed=allowed, fix="lower honest: noise grows with 1 / sqrt(honest)")
 
+    def __repr__(self) -> str:  # without the keys, of which there may be thousands
+        who = f"{len(self.parties):,} parties: honest {self.honest}, corrupt {self.corrupt}, lost {self.lost}"
+        kinds = "".join(f", {name}" for name in ("active", "hybrid") if getattr(self, name))
+        return f"<Terms {self.label!r}: {self.length:,} integers of {self.word_bits} bits, {who}{kinds}>"
+
     def share(self, name: str) -> Fraction:
-        """One of the shares as a number."""
+        """The share of this name, as a number: ``honest``, ``corrupt`` or ``lost``."""
         return Fraction(getattr(self, name))
 
     @property

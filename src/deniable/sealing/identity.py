@@ -29,12 +29,12 @@ def public_key(seed: bytes) -> bytes:
 
 
 def sign(seed: bytes, context: bytes, message: bytes) -> bytes:
-    """The signature, 64 bytes, of a message of one kind: the context keeps it from being taken for one of another kind."""
+    """The seed's signature, 64 bytes, of a message of one kind: the context keeps it from being taken for one of another kind."""
     return _private(seed).sign(context + message)
 
 
 def verified(key: bytes, context: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether this is the key's signature of the message."""
+    """Whether this is the key's signature of the message in a context, as ``sign`` made it."""
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, context + message)
     except (InvalidSignature, ValueError):

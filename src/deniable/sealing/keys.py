@@ -12,7 +12,6 @@ No secret is in any repr, message or error.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Mapping
 from functools import cached_property
@@ -21,6 +20,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from deniable.contract.blind_rsa import draw_bytes
+from deniable.contract.durable import write_durably
 from deniable.contract.notice import KEY_CONTEXT, MOST_NOTICES, ROLES, KeyNotice, write_keys
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError
@@ -37,7 +37,10 @@ _FILE = "keys.json"
 
 
 class KeyPair:
-    """One X25519 key and the time in which it is sealed for. Goes to other processes; shows nobody its private half."""
+    """One X25519 key and the time in which it is sealed for. Goes to other processes; shows nobody its private half.
+
+    ``start`` and ``end`` are seconds since 1970, as all times here.
+    """
 
     def __init__(self, private: bytes, start: int, end: int) -> None:
         if not isinstance(private, bytes) or len(private) != KEY_BYTES:
@@ -47,7 +50,7 @@ class KeyPair:
 
     @classmethod
     def make(cls, now: float, lifetime: int = LIFETIME, source: Source = SYSTEM) -> KeyPair:
-        """A fresh key that is good from now on, for so many seconds."""
+        """A fresh key that is good from now on, for a lifetime in seconds."""
         return cls(draw_bytes(source, KEY_BYTES), max(0, int(now) - SKEW), int(now) + lifetime)
 
     @cached_property
@@ -66,7 +69,7 @@ class KeyPair:
         return self.notice("shuffler").id
 
     def notice(self, role: str) -> KeyNotice:
-        """What is announced about the key."""
+        """What is announced about the key of a role."""
         return KeyNotice(role=role, public=self.public, start=self.start, end=self.end)
 
     def __repr__(self) -> str:
@@ -83,7 +86,7 @@ class KeyPair:
 
 
 def announce(seed: bytes, notices: list[KeyNotice]) -> bytes:
-    """What ``GET /v1/keys`` answers."""
+    """What ``GET /v1/keys`` answers: notices, each signed by the identity behind a seed."""
     return write_keys([(notice, sign(seed, KEY_CONTEXT, notice.canonical)) for notice in notices])
 
 
@@ -93,14 +96,21 @@ def least_lifetime(grace: int) -> int:
 
 
 def check_listed(lifetime: int, grace: int) -> None:
-    """ParameterError if keys change so often that devices could not be told of all that a running period is sealed for."""
+    """ParameterError if keys change so often that devices could not be told of all that a running period is sealed for.
+
+    ``lifetime`` is how long a key is good for, and ``grace`` how long it is kept after its end, both in seconds.
+    """
     if lifetime < least_lifetime(grace):
         allowed = f"{least_lifetime(grace)} seconds or more, with keys kept for {grace} s after their end"
         raise ParameterError("lifetime", lifetime, allowed=allowed, fix="let keys live longer, or give them a shorter grace")
 
 
 class KeyRing:
-    """The keys of one role in a folder. Safe to share between threads; one process writes, others may ``reload``."""
+    """The keys of one role in a folder. Safe to share between threads; one process writes, others may ``reload``.
+
+    ``grace`` is how many seconds an ended key is kept for. ``now`` is the time in seconds since 1970, and ``lifetime`` how long a new key
+    is good for.
+    """
 
     def __init__(self, folder: Path | str, role: str, *, grace: int = GRACE, source: Source = SYSTEM) -> None:
         if role not in ROLES:
@@ -133,11 +143,11 @@ class KeyRing:
             raise WireError("key", key.hex(), allowed="a key that is still kept", fix="fetch the keys again and seal anew") from None
 
     def sign(self, context: bytes, message: bytes) -> bytes:
-        """The identity's signature of a message of another kind, as of a batch."""
+        """The identity's signature of a message of another kind, which the context names, as of a batch."""
         return sign(self._seed, context, message)
 
     def rotate(self, now: float, lifetime: int = LIFETIME, *, withdraw: bool = False) -> KeyPair:
-        """Make a new pair, on disk before anybody hears of it. The ones before stay good until their end, or are withdrawn.
+        """Make a new pair, on disk before anybody hears of it. The ones before stay good until their end; ``withdraw`` takes them back.
 
         What is withdrawn is not announced any more, and still opens what was sealed for it, until the grace after its end.
         """
@@ -212,22 +222,11 @@ class KeyRing:
         return seed, {pair.id: pair for pair in pairs}, withdrawn
 
     def _write(self, pairs: dict[bytes, KeyPair], withdrawn: frozenset[bytes]) -> None:
-        """Replace the file whole: the new content is on disk, under another name, before it takes the place of the old."""
+        """The file first: nobody hears of a key that is not on the disk."""
         listed = [
             {"private": pair.private.hex(), "start": pair.start, "end": pair.end, "withdrawn": key in withdrawn}
             for key, pair in pairs.items()
         ]
         data = json.dumps({"version": 1, "role": self.role, "identity": self._seed.hex(), "keys": listed}).encode()
-        fresh = self._path.with_suffix(".new")
-        fresh.unlink(missing_ok=True)  # left by a crash
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_durably(self._path, data, mode=0o600, alone=True)
         self._pairs, self._withdrawn = pairs, withdrawn

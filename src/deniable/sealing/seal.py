@@ -47,7 +47,10 @@ _Opened = TypeVar("_Opened")
 
 
 def seal_report(task: Task, envelope: Envelope, analyst: KeyNotice, shufflers: Sequence[KeyNotice]) -> bytes:
-    """An envelope sealed for the analyst, and that for each shuffler, the last one first: what the first shuffler gets."""
+    """An envelope for a task, sealed for the analyst, and that for each of the shufflers, the last one first.
+
+    It is what the first shuffler gets.
+    """
     token_bytes, crowd_bytes = extras(task)
     relays = len(mixing_of(task).shufflers)
     if analyst.role != ANALYST or [notice.role for notice in shufflers] != [SHUFFLER] * relays:
@@ -68,32 +71,38 @@ def seal_report(task: Task, envelope: Envelope, analyst: KeyNotice, shufflers: S
 
 
 def dummy(task: Task, period: int, analyst: KeyNotice) -> bytes:
-    """A seal for the analyst that nobody else can tell from a report, and that counts for nothing."""
+    """A seal for the analyst that nobody else can tell from a report to the task in a period, and that counts for nothing."""
     if analyst.role != ANALYST:
         raise ParameterError("keys", analyst.role, allowed="a key of the analyst", fix="fetch the collector's keys")
     return _seal(analyst, task.id, period, bytes(mixing_of(task).size))
 
 
 def open_outer(pair: KeyPair, seal: bytes) -> Outer:
-    """What a shuffler finds in its seal; WireError if it is damaged, or sealed for another key."""
+    """What a shuffler finds in its seal, by its pair of keys; WireError if it is damaged, or sealed for another key."""
     header = read_header(seal)
     return read_outer(_open(pair, seal, header, SHUFFLER), header)
 
 
 def open_inner(pair: KeyPair, seal: bytes, task: Task) -> Envelope | None:
-    """The envelope in the analyst's seal, None for a dummy; WireError if it is damaged, or for another key or task."""
+    """The envelope in the analyst's seal, by its pair of keys, None for a dummy; WireError if damaged, or for another key or task."""
     return _open_inner(task.id, mixing_of(task).size, seal_sizes(task)[-1], pair, seal)
 
 
 def open_outers(pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], pool: Executor | None = None) -> list[Outer | WireError]:
-    """``open_outer`` for many seals, in the processes of a pool if there is one. One result for each; errors are returned."""
+    """``open_outer`` for many seals, with the pairs of keys by id, in the processes of a pool if there is one.
+
+    One result for each; errors are returned.
+    """
     return _open_many(open_outer, pairs, seals, pool)
 
 
 def open_inners(
     pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], task: Task, pool: Executor | None = None
 ) -> list[Envelope | WireError | None]:
-    """``open_inner`` for many seals, in the processes of a pool if there is one. One result for each; errors are returned."""
+    """``open_inner`` for many seals of a task, with the pairs of keys by id, in the processes of a pool if there is one.
+
+    One result for each; errors are returned.
+    """
     opener = partial(_open_inner, task.id, mixing_of(task).size, seal_sizes(task)[-1])
     return _open_many(opener, pairs, seals, pool)
 
@@ -125,7 +134,7 @@ def _open(pair: KeyPair, seal: bytes, header: Header, role: str) -> bytes:
 
 
 def open_box(pair: KeyPair, seal: bytes, role: str) -> bytes:
-    """What is locked into a box, as it is; WireError if it is damaged, or sealed for another key or role."""
+    """What is locked into a seal, as it is, by a pair of keys; WireError if it is damaged, or sealed for another key or role."""
     try:
         return SUITE.decrypt(memoryview(seal)[HEADER.size :], pair.handle, info=info_of(role, seal))
     except (InvalidTag, ValueError):

@@ -1,7 +1,7 @@
 """Privacy from a crowd: what n randomized reports are worth once a shuffler has hidden who sent which.
 
 >>> import deniable as dn
->>> round(dn.shuffle.amplify(epsilon0=1.0, n=10_000, delta=1e-6).epsilon, 4)
+>>> round(dn.shuffle.amplify(epsilon0=1.0, delta=1e-6, n=10_000).epsilon, 4)
 0.053
 >>> round(dn.shuffle.ShuffledBinarySum(epsilon=1.0, delta=1e-6, n=10_000).variance() ** 0.5, 1)   # people, whatever they hold
 6.5
@@ -41,4 +41,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PROTOCOLS])
+    own = (name for name, value in globals().items() if name[0] != "_" and str(getattr(value, "__module__", "")).startswith(__name__))
+    return sorted([*own, *_PROTOCOLS])

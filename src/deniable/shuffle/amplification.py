@@ -13,7 +13,7 @@ from deniable.shuffle.certificate import Certificate, certificate
 MOST_PEOPLE = 1 << 33
 
 
-def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, n: int, delta: float) -> Guarantee:
+def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, delta: float, n: int) -> Guarantee:
     """The promise to each of n people who report once, through a shuffler that hides who sent what.
 
     Guarantee: (epsilon, delta) for replacing one person's value, if the shuffler is honest and n *honest, distinct* people are in the
@@ -26,16 +26,16 @@ def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, n: int, 
     second).
 
     >>> import deniable as dn
-    >>> promise = amplify(epsilon0=2.0, n=100_000, delta=1e-6)
+    >>> promise = amplify(epsilon0=2.0, delta=1e-6, n=100_000)
     >>> round(promise.epsilon, 4), promise.local_epsilon, promise.certificate
     (0.045, 2.0, 'clone bound 2021, exact sum')
-    >>> sharper = amplify(dn.GRR(domain_size=10, epsilon=2.0), n=100_000, delta=1e-6)
+    >>> sharper = amplify(dn.GRR(domain_size=10, epsilon=2.0), delta=1e-6, n=100_000)
     >>> round(sharper.epsilon, 4), round(sharper.epsilon_at_least, 4), sharper.certificate
     (0.0231, 0.0231, 'privacy blanket')
 
     References: Feldman, McMillan, Talwar 2021; Balle, Bell, Gascon, Nissim 2019.
     """
-    proof = certificate(spec=spec, epsilon0=epsilon0, n=n, delta=delta)
+    proof = certificate(spec=spec, epsilon0=epsilon0, delta=delta, n=n)
     epsilon = proof.epsilon()
     return Guarantee(
         epsilon=epsilon,
@@ -51,14 +51,15 @@ def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, n: int, 
 
 
 def local_epsilon_for(
-    *, epsilon: float, n: int, delta: float, build: Callable[[float], Spec] | None = None, largest: float | None = None
+    *, epsilon: float, delta: float, n: int, build: Callable[[float], Spec] | None = None, largest: float | None = None
 ) -> float:
     """The largest local epsilon with which n shuffled reports keep (epsilon, delta), rounded down.
 
-    ``build`` makes a spec from a local epsilon, for the sharper bound of a mechanism; any randomizers if left out.
+    ``build`` makes a spec from a local epsilon, for the sharper bound of a mechanism; any randomizers if left out. ``largest`` is the
+    largest local epsilon that is tried.
 
     >>> import deniable as dn
-    >>> round(local_epsilon_for(epsilon=1.0, n=100_000, delta=1e-6, build=lambda e: dn.GRR(domain_size=10, epsilon=e)), 3)
+    >>> round(local_epsilon_for(epsilon=1.0, delta=1e-6, n=100_000, build=lambda e: dn.GRR(domain_size=10, epsilon=e)), 3)
     7.765
     """
     most = largest if largest is not None else 16.0 if build is not None else 40.0
@@ -74,6 +75,8 @@ def local_epsilon_for(
 def people_for(spec: Spec | None = None, *, epsilon0: float | None = None, epsilon: float, delta: float) -> int:
     """The smallest batch that turns the local epsilon into (epsilon, delta), rounded up to whole people.
 
+    The local epsilon is that of a ``spec``, or ``epsilon0``.
+
     >>> people_for(epsilon0=1.0, epsilon=0.1, delta=1e-6)
     3066
     """
@@ -81,11 +84,11 @@ def people_for(spec: Spec | None = None, *, epsilon0: float | None = None, epsil
         raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="the epsilon of the whole batch, as in 1.0")
 
     def keeps(n: float) -> bool:
-        return certificate(spec=spec, epsilon0=epsilon0, n=int(n), delta=delta).keeps(epsilon)
+        return certificate(spec=spec, epsilon0=epsilon0, delta=delta, n=int(n)).keeps(epsilon)
 
     enough = int(doubled(keeps, start=1, limit=MOST_PEOPLE, name="n"))
     return int(calibrate(keeps, safe=enough, risky=max(1, enough // 2), name="n"))
 
 
 def _certificate(local: float, build: Callable[[float], Spec] | None, n: int, delta: float) -> Certificate:
-    return certificate(epsilon0=local, n=n, delta=delta) if build is None else certificate(spec=build(local), n=n, delta=delta)
+    return certificate(epsilon0=local, delta=delta, n=n) if build is None else certificate(spec=build(local), delta=delta, n=n)

@@ -37,15 +37,19 @@ class ShuffledBinarySum(SingleMessage):
     References: Cheu, Smith, Ullman, Zeber, Zhilyaev 2019 (whose constant asks for 973 coins where 85.2 are enough).
     """
 
+    epsilon: float
+    delta: float
+    n: int
+
     @cached_property
     def spec(self) -> RR:
         """Randomized response with the largest local epsilon that the batch allows."""
-        local = local_epsilon_for(epsilon=self.epsilon, n=self.n, delta=self.delta, build=lambda e: RR(epsilon=e), largest=MOST_LOCAL)
+        local = local_epsilon_for(epsilon=self.epsilon, delta=self.delta, n=self.n, build=lambda e: RR(epsilon=e), largest=MOST_LOCAL)
         return RR(epsilon=local)
 
     @property
     def proof(self) -> Certificate:
-        return certificate(spec=self.spec, n=self.n, delta=self.delta)
+        return certificate(spec=self.spec, delta=self.delta, n=self.n)
 
     @property
     def coins(self) -> float:

@@ -108,7 +108,7 @@ class BlanketCertificate(Certificate):
         return min(found, epsilon)
 
 
-def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, n: int, delta: float) -> Certificate:
+def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, delta: float, n: int) -> Certificate:
     """The sharpest certificate for what is given."""
     if type(n) is not int or n < 1:
         raise ParameterError("n", n, allowed="an integer from 1 on", fix="count honest, distinct people in the batch, not messages")

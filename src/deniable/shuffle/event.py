@@ -68,14 +68,16 @@ class Shuffled(Leaf):
 class ShuffledGRR(Leaf):
     """A round of n honest, distinct people who report once each, through an honest shuffler, all with ``GRR`` on so many values.
 
+    ``epsilon0`` is the local epsilon of their reports.
+
     >>> from deniable.accounting import Repeated, account
-    >>> one, any_ = ShuffledGRR(epsilon0=7.0, n=100_000, domain_size=10), Shuffled(epsilon0=7.0, n=100_000)
+    >>> one, any_ = ShuffledGRR(domain_size=10, epsilon0=7.0, n=100_000), Shuffled(epsilon0=7.0, n=100_000)
     >>> [round(account(Repeated(event=leaf, times=10), delta=1e-6, rules=("PLD",)).epsilon, 2) for leaf in (one, any_)]
     [2.11, 3.12]
     """
 
-    epsilon0: float
     domain_size: int
+    epsilon0: float
     n: int
     neighbors: str = REPLACE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -36,8 +36,11 @@ class ShuffledHistogram(SingleMessage):
     References: Balle, Bell, Gascon, Nissim 2019; Luo, Wang, Yi 2022 (why one message is not enough for large domains).
     """
 
-    domain_size: int = None  # type: ignore[assignment]  # resolved at once, below
+    domain_size: int = field(default=None, repr=False)  # type: ignore[assignment]  # resolved at once, below
     domain: Domain = None  # type: ignore[assignment]  # resolved at once, below
+    epsilon: float
+    delta: float
+    n: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,15 +54,15 @@ class ShuffledHistogram(SingleMessage):
         def build(local: float) -> GRR:
             return GRR(domain=self.domain, epsilon=local)
 
-        return build(local_epsilon_for(epsilon=self.epsilon, n=self.n, delta=self.delta, build=build, largest=MOST_LOCAL))
+        return build(local_epsilon_for(epsilon=self.epsilon, delta=self.delta, n=self.n, build=build, largest=MOST_LOCAL))
 
     @property
     def proof(self) -> Certificate:
-        return certificate(spec=self.spec, n=self.n, delta=self.delta)
+        return certificate(spec=self.spec, delta=self.delta, n=self.n)
 
     @property
     def event(self) -> ShuffledGRR:
-        return ShuffledGRR(epsilon0=self.spec.epsilon, domain_size=self.domain_size, n=self.n)
+        return ShuffledGRR(domain_size=self.domain_size, epsilon0=self.spec.epsilon, n=self.n)
 
     def counters(self, messages: Array) -> Array:
         return np.bincount(messages, minlength=self.domain_size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -53,8 +53,11 @@ class PoissonHistogram(ShuffleProtocol):
     References: Balle, Bell, Gascon, Nissim 2019 (blankets); Cheu, Zhilyaev 2022 (histograms from dummies).
     """
 
-    domain_size: int = None  # type: ignore[assignment]  # resolved at once, below
+    domain_size: int = field(default=None, repr=False)  # type: ignore[assignment]  # resolved at once, below
     domain: Domain = None  # type: ignore[assignment]  # resolved at once, below
+    epsilon: float
+    delta: float
+    n: int
 
     def __post_init__(self) -> None:
         super().__post_init__()

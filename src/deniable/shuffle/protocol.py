@@ -8,7 +8,7 @@ part; fewer are refused, since the promise would not hold.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -33,9 +33,8 @@ MOST_LOCAL = 20.0
 """The largest local epsilon that is tried: beyond it, reports are the truth, but for once in a billion."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShuffleProtocol(ABC):
-    """A protocol of n people, a shuffler and an analyst."""
+    """A protocol of n people, a shuffler and an analyst. Each one is a frozen dataclass with these parameters and its own."""
 
     epsilon: float
     delta: float
@@ -56,11 +55,11 @@ class ShuffleProtocol(ABC):
     @property
     def canonical(self) -> bytes:
         """All parameters, as one byte string."""
-        return canonical_json({"protocol": self.mechanism} | {f.name: _plain(getattr(self, f.name)) for f in fields(self)})
+        return canonical_json({"protocol": self.mechanism} | {name: _plain(value) for name, value in self.__getstate__().items()})
 
     def __getstate__(self) -> dict[str, Any]:
         """The parameters alone travel to other processes: tables are made there again."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # a dataclass
 
     # --- what each protocol provides ---
 
@@ -71,7 +70,7 @@ class ShuffleProtocol(ABC):
 
     @abstractmethod
     def messages(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
-        """What one person sends: integers, each in an envelope of its own."""
+        """What one person who holds ``value`` sends: integers, each in an envelope of its own."""
 
     @abstractmethod
     def send(self, values: Any, source: Source | None) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import exp
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.client.grr import GRR
 from deniable.client.piecewise import Piecewise
-from deniable.contract.numbers import LARGEST_STEPS, Numbers
+from deniable.contract.numbers import LARGEST_STEPS
 from deniable.core.mean import MeanEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -20,7 +20,7 @@ from deniable.shuffle.certificate import Certificate, certificate
 from deniable.shuffle.dummies import MOST_NOISE, dummies_for, dummy_delta
 from deniable.shuffle.event import ShuffledGRR
 from deniable.shuffle.protocol import MOST_LOCAL, SingleMessage
-from deniable.shuffle.sums import ShuffledSum, released
+from deniable.shuffle.sums import ShuffledSum, released, sum_domain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,10 @@ class ShuffledRealSum(SingleMessage):
 
     low: Any
     high: Any
-    steps: int = field(default=None)  # type: ignore[assignment]  # resolved at once, below
+    steps: int = None  # type: ignore[assignment]  # resolved at once, below
+    epsilon: float
+    delta: float
+    n: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,13 +57,12 @@ class ShuffledRealSum(SingleMessage):
             object.__setattr__(self, "steps", best_steps(self.epsilon, self.delta, self.n))
         if type(self.steps) is not int or not 1 <= self.steps < LARGEST_STEPS:
             raise ParameterError("steps", self.steps, allowed=f"an integer from 1 to {LARGEST_STEPS - 1}", fix="leave it out for the best")
-        if Numbers(self.low, self.high, self.steps).times:  # which refuses a range that is none
-            raise ParameterError("low, high", (self.low, self.high), allowed="numbers: points in time have no sum", fix="send distances")
+        sum_domain(self.low, self.high, self.steps)  # refuses a range that is none
 
     @cached_property
     def spec(self) -> Piecewise:
         """``GRR`` on the points, as the lattice mechanism that it is."""
-        local = local_epsilon_for(epsilon=self.epsilon, n=self.n, delta=self.delta, build=self._points, largest=MOST_LOCAL)
+        local = local_epsilon_for(epsilon=self.epsilon, delta=self.delta, n=self.n, build=self._points, largest=MOST_LOCAL)
         return Piecewise(low=self.low, high=self.high, steps=self.steps, window=1, epsilon=local)
 
     def _points(self, local: float) -> GRR:
@@ -68,7 +70,7 @@ class ShuffledRealSum(SingleMessage):
 
     @property
     def proof(self) -> Certificate:
-        return certificate(spec=self._points(self.spec.epsilon), n=self.n, delta=self.delta)
+        return certificate(spec=self._points(self.spec.epsilon), delta=self.delta, n=self.n)
 
     @property
     def gamma(self) -> float:
@@ -77,7 +79,7 @@ class ShuffledRealSum(SingleMessage):
 
     @property
     def event(self) -> ShuffledGRR:
-        return ShuffledGRR(epsilon0=self.spec.epsilon, domain_size=self.steps + 1, n=self.n)
+        return ShuffledGRR(domain_size=self.steps + 1, epsilon0=self.spec.epsilon, n=self.n)
 
     def counters(self, messages: Array) -> Array:
         points = messages.astype(np.int64)

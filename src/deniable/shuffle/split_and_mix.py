@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
@@ -21,7 +21,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.protocol import ShuffleProtocol, checked, shuffled_promise
 from deniable.shuffle.shares import shares_for
-from deniable.shuffle.sums import ShuffledSum, released
+from deniable.shuffle.sums import ShuffledSum, released, sum_domain
 from deniable.shuffle.tails import reach_of
 
 CROWD = 4
@@ -56,16 +56,17 @@ class SplitAndMixSum(ShuffleProtocol):
 
     low: Any
     high: Any
-    steps: int = field(default=None)  # type: ignore[assignment]  # resolved at once, below
+    steps: int = None  # type: ignore[assignment]  # resolved at once, below
+    epsilon: float
+    delta: float
+    n: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steps is None:
             fine = ceil(4 * self.epsilon * sqrt(self.n))
             object.__setattr__(self, "steps", min(max(fine, 1), LARGEST_STEPS))
-        domain = Numbers(self.low, self.high, self.steps)
-        if domain.times:
-            raise ParameterError("low, high", (self.low, self.high), allowed="numbers: points in time have no sum", fix="send distances")
+        self.domain  # noqa: B018  # refuses a range that is none
         if self.steps > WIDEST * self.epsilon or self.modulus > 1 << 62:
             allowed = f"at most {WIDEST:,} times epsilon, and sums below 2^62"
             raise ParameterError("steps", self.steps, allowed=allowed, fix="take fewer steps, or a larger epsilon")
@@ -74,7 +75,7 @@ class SplitAndMixSum(ShuffleProtocol):
     @cached_property
     def domain(self) -> Numbers:
         """The range and its grid."""
-        return Numbers(self.low, self.high, self.steps)
+        return sum_domain(self.low, self.high, self.steps)
 
     @cached_property
     def ratio(self) -> Fraction:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from deniable.accounting.event import REPLACE
 from deniable.central.number import NumberEstimate
 from deniable.central.release import Release
+from deniable.contract.numbers import Numbers
+from deniable.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShuffledSum(NumberEstimate):
-    """A sum over n people, unbiased. ``mean`` is the same per person."""
+    """A sum over n people, ``total``, unbiased, and its standard ``error``. ``mean`` is the same per person."""
 
     total: float
     error: float
@@ -38,6 +40,14 @@ class ShuffledSum(NumberEstimate):
     def limits(self, alpha: float) -> tuple[float, float]:
         reach = self.reach(alpha)
         return self.total - reach, self.total + reach
+
+
+def sum_domain(low: Any, high: Any, steps: int) -> Numbers:
+    """The range of numbers that are added up, and its grid; ParameterError if it is none, or one of points in time."""
+    domain = Numbers(low, high, steps)
+    if domain.times:
+        raise ParameterError("low, high", (low, high), allowed="numbers: points in time have no sum", fix="send distances")
+    return domain
 
 
 def released(mechanism: str, epsilon: float, people: int) -> Release:

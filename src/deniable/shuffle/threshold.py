@@ -63,19 +63,19 @@ def threshold_event(threshold: Threshold) -> Event:
     return Sequential(events=(Repeated(event=count, times=2), Approximate(epsilon=0.0, delta=_tail(sigma))))
 
 
-def price(spec: Spec, *, n: int, delta: float, threshold: Threshold | None = None) -> Guarantee:
+def price(spec: Spec, *, delta: float, n: int, threshold: Threshold | None = None) -> Guarantee:
     """The promise to each of n honest, distinct people whose reports are in one batch, the threshold's charge included.
 
     By basic composition, with half of delta for each of the two.
 
     >>> import deniable as dn
     >>> spec, rule = dn.GRR(domain_size=10, epsilon=2.0), Threshold(minimum=20, sigma="4")
-    >>> [round(price(spec, n=10_000, delta=1e-6, threshold=asked).epsilon, 2) for asked in (None, rule)]
+    >>> [round(price(spec, delta=1e-6, n=10_000, threshold=asked).epsilon, 2) for asked in (None, rule)]
     [0.08, 1.68]
     """
     if threshold is None:
-        return amplify(spec, n=n, delta=delta)
-    shuffled = amplify(spec, n=n, delta=delta / 2)
+        return amplify(spec, delta=delta, n=n)
+    shuffled = amplify(spec, delta=delta / 2, n=n)
     charged = account(threshold_event(threshold), delta=delta / 2)
     both = nextafter(shuffled.epsilon + charged.epsilon, inf)
     certificate = f"{shuffled.certificate}, and the threshold's noise by {charged.certificate} composition"

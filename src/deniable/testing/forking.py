@@ -19,7 +19,7 @@ Report = TypeVar("Report", bound=Hashable)
 
 
 class Undecided(Exception):  # noqa: N818  # a signal between the source and the walk, not an error
-    """A draw past the end of the script."""
+    """A draw past the end of the script, with so many ``outcomes``."""
 
     def __init__(self, outcomes: int) -> None:
         super().__init__(outcomes)
@@ -27,7 +27,10 @@ class Undecided(Exception):  # noqa: N818  # a signal between the source and the
 
 
 class ForkingSource(Source):
-    """The primitives of a source with scripted outcomes. ``seed`` answers ``words``, whose 2^64 outcomes cannot be walked."""
+    """The primitives of a source with scripted outcomes: ``script`` has one for each draw.
+
+    ``seed`` answers ``words``, whose 2^64 outcomes cannot be walked.
+    """
 
     def __init__(self, script: tuple[int, ...], seed: tuple[int, ...] = ()) -> None:
         self._script = iter(script)
@@ -76,7 +79,9 @@ class ForkingSource(Source):
 
 
 def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (), fork: type[ForkingSource] = ForkingSource) -> Law[Report]:
-    """The exact output law of a randomizer, by walking every branch of its draws.
+    """The exact output law of ``randomize``, by walking every branch of its draws.
+
+    ``seed`` is what the source answers where raw words are drawn, and ``fork`` the kind of source that walks.
 
     >>> law_of(lambda source: source.below(3) + source.bernoulli(ONE // 4))
     Law({3: Fraction(1, 12), 2: Fraction(1, 3), 1: Fraction(1, 3), 0: Fraction(1, 4)})

@@ -14,10 +14,11 @@ _BLOCK = 1 << 14
 
 
 class ReplaySource(Source):
-    """The words that it was given, in order, or an endless fixed stream.
+    """The ``words`` that it was given, in order, or an endless fixed stream.
 
-    >>> ReplaySource([5, 7]).words(2)
-    (5, 7)
+    >>> source = ReplaySource([5, 7])
+    >>> source.words(2), source
+    ((5, 7), <ReplaySource: 2 words consumed>)
     >>> ReplaySource.from_key("docs").below(100)
     43
     """
@@ -27,6 +28,9 @@ class ReplaySource(Source):
         self._block = array("Q", words)
         self._position = 0
         self.consumed = 0
+
+    def __repr__(self) -> str:
+        return f"<ReplaySource: {self.consumed:,} words consumed>"
 
     @classmethod
     def from_key(cls, key: str) -> ReplaySource:

@@ -16,7 +16,7 @@ from deniable.collect.analysis.selection import EVERYTHING, Selection
 from deniable.collect.collector import Collector
 from deniable.collect.storage.block import ID_BYTES, Block, sort_once
 from deniable.contract.task import Task
-from deniable.core.integrity import IntegrityReport, check
+from deniable.core.integrity import IntegrityReport, check_reports
 from deniable.core.reports import Reports
 from deniable.kernels.compiled import Array
 
@@ -41,7 +41,7 @@ def integrity_of(
     for place in tested:
         question = task.survey.questions[place]
         payloads = sampled[place][:, ID_BYTES:].tobytes()
-        found[question.name] = check(Reports.from_rows(question.spec, payloads), alpha / len(tested))
+        found[question.name] = check_reports(Reports.from_rows(question.spec, payloads), alpha / len(tested))
     return found
 
 

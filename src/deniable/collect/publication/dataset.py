@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyarrow import fs
+
 from deniable.collect.collector import Collector
 from deniable.collect.publication.batches import check_public, sealed_batches, sealed_buckets
 from deniable.collect.publication.published import Batch
+from deniable.contract.durable import PART, make_folders, write_durably
 from deniable.contract.source import SYSTEM
 from deniable.contract.task import Task
 from deniable.engines.dataset import locate
@@ -73,9 +76,13 @@ def folders_of(task: Task, batch: Batch) -> list[str]:
 
 
 def _write(filesystem: Any, folder: str, data: bytes) -> None:
-    """Under a name of its own that readers pass over, then moved."""
+    """Under a name of its own that readers pass over, then moved. On this machine it is durable then; elsewhere its keeper sees to it."""
+    if isinstance(filesystem, fs.LocalFileSystem):
+        make_folders(Path(folder))
+        write_durably(Path(folder, FILE), data)
+        return
     filesystem.create_dir(folder, recursive=True)
-    unfinished = f"{folder}/.{SYSTEM.word():016x}"
+    unfinished = f"{folder}/.{SYSTEM.word():016x}{PART}"
     with filesystem.open_output_stream(unfinished) as file:
         file.write(data)
     filesystem.move(unfinished, f"{folder}/{FILE}")

@@ -15,6 +15,7 @@ from deniable.collect.publication.batches import check_public, sealed_batches, s
 from deniable.collect.publication.published import CONTEXT, ESTIMATES, LOG, MANIFEST, ROUNDS, TASK, VERSION
 from deniable.collect.publication.verification import Publication
 from deniable.contract.canonical import canonical_json
+from deniable.contract.durable import make_folders, write_durably
 from deniable.contract.public_log import LogEntry
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
@@ -63,9 +64,9 @@ def publish_reports(collector: Collector, task_id: bytes, folder: Path, periods:
         told = [{"round": each.canonical.decode(), "signature": each.signature.hex(), "state": each.state.decode()} for each in rounds]
         files[ROUNDS] = canonical_json(told)
     files[MANIFEST] = _manifest(collector, publication, files)
-    (folder / "reports").mkdir(parents=True)
+    make_folders(folder / "reports")
     for name, data in files.items():
-        (folder / name).write_bytes(data)
+        write_durably(folder / name, data)
     return publication
 
 

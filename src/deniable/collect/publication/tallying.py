@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from deniable.client.bulletin import PART, REPORT, TASK, check_open
+from deniable.client.bulletin import REPORT, TASK, check_open
 from deniable.collect.admission import Admission, LiveTask
 from deniable.collect.analysis.answer import Answer
 from deniable.collect.analysis.counted import answer_of, survey_estimates
@@ -34,6 +34,7 @@ from deniable.collect.clock import Moment
 from deniable.collect.publication.published import read_task
 from deniable.collect.storage.block import ID_BYTES, Block, tally_blocks
 from deniable.contract.canonical import canonical_json
+from deniable.contract.durable import PART
 from deniable.contract.envelope import Envelope, open_batch
 from deniable.contract.task import Task
 from deniable.core.tally import Tally

@@ -20,8 +20,9 @@ from deniable.collect.shuffling.shuffler import Shuffler
 from deniable.collect.web.body import Refusal
 from deniable.collect.web.committer import Committer
 from deniable.collect.web.entrance import JSON, ORIGIN
-from deniable.collect.web.journal import note, note_error
+from deniable.collect.web.journal import note
 from deniable.collect.web.policy import DATA
+from deniable.collect.web.troubles import Troubles
 
 SEALS, KEYS, HEALTH = "/v1/seals", "/v1/keys", "/v1/health"
 PATIENCE = 60.0
@@ -45,7 +46,7 @@ class ShuffleService:
         self._work = threading.Event()
         names = {"tend": self._tend, "forward": self._forward}
         self._threads = [threading.Thread(target=function, name=name, daemon=True) for name, function in names.items()]
-        self._trouble: dict[str, str] = {}
+        self._troubles = Troubles()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or follow the server's start and end."""
@@ -80,7 +81,7 @@ class ShuffleService:
             missing = Refusal(404, "not_found", f"there are {SEALS}, {KEYS} and {HEALTH}")
             await self._reception.refuse(missing if make is None else Refusal(405, "method", "ask by GET", allow=b"GET, HEAD"), send)
             return
-        if scope["path"] == HEALTH and self._trouble:
+        if scope["path"] == HEALTH and self._troubles:
             await self._reception.refuse(Refusal(503, "trouble", "something fails again and again; the log says what", retry=5), send)
             return
         kind, content = make()
@@ -92,7 +93,7 @@ class ShuffleService:
 
     def _tend(self) -> None:
         while not self._stop.wait(self._pause):
-            self._try("tending", self._tend_once)
+            self._troubles.attempt("tending", self._tend_once, instead=None)
 
     def _tend_once(self) -> None:
         made = self.shuffler.tend()
@@ -106,19 +107,7 @@ class ShuffleService:
             self._work.wait(PATIENCE if left is None else left)
             self._work.clear()
             if not self._stop.is_set():
-                left = self._try("passing on", self._forwarder.step)
-
-    def _try(self, what: str, work: Callable[[], float | None]) -> float | None:
-        """Do something; whatever goes wrong is told once, and must not end the thread: the next time may be better."""
-        try:
-            found = work()
-        except Exception as error:
-            if self._trouble.get(what) != repr(error):
-                self._trouble[what] = repr(error)
-                note_error(f"{what} failed", error)
-            return self._pause
-        self._trouble.pop(what, None)
-        return found
+                left = self._troubles.attempt("passing on", self._forwarder.step, instead=self._pause)
 
 
 def serve_shuffler(

@@ -16,8 +16,9 @@ import numpy as np
 import sqlalchemy as sql
 from sqlalchemy import Connection
 
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables as db
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, sort_once, without
+from deniable.collect.storage.database import insert_once
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.records import StoredBatch
 from deniable.collect.storage.store import Store
@@ -74,7 +75,7 @@ class Batches:
             rows = self._new_rows(connection, bucket, batch, block, once=once)
         values = {"period": bucket.period, "digest": digest, "reports": len(rows), "epsilon": decide(len(rows)), "rows": rows.tobytes()}
         with self._store.writing() as connection:
-            connection.execute(db.insert_once(connection, db.batch, task=bucket.task, id=batch, **values))
+            connection.execute(insert_once(connection, db.batch, task=bucket.task, id=batch, **values))
 
     def finish(self, task: bytes, batch: bytes, append: Callable[[Bucket, bytes, int], bool]) -> bool:
         """Append the rows of a batch that was begun, and take them out of it; False if its bucket was sealed without them: it is gone.

@@ -10,14 +10,22 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables as db
 from deniable.collect.storage.block import Bucket
+from deniable.collect.storage.database import READING
 from deniable.collect.storage.records import StoredBucket, StoredRound, StoredTask
 from deniable.sealing.identity import new_identity
 
 AT_ONCE = 100
 """Tasks that one statement asks about."""
-_BUCKET = (db.bucket.c.task, db.bucket.c.period, db.bucket.c.state, db.bucket.c.reports, db.bucket.c.repeated, db.bucket.c.sealed)
+_BUCKET = (
+    db.bucket.c.task,
+    db.bucket.c.period,
+    db.bucket.c.state,
+    db.bucket.c.reports,
+    db.bucket.c.repeated,
+    db.bucket.c.sealed,
+)
 _TASK = (db.task.c.id, db.task.c.canonical, db.task.c.signature, db.task.c.closed)
 _ROUND = (db.round_.c.number, db.round_.c.opened, db.round_.c.state, db.round_.c.canonical, db.round_.c.signature)
 
@@ -27,7 +35,7 @@ class Catalog:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._reader = engine.execution_options(**{db.READING: True})
+        self._reader = engine.execution_options(**{READING: True})
 
     @property
     def shared(self) -> bool:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deniable.collect.storage.log import StorageError
+from deniable.contract.durable import sync_folder
 
 READ_BYTES = 1 << 30
 """Read at a time: the system returns less than 2 GiB from one call."""
@@ -65,11 +66,7 @@ class Files:
 
     def sync_folder(self, folder: Path) -> None:
         """Make the names in a folder durable."""
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_folder(folder)
 
     def lock(self, handle: int) -> None:
         """Hold a file alone until it is closed, or the process ends; BlockingIOError if another does."""

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from deniable.collect.storage import database, postgres_sealed
+from deniable.collect.storage import postgres_sealed, tables
 from deniable.collect.storage.block import Block, Bucket
 from deniable.collect.storage.log import ReportLog, StorageError
 
@@ -81,11 +81,11 @@ class PostgresLog(ReportLog):
 
     def _prepare(self, bucket: Bucket) -> None:
         """Make a bucket's row and partition, unless another collector does so just now; one at a time, lest two wait for each other."""
-        task = sql.select(database.task.c.id, sql.literal(bucket.period, sql.BigInteger)).where(database.task.c.id == bucket.task)
-        row = postgresql.insert(database.bucket).from_select(["task", "period"], task).on_conflict_do_nothing()
+        task = sql.select(tables.task.c.id, sql.literal(bucket.period, sql.BigInteger)).where(tables.task.c.id == bucket.task)
+        row = postgresql.insert(tables.bucket).from_select(["task", "period"], task).on_conflict_do_nothing()
         with self._engine.begin() as connection:
             connection.execute(row)
-            chosen = _choose(bucket).where(database.bucket.c.state == "open").with_for_update(read=True)
+            chosen = _choose(bucket).where(tables.bucket.c.state == "open").with_for_update(read=True)
             number = connection.execute(chosen).scalar_one_or_none()
             if number is None:
                 return
@@ -142,7 +142,7 @@ class PostgresLog(ReportLog):
         self.drop_open(Bucket(b"", 0))  # which is none: whatever belongs to no open bucket goes
 
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
-        table = database.sealed_report
+        table = tables.sealed_report
         connection.execute(table.delete().where(table.c.bucket == _number(connection, bucket)))
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ def _partition(number: int) -> str:
 
 
 def _choose(bucket: Bucket) -> sql.Select[int]:
-    table = database.bucket
+    table = tables.bucket
     return sql.select(table.c.id).where(table.c.task == bucket.task, table.c.period == bucket.period)
 
 
@@ -184,7 +184,7 @@ def _queue(connection: Connection, buckets: Iterable[Bucket], lock: str) -> None
 
 def _share(connection: Connection, buckets: Iterable[Bucket]) -> dict[Bucket, int | None]:
     """The numbers of the buckets that have a partition, locked against sealing; None for those sealed."""
-    table = database.bucket
+    table = tables.bucket
     ready = sql.func.to_regclass(sql.literal("report_") + sql.cast(table.c.id, sql.Text))
     chosen = sql.select(table.c.task, table.c.period, table.c.id, table.c.state, ready.is_not(None).label("ready"))
     where = sql.tuple_(table.c.task, table.c.period).in_([tuple(bucket) for bucket in buckets])

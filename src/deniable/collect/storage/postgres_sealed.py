@@ -11,8 +11,8 @@ import sqlalchemy as sql
 from sqlalchemy import Connection
 
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket
-from deniable.collect.storage.database import sealed_report as table
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.tables import sealed_report as table
 
 MOST_BYTES = 1 << 24
 """The longest part."""

@@ -13,9 +13,10 @@ from pathlib import Path
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables as db
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, digest, sort_once, tally_blocks, without
 from deniable.collect.storage.catalog import Catalog
+from deniable.collect.storage.database import connect, insert_once
 from deniable.collect.storage.embedded import EmbeddedLog
 from deniable.collect.storage.files import DISK, make_folders
 from deniable.collect.storage.log import ReportLog, StorageError
@@ -47,12 +48,12 @@ class Store(Catalog):
     def open(cls, address: str | Path) -> Store:
         """The store in a folder, made if it is not there, or in the PostgreSQL of an address."""
         if str(address).startswith("postgresql"):
-            engine = db.connect(str(address))
+            engine = connect(str(address))
             return cls(engine, PostgresLog(engine))
         folder = Path(address)
         make_folders(DISK, folder)
         log = EmbeddedLog(folder / "reports")  # first: it holds the lock
-        engine = db.connect(folder / "collector.sqlite")
+        engine = connect(folder / "collector.sqlite")
         DISK.sync_folder(folder)
         return cls(engine, log)
 
@@ -226,7 +227,7 @@ class Store(Catalog):
         """The number and state of a bucket, which is made if it is not there; others wait until the transaction is over."""
         number, state = self._find(connection, bucket)
         if number == 0:
-            connection.execute(db.insert_once(connection, db.bucket, task=bucket.task, period=bucket.period, state="open"))
+            connection.execute(insert_once(connection, db.bucket, task=bucket.task, period=bucket.period, state="open"))
             number, state = self._find(connection, bucket)
         return number, state
 

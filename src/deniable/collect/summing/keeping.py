@@ -22,6 +22,7 @@ from typing import Any
 
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.summing.agreement import Agreement
+from deniable.contract.durable import sync, write_durably
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError
 from deniable.sealing.identity import SEED_BYTES, new_identity, public_key
@@ -127,24 +128,14 @@ def read_private(path: Path) -> bytes:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace a file whole: the new content is on disk, under another name, before it takes the place of the old.
-
-    The old content is overwritten then, so that it is not left in free blocks of a file system that writes in place.
-    """
+    """Replace a file whole, then overwrite the old content: it is not left in free blocks of a file system that writes in place."""
     old = path.open("r+b") if path.exists() else None
-    fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)  # left by a crash
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    DISK.sync_folder(path.parent)
+    write_durably(path, data, mode=0o600, alone=True)
     if old is not None:
         with old:
             old.write(bytes(os.fstat(old.fileno()).st_size))
             old.flush()
-            os.fsync(old.fileno())
+            sync(old.fileno())
 
 
 def begun(agreement: Agreement, engine: bytes, outgoing: bytes) -> Standing:

@@ -13,25 +13,24 @@ The last two are signed by the party. Nothing else about the sender is looked at
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from types import FrameType
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
 from deniable.collect.clock import Clock
-from deniable.collect.server import BACKLOG, LAST_SECONDS, Server, server_config
+from deniable.collect.server import LAST_SECONDS, Server, live, port, server_config
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
 from deniable.collect.summing.aggregation import Aggregation, Over
 from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, PATH, request_verified
 from deniable.collect.summing.store import RUNNING
 from deniable.collect.web.body import JSON, BodyReader, Refusal
-from deniable.collect.web.journal import begin, note, note_error
+from deniable.collect.web.journal import note, note_error
 from deniable.collect.web.policy import DATA
+from deniable.collect.web.troubles import Troubles
 from deniable.errors import ProtocolError, WireError
 
 LONGEST_WAIT = 20.0
@@ -56,20 +55,15 @@ class SumService:
         self._changed = asyncio.Event()
         self._stop, self._work = threading.Event(), threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
-        self._trouble = ""
+        self._troubles = Troubles()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or follow the server's start and end."""
         if scope["type"] == "http":
             await self._respond(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await receive()
             self._loop = asyncio.get_running_loop()
-            self._tender.start()
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-            await asyncio.to_thread(self._tender.join, LAST_SECONDS)
-            await send({"type": "lifespan.shutdown.complete"})
+            await live(receive, send, [self._tender], lambda: asyncio.to_thread(self._tender.join, LAST_SECONDS))
 
     def stop(self) -> None:
         """Let everybody go who waits."""
@@ -159,7 +153,7 @@ class SumService:
                 return None
 
     def _health(self) -> bytes:
-        if self._trouble:
+        if self._troubles:
             raise Refusal(503, "trouble", "something fails again and again; the log says what", retry=5)
         return msgspec.json.encode({"state": "ready"})
 
@@ -170,16 +164,7 @@ class SumService:
         while not self._stop.is_set():
             self._work.wait(self._settings.tend_seconds)
             self._work.clear()
-            try:
-                if self.sum.tend():
-                    self._wake()
-            except Exception as error:  # it must not end the thread: the next time may be better
-                if self._trouble != repr(error):
-                    self._trouble = repr(error)
-                    note_error("ending a step failed", error)
-                continue
-            self._trouble = ""
-            if self.sum.state == RUNNING:
+            if not self._troubles.attempt("ending a step", self._end_step, instead=False) or self.sum.state == RUNNING:
                 continue
             if ended is None:
                 ended = self._clock.steady()
@@ -187,6 +172,12 @@ class SumService:
             if self.sum.everybody_told or self._clock.steady() - ended >= self._linger:
                 self.leave()
                 return
+
+    def _end_step(self) -> bool:
+        """End the step if it is over, and let those know who wait; True once that is done."""
+        if self.sum.tend():
+            self._wake()
+        return True
 
     def _show(self) -> None:
         try:
@@ -217,11 +208,7 @@ def serve_sum(
     settings: Settings, make: Callable[[], Aggregation], clock: Clock, *, linger: float, over: Callable[[Aggregation], None]
 ) -> None:
     """Run an aggregator until the sum is over and everybody knows, or the process is told to stop; ``over`` is called with the result."""
-    begin(settings.log_level)
-    signal.signal(signal.SIGTERM, _leave)
-    signal.signal(signal.SIGINT, _leave)
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG) as listening:
+    with port(settings) as listening:
         found = make()
         note("starting", parties=len(found.agreement.parties), state=found.state)
         service = SumService(found, settings, clock, linger=linger, over=lambda: over(found))
@@ -241,7 +228,3 @@ def _problem(status: int, code: str, message: str) -> Answer:
 def _headers(refusal: Refusal) -> list[tuple[bytes, bytes]]:
     found = [(b"retry-after", b"%d" % refusal.retry)] if refusal.retry is not None else []
     return found + ([(b"connection", b"close")] if refusal.close else [])
-
-
-def _leave(_: int, __: FrameType | None) -> None:
-    raise SystemExit(0)

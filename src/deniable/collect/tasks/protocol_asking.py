@@ -24,6 +24,8 @@ from deniable.errors import ParameterError
 
 TIMED = "round"
 """How long a round takes: the task's to say, not the protocol's."""
+SEARCHES = "deniable.tasks.heavy_hitters."
+"""Where the protocols live that find values which nobody listed."""
 MOST_BITS, MOST_ROUNDS = 18, 512
 ALONE = {
     "graphs": "people's ties are about each other, and it works on a graph that is held in memory",
@@ -54,8 +56,8 @@ def read_search(content: Mapping[str, Any], *, epsilon: float, people: int) -> t
     search = content["search"]
     if not isinstance(search, Mapping) or "domain" not in content:
         raise ParameterError("search", search, allowed="a table, beside a [domain]", fix="say what is searched, as in text = 16")
-    known = dir(importlib.import_module("deniable.tasks.heavy_hitters"))  # the searches, which this registers; other protocols are none
     name = search.get("protocol", "auto")
+    known = sorted(kind for kind, made in known_protocols(name).items() if made.__module__.startswith(SEARCHES))
     if name not in ("auto", *known):
         raise ParameterError("protocol", name, allowed=f"auto or one of {known}", fix=did_you_mean(name, known))
     why = f"{name}: named in the file" if name != "auto" else "PEM: the usual search"

@@ -15,7 +15,8 @@ from typing import NamedTuple, Protocol
 import sqlalchemy as sql
 from sqlalchemy import Engine
 
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables as db
+from deniable.collect.storage.database import READING
 from deniable.collect.web.body import Refusal
 from deniable.contract.source import SYSTEM
 from deniable.errors import ParameterError
@@ -76,7 +77,7 @@ class Access:
     """
 
     def __init__(self, store: Keeper, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._reader = store.engine.execution_options(**{db.READING: True})
+        self._reader = store.engine.execution_options(**{READING: True})
         self._clock = clock
         self._second = 0
         self._failures = 0

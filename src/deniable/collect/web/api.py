@@ -5,7 +5,7 @@ What estimates and task files need is imported when it is first asked for: a col
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.responses import Response
@@ -13,8 +13,8 @@ from starlette.responses import Response
 from deniable.collect.admission import LiveTask
 from deniable.collect.collector import Collector
 from deniable.collect.issuing import CodeError
-from deniable.collect.web.access import OPEN
 from deniable.collect.web.body import JSON, Refusal
+from deniable.collect.web.call import Call, json_response, unknown_task
 from deniable.collect.web.journal import note
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.openapi import document
@@ -35,16 +35,6 @@ from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
     from deniable.collect.analysis.analyst import Answer, Changes, Selection
-
-
-class Call(NamedTuple):
-    """A request as its handler sees it: checked, and without anything about its sender."""
-
-    task: bytes
-    query: Any
-    body: bytes
-    role: str = OPEN
-    """Of whoever asks."""
 
 
 class Api:
@@ -246,13 +236,3 @@ class Api:
 
 def _table(answer: Answer | Changes, form: str) -> Response:
     return Response(answer.to_parquet(), media_type=PARQUET) if form == "parquet" else json_response(answer.to_json())
-
-
-def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer as JSON."""
-    return Response(msgspec.json.encode(content), status, headers, media_type=JSON)
-
-
-def unknown_task() -> Refusal:
-    """The answer to an id that no task has."""
-    return Refusal(404, "unknown_task", "there is no task with this id")

@@ -21,8 +21,9 @@ from starlette.routing import Route
 
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.access import OPEN, Access
-from deniable.collect.web.api import Api, Call, json_response, unknown_task
+from deniable.collect.web.api import Api
 from deniable.collect.web.body import BodyReader, Refusal
+from deniable.collect.web.call import Call, json_response, unknown_task
 from deniable.collect.web.entrance import PREFLIGHT, stopping
 from deniable.collect.web.journal import note_error
 from deniable.collect.web.news import News

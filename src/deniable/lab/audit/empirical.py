@@ -30,9 +30,12 @@ class EmpiricalAudit:
 
     epsilon: float
     claimed: float | None
+    """What the mechanism says its epsilon is; None if it says nothing."""
     confidence: float
     trials: int
+    """How many reports of each input were looked at."""
     event: Hashable
+    """What happened more often to the one input than to the other."""
 
     @property
     def convicted(self) -> bool:
@@ -46,6 +49,8 @@ CLASSES = 64
 
 def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confidence: float = 0.99) -> float:
     """The epsilon that is certain, up to 1 - confidence, when an event happened so often in so many trials of each input.
+
+    ``hits_first`` counts it among the trials of the first input, ``hits_second`` among those of the second.
 
     >>> round(epsilon_lower_bound(731_059, 268_941, 1_000_000), 4)       # a correct coin of epsilon 1
     0.9942
@@ -68,7 +73,9 @@ def empirical_audit(
     confidence: float = 0.99,
     source: Source | None = None,
 ) -> EmpiricalAudit:
-    """A lower bound on epsilon between two inputs, from ``trials`` reports of each.
+    """A lower bound on epsilon between two inputs, ``first`` and ``second``, from ``trials`` reports of each.
+
+    It holds with probability ``confidence``.
 
     ``mechanism`` is a spec, judged by which of the two inputs a report supports, or any function of a value and a source, judged by
     its reports themselves (which should then be few).

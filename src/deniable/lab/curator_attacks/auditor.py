@@ -34,6 +34,9 @@ class Auditor:
         self._tables = (every[:, None] >> np.arange(len(bits)) & 1).astype(bool)
         """All tables that fit the answers so far."""
 
+    def __repr__(self) -> str:
+        return f"<Auditor of {len(self._bits)} people>"
+
     def count(self, people: Sequence[int]) -> int | None:
         """How many of these people have the bit; None is a refusal."""
         answer = int(self._bits[list(people)].sum())
@@ -45,7 +48,7 @@ class Auditor:
 
 
 def unravel(count: Callable[[Sequence[int]], float | None], people: int, own: bool) -> Array:
-    """Everyone's bit from counts of neighboring pairs, by somebody who is person 0 and knows the own bit.
+    """Everyone's bit from counts of neighboring pairs of so many people, by somebody who is person 0 and knows the own bit.
 
     A refusal, or a count nearer to 0 or 2 than to 1, means equal; otherwise the two differ.
 

@@ -16,7 +16,7 @@ Ask = Callable[[Any], float]
 
 
 def exact_counts(table: pl.DataFrame) -> Ask:
-    """A curator who tells the truth.
+    """A curator who tells the truth about a table.
 
     >>> exact_counts(pl.DataFrame({"smokes": [True, False, True]}))({"smokes": True})
     2
@@ -25,13 +25,13 @@ def exact_counts(table: pl.DataFrame) -> Ask:
 
 
 def rounded_counts(table: pl.DataFrame, base: int = 3) -> Ask:
-    """A curator who rounds to the nearest multiple of a base, as statistical offices do: noisy, and not private."""
+    """A curator who rounds counts of a table to the nearest multiple of a base, as statistical offices do: noisy, and not private."""
     ask = exact_counts(table)
     return lambda where: base * round(ask(where) / base)
 
 
 def session_counts(session: Session, epsilon: float) -> Ask:
-    """A curator with a budget, who is asked for counts at so much of it each."""
+    """A curator with a budget, a ``session``, who is asked for counts at so much of it each."""
     return lambda where: session.count(where=where, epsilon=epsilon).value
 
 

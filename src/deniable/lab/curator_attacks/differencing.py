@@ -15,6 +15,8 @@ from deniable.lab.curator_attacks.counting import Ask
 def differencing(ask: Ask, person: dict[str, Any], secret: dict[str, Any]) -> float:
     """The count of a secret, minus the same count without one person: near 1 if the person has it, near 0 if not.
 
+    ``ask`` is a curator who counts.
+
     >>> from deniable.lab.curator_attacks.counting import exact_counts
     >>> table = pl.DataFrame({"name": ["Ann", "Ben", "Cleo"], "ill": [True, True, False]})
     >>> [differencing(exact_counts(table), {"name": name}, {"ill": True}) for name in table["name"]]

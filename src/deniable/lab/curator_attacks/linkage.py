@@ -36,11 +36,11 @@ def clinic(people: int, source: Source = SYSTEM) -> tuple[pl.DataFrame, pl.DataF
 
 
 def link(anonymous: pl.DataFrame, register: pl.DataFrame, keys: Sequence[str] = KEYS) -> pl.DataFrame:
-    """Everyone who is alone with the keys in both tables: the register's names beside the other table's columns."""
+    """Everyone who is alone with the keys in both tables: the register's names beside the columns of the ``anonymous`` table."""
     alone = [table.filter(pl.struct(list(keys)).is_unique()) for table in (register, anonymous)]
     return alone[0].with_row_index("place").join(alone[1], on=list(keys), how="inner").sort("place").drop("place")
 
 
 def guess_by_counting(ask: Ask, person: dict[str, Any], secret: dict[str, Any], keys: Sequence[str] = KEYS) -> bool:
-    """The same through counts: is there somebody with this person's keys and the secret?"""
+    """The same through a curator's counts (``ask``): is there somebody with this person's keys and the secret?"""
     return ask({**{name: person[name] for name in keys}, **secret}) > 0.5

@@ -21,7 +21,7 @@ def draw_groups(groups: int, people: int, source: Source = SYSTEM) -> Array:
 
 
 def reconstruct(groups: Array, answers: Array) -> Array:
-    """The bits that leave the least sum of absolute errors, rounded.
+    """The bits, rounded, with which the counts of all groups come nearest to the answers: the least sum of absolute errors.
 
     >>> from deniable.testing import ReplaySource
     >>> bits = (np.arange(24) % 3 == 0).astype(int)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
@@ -136,6 +137,11 @@ def require(condition: bool, parameter: str, value: object, allowed: str, fix: s
     """Refuse a parameter of a population."""
     if not condition:
         raise ParameterError(parameter, value, allowed=allowed, fix=fix)
+
+
+def require_one_of(allowed: Collection[str], parameter: str, value: object) -> None:
+    """Refuse a name that is none of those that there are."""
+    require(value in allowed, parameter, value, f"one of {list(allowed)}", "check the spelling")
 
 
 def is_number(value: object, above: float = -np.inf) -> bool:

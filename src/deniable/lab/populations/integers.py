@@ -109,7 +109,9 @@ class Geometric(Population):
 
 @dataclass(frozen=True)
 class RoundedNormal(Population):
-    """A normal law, rounded to integers: value v with the probability of v - 1/2 to v + 1/2.
+    """A normal law of a mean and a standard deviation ``sd``, rounded to integers.
+
+    Value v has the probability of v - 1/2 to v + 1/2.
 
     >>> crowd = RoundedNormal(mean=10, sd=2)
     >>> dict(zip(crowd.values.tolist(), crowd.probabilities.round(4).tolist()))[10]

@@ -19,7 +19,9 @@ from deniable.lab.populations.base import LARGEST_TABLE, Population, is_integer,
 
 @dataclass(frozen=True)
 class Column(Population):
-    r"""The values of a CSV or Parquet column, one row a person, drawn with replacement: n need not be the number of rows.
+    r"""The values of the column of a ``name`` in a CSV or Parquet file, ``path``, one row a person.
+
+    They are drawn with replacement: n need not be the number of rows. Rows without a value are refused, or dropped (``drop_missing``).
 
     Integers stay integers in Parquet; everything else, and all of a CSV file, is text exactly as it stands, unless ``integers=True``.
 

@@ -13,9 +13,9 @@ import numpy as np
 from deniable.client.numeric import NumericSpec
 from deniable.contract.numbers import round_at_random
 from deniable.contract.source import Source
-from deniable.core.number_column import ArraySource, NumberColumn, number_column
+from deniable.core.number_column import NumberColumn, number_column
 from deniable.core.reports import Reports
-from deniable.core.stream import CHUNK, cores, in_parallel, serve_everyone
+from deniable.core.stream import CHUNK, ArraySource, cores, in_parallel, serve_everyone
 from deniable.core.tally import WHOLE_DOMAIN, Tally, require_same_spec
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array

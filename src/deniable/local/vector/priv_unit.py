@@ -116,7 +116,7 @@ class PrivUnit(Spec):
         return (2 * MIDDLE - 1) ** 2
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
-        """One person's report."""
+        """One person's report about the vector ``value``."""
         row = self._row(value)
         from deniable.local.vector.sampling import noisy_points, words_of
 

@@ -74,7 +74,7 @@ class ProjUnit(PrivUnit):
         return sqrt(2) * exp(lgamma((self.projected + 1) / 2) - lgamma(self.projected / 2))
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> tuple[int, tuple[int, ...]]:
-        """One person's report."""
+        """One person's report about the vector ``value``."""
         from deniable.local.vector.projecting import projected_points, words_behind
 
         row = self._row(value)

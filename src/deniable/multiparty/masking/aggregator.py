@@ -7,25 +7,28 @@ aborted before anything is opened.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import DeniableError, ProtocolError, WireError
+from deniable.errors import ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.graph import neighbors_of
 from deniable.multiparty.masking import hybrid, layout, secrets
 from deniable.multiparty.masking.side import Keys, keys_bytes
 from deniable.multiparty.masking.unmasking import Unmasking
 from deniable.multiparty.message import Message
+from deniable.multiparty.saved import opened_state, pack_state
 from deniable.multiparty.terms import Terms
 
 
 @dataclass
 class MaskingAggregator:
-    """The one role that sees all messages. ``total`` is the sum, as signed integers, once it is there."""
+    """The one role that sees all messages of a sum on the ``terms`` that all agreed on. ``total`` is the sum, once it is there.
+
+    ``data`` is a message of a party, or what ``save`` gave.
+    """
 
     terms: Terms
     source: Source = field(default=SYSTEM, repr=False)
@@ -185,21 +188,16 @@ class MaskingAggregator:
         """All that the next step needs. Nothing in it is secret from the aggregator itself, and nothing says more than the messages do."""
         kept = {str(kind): [message.pack().hex() for message in messages.values()] for kind, messages in self._messages.items()}
         neighbors = {str(party): others for party, others in self._neighbors.items()}
-        return json.dumps({"version": 1, "sum": self.terms.id.hex(), "step": self.step, "messages": kept, "neighbors": neighbors}).encode()
+        return pack_state("aggregator", self.terms.id, step=self.step, messages=kept, neighbors=neighbors)
 
     @classmethod
     def resume(cls, data: bytes, *, terms: Terms, source: Source = SYSTEM) -> MaskingAggregator:
         """The aggregator as it was saved; WireError if this is not its state in this sum. A sum that was open is opened again."""
-        try:
-            content = json.loads(data)
-            if content["version"] != 1 or content["sum"] != terms.id.hex():
-                raise ValueError("of another sum")
+        with opened_state(data, "aggregator", terms.id) as content:
             found = cls(terms, source, content["step"])
             opened = {int(kind): [Message.open(bytes.fromhex(each)) for each in texts] for kind, texts in content["messages"].items()}
             found._messages = {kind: {message.party: message for message in messages} for kind, messages in opened.items()}
             found._neighbors = {int(party): list(others) for party, others in content["neighbors"].items()}
             sent = found._messages.get(layout.ADVERTISE, {})
             found._owners = {part: party for party, message in sent.items() for part in Keys.read(message.body).parts}
-        except (ValueError, TypeError, KeyError, AttributeError, DeniableError) as error:
-            raise WireError("state", f"{len(data)} bytes", allowed="the saved state of this sum's aggregator", fix="begin anew") from error
         return found

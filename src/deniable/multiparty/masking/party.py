@@ -6,20 +6,18 @@ sum or not signed by whom it says is refused, and the party stays where it was.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import DeniableError, ProtocolError, WireError
+from deniable.errors import ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.masking import hybrid, layout, secrets
 from deniable.multiparty.masking.side import Keys, Side
 from deniable.multiparty.message import Message
+from deniable.multiparty.saved import opened_state, pack_state
 from deniable.multiparty.shamir import SECRET_BYTES, share_secret
 from deniable.multiparty.terms import Terms, as_words, check_place
 
@@ -29,7 +27,11 @@ _DUE = {layout.ADVERTISE: layout.KEYS, layout.SHARES: layout.FOR_YOU, layout.MAS
 
 @dataclass
 class MaskingParty:
-    """One party. ``identity`` is the seed of its Ed25519 key, ``vector`` its numbers: integers that are taken modulo 2^word_bits."""
+    """One party of a sum on the ``terms`` that all agreed on, where ``number`` is its place.
+
+    ``identity`` is the seed of its Ed25519 key, ``vector`` its numbers: integers that are taken modulo 2^word_bits. ``data`` is a message
+    of the aggregator, or what ``save`` gave.
+    """
 
     terms: Terms
     number: int
@@ -184,27 +186,23 @@ class MaskingParty:
 
     def save(self) -> bytes:
         """All that the next step needs, secrets included, and no more: keep it where nobody else reads."""
-        content: dict[str, Any] = {
-            "version": 1,
-            "sum": self.terms.id.hex(),
-            "number": self.number,
-            "sent": self.sent,
-            "vector": "" if self._hidden else self.vector.tobytes().hex(),
-            "seeds": {} if self._hidden else {name: seed.hex() for name, seed in self._seeds.items()},
-            "agreed": {} if self._hidden else {str(party): secret.hex() for party, secret in self._agreed.items()},
-            "keys": {str(party): [part.hex() for part in key] for party, key in self._keys.items()},
-            "shares": {str(party): [share.hex() for share in pair] for party, pair in self._shares.items()},
-            "survivors": self._survivors,
-        }
-        return json.dumps(content).encode()
+        return pack_state(
+            "party",
+            self.terms.id,
+            number=self.number,
+            sent=self.sent,
+            vector="" if self._hidden else self.vector.tobytes().hex(),
+            seeds={} if self._hidden else {name: seed.hex() for name, seed in self._seeds.items()},
+            agreed={} if self._hidden else {str(party): secret.hex() for party, secret in self._agreed.items()},
+            keys={str(party): [part.hex() for part in key] for party, key in self._keys.items()},
+            shares={str(party): [share.hex() for share in pair] for party, pair in self._shares.items()},
+            survivors=self._survivors,
+        )
 
     @classmethod
     def resume(cls, data: bytes, *, terms: Terms, identity: bytes, source: Source = SYSTEM) -> MaskingParty:
         """The party as it was saved; WireError if this is not its state in this sum."""
-        try:
-            content: Mapping[str, Any] = json.loads(data)
-            if content["version"] != 1 or content["sum"] != terms.id.hex():
-                raise ValueError("of another sum")
+        with opened_state(data, "party", terms.id) as content:
             vector = np.frombuffer(bytes.fromhex(content["vector"]), dtype=f"<u{terms.word_bits // 8}")
             party = cls(terms, content["number"], identity, vector, source, content["sent"])
             party._seeds = {name: bytes.fromhex(seed) for name, seed in content["seeds"].items()}
@@ -212,6 +210,4 @@ class MaskingParty:
             party._keys = {int(number): Keys(*map(bytes.fromhex, parts)) for number, parts in content["keys"].items()}
             party._shares = {int(number): (bytes.fromhex(own), bytes.fromhex(pairs)) for number, (own, pairs) in content["shares"].items()}
             party._survivors = list(content["survivors"])
-        except (ValueError, TypeError, KeyError, AttributeError, DeniableError) as error:
-            raise WireError("state", f"{len(data)} bytes", allowed="the saved state of this sum's party", fix="begin anew") from error
         return party

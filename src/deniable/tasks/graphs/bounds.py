@@ -14,6 +14,7 @@ import numpy as np
 from deniable.central.laplace import Laplace
 from deniable.errors import ParameterError, shorten
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 
 CUT = 0.02
 """How likely noise cuts somebody's list."""
@@ -48,8 +49,7 @@ def choose(reports: Array, noise: Laplace, top: int) -> Array:
 
 def check_bound(bound: object, top: int) -> None:
     """Refuse a bound that is none: a device takes it from the collector, believes nothing, and looks at it before its own list."""
-    if type(bound) is not int or not 2 <= bound <= max(top, 2):
-        raise ParameterError("bound", bound, allowed=f"an integer from 2 to {max(top, 2)}", fix="a rung of the ladder")
+    check_whole("bound", bound, 2, max(top, 2), fix="a rung of the ladder")
 
 
 def check_bounds(bounds: Any, nodes: int) -> None:

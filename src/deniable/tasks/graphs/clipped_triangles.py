@@ -119,13 +119,13 @@ class ClippedTriangles:
 
     # --- one person ---
 
-    def randomize_first(self, person: int, neighbors: Any, source: Source = SYSTEM) -> tuple[int, int]:
+    def randomize_first(self, person: int, ties: Any, source: Source = SYSTEM) -> tuple[int, int]:
         """One person's noisy length and bits."""
         check_person(person, self.nodes)
-        before = [int(j) for j in check_list(neighbors, self.nodes, person) if j < person]
+        before = [int(j) for j in check_list(ties, self.nodes, person) if j < person]
         return self.lengths.randomize(len(before), source), randomize_list(self.coin, person, before, source)
 
-    def answer_second(self, person: int, neighbors: Any, bound: int, noisy: NoisyGraph) -> int:
+    def answer_second(self, person: int, ties: Any, bound: int, noisy: NoisyGraph) -> int:
         """One person's count before noise, in steps. It is safe for any bound and any noisy graph that a collector may send.
 
         All of what was sent is checked before the list is read, so that a refusal says nothing about it. A pair counts as tied only if both
@@ -134,14 +134,14 @@ class ClippedTriangles:
         check_person(person, self.nodes)
         bounds.check_bound(bound, self.nodes - 1)
         noisy.check_shape(self.nodes)
-        mine = check_list(neighbors, self.nodes, person)
+        mine = check_list(ties, self.nodes, person)
         kept = mine[mine < person][:bound]
         return int(self._steps_of(twice_bounded(noisy.among(kept), self.limit(bound)), kept.size * (kept.size - 1) // 2))
 
-    def randomize_second(self, person: int, neighbors: Any, bound: int, noisy: NoisyGraph, source: Source = SYSTEM) -> int:
+    def randomize_second(self, person: int, ties: Any, bound: int, noisy: NoisyGraph, source: Source = SYSTEM) -> int:
         """One person's noisy count, in steps."""
         noise = self.noise(bound).noise  # first: it may refuse the bound
-        return self.answer_second(person, neighbors, bound, noisy) + noise.draw(source)
+        return self.answer_second(person, ties, bound, noisy) + noise.draw(source)
 
     def _steps_of(self, twice: Any, pairs: Any) -> Any:
         return twice * (1 << BITS - 1) - pairs * int(self.coin.q * (1 << BITS))
@@ -162,7 +162,7 @@ class ClippedTriangles:
         counts, pairs, over = (np.zeros(self.nodes, dtype=kind) for kind in (np.int64, np.int64, np.bool_))
         rungs, place = np.unique(first.bounds, return_inverse=True)
         limits = np.array([self.limit(int(rung)) for rung in rungs])[place]
-        count_among(graph.starts, graph.neighbors, first.bounds, limits, first.noisy.rows, counts, pairs, over)
+        count_among(graph.starts, graph.ties, first.bounds, limits, first.noisy.rows, counts, pairs, over)
         answers = np.asarray(self._steps_of(counts, pairs))
         for person in np.flatnonzero(over).tolist():  # hardly anyone: those with a node above the limit
             answers[person] = self.answer_second(person, graph.list_of(person), int(first.bounds[person]), first.noisy)

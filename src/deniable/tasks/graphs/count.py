@@ -33,11 +33,13 @@ class CountEstimate(Table):
     """
 
     name: str
+    """What was counted."""
     value: float
     stderr: float
     n: int
     """How many people reported."""
     guarantee: GraphGuarantee
+    """What was promised to each person, or tie."""
     parts: dict[str, float] = field(default_factory=dict)
     """What the variance is made of."""
     biased: str | None = None

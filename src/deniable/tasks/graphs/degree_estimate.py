@@ -26,7 +26,9 @@ from deniable.core.postprocess import norm_sub
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.graphs.count import CountEstimate
+from deniable.tasks.graphs.privacy import GraphGuarantee
 
 if TYPE_CHECKING:
     from deniable.tasks.graphs.degrees import Degrees
@@ -40,7 +42,9 @@ class DegreeEstimate(Table):
     """Counts of people by their number of ties, with standard errors; negative counts are what makes them unbiased."""
 
     spec: Degrees
+    """What was asked."""
     reports: Array
+    """Everybody's noisy degree."""
 
     kind: ClassVar[str] = "degrees"
 
@@ -48,6 +52,11 @@ class DegreeEstimate(Table):
     def n(self) -> int:
         """How many people reported."""
         return int(self.reports.size)
+
+    @property
+    def guarantee(self) -> GraphGuarantee:
+        """What is promised to each person, or tie."""
+        return self.spec.guarantee
 
     @property
     def values(self) -> range:
@@ -89,14 +98,15 @@ class DegreeEstimate(Table):
         unbiased = middle * seen[1:-1] + side * (seen[2:] + seen[:-2]) - self.counts
         return np.sqrt(np.maximum(np.maximum(likely, unbiased), 0.0))
 
-    def interval(self, level: float = 0.95) -> Limits:
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) of each count: normal, or by Bernstein's inequality where fewer than 200 reports are expected to matter."""
         check_level("level", level)
+        alpha = (1 - level) / (len(self.values) if simultaneous else 1)
         expected, offset = self._expected
         at = np.arange(self.spec.top + 1) + offset
         enough = expected[at - 1] + expected[at] + expected[at + 1] >= NORMAL_FROM
-        normal = float(stats.norm.isf((1 - level) / 2)) * self.stderr
-        reach = np.where(enough, normal, few_large(self.stderr**2, 1 + 3 * self._bend, 1 - level))
+        normal = float(stats.norm.isf(alpha / 2)) * self.stderr
+        reach = np.where(enough, normal, few_large(self.stderr**2, 1 + 3 * self._bend, alpha))
         return self.counts - reach, self.counts + reach
 
     # --- sums over all people ---
@@ -109,8 +119,7 @@ class DegreeEstimate(Table):
 
     def stars(self, k: int) -> CountEstimate:
         """The number of k-stars: a person and k of their ties. Of 1-stars there are twice as many as edges."""
-        if type(k) is not int or not 1 <= k <= 10:
-            raise ParameterError("k", k, allowed="an integer from 1 to 10", fix="2 counts pairs of ties of one person")
+        check_whole("k", k, 1, 10, fix="2 counts pairs of ties of one person")
         return self.total(f"{k}-stars", lambda degree: special.comb(degree, k))
 
     def between(self, low: int, high: int) -> CountEstimate:
@@ -120,7 +129,7 @@ class DegreeEstimate(Table):
         return self.total(f"{low} to {high} ties", lambda degree: ((degree >= low) & (degree <= high)).astype(float))
 
     def total(self, name: str, function: Callable[[Array], Array]) -> CountEstimate:
-        """The sum of any function over everybody's degree; ``function`` takes an array of degrees.
+        """The sum of any function over everybody's degree, under a name; ``function`` takes an array of degrees.
 
         Below 0 and above the largest degree its last values go on. How a function goes on where no degree is does not touch the mean, only
         the error; and reports far outside, of the noise or of a liar, count as those at the ends do.
@@ -142,7 +151,7 @@ class DegreeEstimate(Table):
         return np.asarray(f[1:-1] - self._bend * (f[2:] - 2 * f[1:-1] + f[:-2]))
 
     def _count(self, name: str, value: float, variance: float) -> CountEstimate:
-        return CountEstimate(name, value, max(variance, 0.0) ** 0.5, self.n, self.spec.guarantee, {"noise": variance})
+        return CountEstimate(name, value, max(variance, 0.0) ** 0.5, self.n, self.guarantee, {"noise": variance})
 
     @cached_property
     def _expected(self) -> tuple[Array, int]:
@@ -165,10 +174,10 @@ class DegreeEstimate(Table):
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval()
-        return {"value": list(self.values), "people": self.counts, "stderr": self.stderr, "low": low, "high": high}
+        return {"value": list(self.values), "count": self.counts, "stderr": self.stderr, "low": low, "high": high}
 
     def headline(self) -> str:
-        promise = self.spec.guarantee
+        promise = self.guarantee
         return f"{self.n:,} degrees, epsilon = {promise.epsilon:.4g} for {promise.neighbors}; low and high: 95 %, noise only"
 
     def order(self) -> Array:

@@ -18,7 +18,7 @@ from deniable.tasks.graphs.privacy import check_nodes
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """Nodes 0 to n - 1 and the list of each: ``neighbors[starts[i] : starts[i + 1]]``, in ascending order.
+    """Nodes 0 to n - 1 and the list of each: ``ties[starts[i] : starts[i + 1]]``, in ascending order.
 
     >>> graph = Graph.of([(0, 1), (1, 2), (0, 2), (2, 3)], nodes=5)
     >>> graph, graph.degrees.tolist(), graph.triangles, graph.stars(2)
@@ -28,7 +28,7 @@ class Graph:
     """
 
     starts: Array
-    neighbors: Array
+    ties: Array
     labels: tuple[Any, ...] | None = None
     """What the nodes were called where the graph came from, if not 0 to n - 1."""
 
@@ -109,7 +109,7 @@ class Graph:
     @property
     def edges(self) -> int:
         """How many undirected edges there are."""
-        return len(self.neighbors) // 2
+        return len(self.ties) // 2
 
     @cached_property
     def degrees(self) -> Array:
@@ -120,11 +120,11 @@ class Graph:
     def before_degrees(self) -> Array:
         """How many nodes with smaller numbers are on everybody's list."""
         owners = np.repeat(np.arange(self.nodes), self.degrees)
-        return np.bincount(owners[self.neighbors < owners], minlength=self.nodes)
+        return np.bincount(owners[self.ties < owners], minlength=self.nodes)
 
     def list_of(self, person: int) -> Array:
         """One person's list."""
-        return np.asarray(self.neighbors[self.starts[person] : self.starts[person + 1]])
+        return np.asarray(self.ties[self.starts[person] : self.starts[person + 1]])
 
     def before(self, person: int) -> Array:
         """The part of it that the person speaks about where only one end of a tie does: those with smaller numbers."""
@@ -139,14 +139,14 @@ class Graph:
     @cached_property
     def triangles(self) -> int:
         """How many triangles there are."""
-        return int(count_triangles(self.starts, self.neighbors))
+        return int(count_triangles(self.starts, self.ties))
 
     # --- the way out ---
 
     def to_sparse(self) -> sparse.csr_array:
         """The matrix of 0 and 1."""
-        ones = np.ones(len(self.neighbors), dtype=np.int8)
-        return sparse.csr_array((ones, self.neighbors, self.starts), shape=(self.nodes, self.nodes))
+        ones = np.ones(len(self.ties), dtype=np.int8)
+        return sparse.csr_array((ones, self.ties, self.starts), shape=(self.nodes, self.nodes))
 
     def to_networkx(self) -> Any:
         """A ``networkx.Graph``, with the labels that it came with."""
@@ -164,7 +164,7 @@ class Graph:
     def pairs(self) -> Array:
         """Each edge once, the smaller node first."""
         owners = np.repeat(np.arange(self.nodes), self.degrees)
-        return np.stack([owners, self.neighbors], axis=1)[owners < self.neighbors]
+        return np.stack([owners, self.ties], axis=1)[owners < self.ties]
 
     def __repr__(self) -> str:
         return f"Graph({self.nodes:,} nodes, {self.edges:,} edges)"
@@ -184,15 +184,15 @@ def check_person(person: object, nodes: int) -> None:
         raise ParameterError("person", person, allowed=f"an integer from 0 to {nodes - 1}", fix="the number that this person has")
 
 
-def check_list(neighbors: Any, nodes: int, person: int | None = None) -> Array:
+def check_list(ties: Any, nodes: int, person: int | None = None) -> Array:
     """One person's list in ascending order; DomainError where it is none."""
-    found = np.asarray(neighbors)
+    found = np.asarray(ties)
     if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
-        raise DomainError("neighbors", f"shape {found.shape} of {found.dtype}", allowed="whole numbers", fix="one for each tie")
+        raise DomainError("ties", f"shape {found.shape} of {found.dtype}", allowed="whole numbers", fix="one for each tie")
     found = np.sort(found.astype(np.int64))
     if found.size and (found[0] < 0 or found[-1] >= nodes or (found[1:] == found[:-1]).any() or (found == person).any()):
         fix = "drop loops and what is repeated, check the numbers"
-        raise DomainError("neighbors", "a list with other entries", allowed=f"different others from 0 to {nodes - 1}", fix=fix)
+        raise DomainError("ties", "a list with other entries", allowed=f"different others from 0 to {nodes - 1}", fix=fix)
     return found
 
 

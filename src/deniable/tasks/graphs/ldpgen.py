@@ -14,6 +14,7 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError, shorten
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.graphs.graph import Graph, check_graph, check_list
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
 from deniable.tasks.graphs.sampling import draw_blocks, group_alike
@@ -33,6 +34,7 @@ class SyntheticGraph:
     stderr: Array
     """Their standard errors."""
     guarantee: GraphGuarantee
+    """What was promised to each person, or tie."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +71,7 @@ class LDPGen:
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        if type(self.groups) is not int or not 1 <= self.groups <= MOST_GROUPS:
-            raise ParameterError(
-                "groups", self.groups, allowed=f"an integer from 1 to {MOST_GROUPS}", fix="few, if people are few: 8 is usual"
-            )
+        check_whole("groups", self.groups, 1, MOST_GROUPS, fix="few, if people are few: 8 is usual")
         if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 0 < self.share < 1:
             raise ParameterError("share", self.share, allowed="between 0 and 1", fix="0.5 is usual")
 
@@ -87,21 +86,21 @@ class LDPGen:
         """What is promised to each person over both rounds, and for a tie."""
         return promise(self.epsilon, EDGE, speakers=2)
 
-    def answer(self, neighbors: Any, groups: Array) -> Array:
+    def answer(self, ties: Any, groups: Array) -> Array:
         """How many of one person's ties lead into each group. All groups are checked before the list is read: a refusal tells nothing."""
         self._check_groups(groups)
-        return np.asarray(np.bincount(groups[check_list(neighbors, self.nodes)], minlength=self.groups))
+        return np.asarray(np.bincount(groups[check_list(ties, self.nodes)], minlength=self.groups))
 
-    def randomize(self, neighbors: Any, groups: Array, turn: int, source: Source = SYSTEM) -> Array:
-        """One person's report in round 0 or 1."""
+    def randomize(self, ties: Any, groups: Array, turn: int, source: Source = SYSTEM) -> Array:
+        """One person's report in the first (``turn`` 0) or the second round."""
         noise = self._noise(turn)
-        return np.asarray(self.answer(neighbors, groups) + np.array([noise.draw(source) for _ in range(self.groups)]))
+        return np.asarray(self.answer(ties, groups) + np.array([noise.draw(source) for _ in range(self.groups)]))
 
     def privatize(self, graph: Graph, groups: Array, turn: int, *, source: Source | None = None) -> Array:
-        """Everybody's reports in round 0 or 1: the same as ``randomize`` one by one."""
+        """Everybody's reports in the first (``turn`` 0) or the second round: the same as ``randomize`` one by one."""
         self._check_groups(groups)
         owners = np.repeat(np.arange(self.nodes), graph.degrees)
-        exact = np.bincount(owners * self.groups + groups[graph.neighbors], minlength=self.nodes * self.groups)
+        exact = np.bincount(owners * self.groups + groups[graph.ties], minlength=self.nodes * self.groups)
         return np.asarray((exact + self._noise(turn).draws(exact.size, source)).reshape(self.nodes, self.groups))
 
     def _noise(self, turn: object) -> Any:

@@ -50,11 +50,11 @@ def coin_for(epsilon: float, sample: float = 1.0, bits: int = 64) -> RR:
     return RR.from_probabilities(Fraction(p, one), Fraction(q, one))
 
 
-def randomize_list(coin: RR, person: int, neighbors: Any, source: Source = SYSTEM) -> int:
+def randomize_list(coin: RR, person: int, ties: Any, source: Source = SYSTEM) -> int:
     """One person's bits about all smaller numbers, bit j about person j: drawn as if there were no ties, then the ties anew."""
     yes, no = coin.coin
     bits = source.bernoulli_bits(no, person)
-    for j in sorted(int(neighbor) for neighbor in neighbors if neighbor < person):
+    for j in sorted(int(other) for other in ties if other < person):
         bits = bits & ~(1 << j) | source.bernoulli(yes) << j
     return bits
 
@@ -66,7 +66,7 @@ def randomize_lists(coin: RR, graph: Graph, source: Source | None = None) -> Noi
     yes, no = (np.uint64(side) for side in coin.coin)
 
     def serve(part: slice, words: Array) -> tuple[int, int]:
-        return perturb_lists(graph.starts, graph.neighbors, part.start, part.stop, yes, no, lower, words)
+        return perturb_lists(graph.starts, graph.ties, part.start, part.stop, yes, no, lower, words)
 
     serve_everyone(nodes, serve, source, chunk=4 * TOGETHER)
     return _mirrored(coin, lower)

@@ -22,6 +22,7 @@ from math import ceil, exp, nextafter
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import exact_epsilon
 from deniable.errors import ParameterError
+from deniable.tasks.checks import check_whole
 
 EDGE, NODE = "edge", "node"
 RELATIONS = {
@@ -106,5 +107,4 @@ def split(epsilon: float, shares: Sequence[float]) -> tuple[float, ...]:
 
 def check_nodes(nodes: object, most: int = 1 << 31) -> None:
     """Refuse a number of nodes that is none, or more than a mechanism can hold."""
-    if type(nodes) is not int or not 1 <= nodes <= most:
-        raise ParameterError("nodes", nodes, allowed=f"an integer from 1 to {most:,}", fix="the number of people, which is public")
+    check_whole("nodes", nodes, 1, most, fix="the number of people, which is public")

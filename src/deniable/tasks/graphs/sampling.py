@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.contract.source import Source
-from deniable.core.stream import random_words
+from deniable.core.stream import random_numbers, random_words
 from deniable.kernels.compiled import Array
 
 Weighed = tuple[Array, Array]
@@ -71,7 +71,7 @@ def _some_of_all(nodes: int, heads: Weighed, tails: Weighed, wanted: int, source
     a, b = (grid.ravel() for grid in np.meshgrid(heads[0], tails[0], indexing="ij"))
     rates = np.maximum(np.outer(heads[1], tails[1]).ravel().astype(float), NEVER)
     kept = a != b if heads[0] is not tails[0] else a < b
-    times = -np.log1p(-_uniform(int(kept.sum()), source)) / rates[kept]
+    times = -np.log1p(-random_numbers(int(kept.sum()), source)) / rates[kept]
     return _keys(a[kept], b[kept], nodes)[np.argsort(times, kind="stable")[:wanted]]
 
 
@@ -99,11 +99,9 @@ def _rising(weights: Array) -> Array:
 
 def _pick(cumulative: Array, count: int, source: Source | None) -> Array:
     """Positions drawn in proportion to weights. This is after the noise, so that rounding costs no privacy."""
-    return np.asarray(np.minimum(np.searchsorted(cumulative, _uniform(count, source) * cumulative[-1], side="right"), cumulative.size - 1))
-
-
-def _uniform(count: int, source: Source | None) -> Array:
-    return (random_words(count, source) >> np.uint64(11)).astype(float) * 2.0**-53
+    return np.asarray(
+        np.minimum(np.searchsorted(cumulative, random_numbers(count, source) * cumulative[-1], side="right"), cumulative.size - 1)
+    )
 
 
 def _distances(data: Array, centers: Array) -> Array:

@@ -47,9 +47,11 @@ class ClippedStars:
     """
 
     nodes: int
+    """The number of people, which is public."""
     epsilon: float
     k: int
     shares: tuple[float, float] = SHARES
+    """The parts of epsilon for the two rounds."""
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
@@ -106,7 +108,7 @@ class ClippedStars:
         return self.estimate(chosen, counts)
 
     def estimate(self, chosen: Array, counts: Any) -> CountEstimate:
-        """The number of stars behind the second round's reports, given everybody's bound."""
+        """The number of stars behind the second round's reports, ``counts``, given everybody's bound, ``chosen``."""
         counts = np.asarray(counts)
         if counts.shape != (self.nodes,) or counts.dtype.kind != "i":
             raise DomainError("counts", f"shape {counts.shape}", allowed=f"{self.nodes} whole numbers", fix="one count for each person")

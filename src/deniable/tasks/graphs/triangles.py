@@ -54,6 +54,7 @@ class Triangles:
     """
 
     nodes: int
+    """The number of people, which is public."""
     epsilon: float
     sample: float = 1.0
 
@@ -79,10 +80,10 @@ class Triangles:
         x, y = (1 - q) / (p - q), -q / (p - q)
         return x**3, x**2 * y, x * y**2, y**3
 
-    def randomize(self, person: int, neighbors: Any, source: Source = SYSTEM) -> int:
+    def randomize(self, person: int, ties: Any, source: Source = SYSTEM) -> int:
         """One person's report: bit j is about person j."""
         check_person(person, self.nodes)
-        return randomize_list(self.coin, person, check_list(neighbors, self.nodes, person), source)
+        return randomize_list(self.coin, person, check_list(ties, self.nodes, person), source)
 
     def privatize(self, graph: Any, *, source: Source | None = None) -> NoisyGraph:
         """Everybody's reports, as a noisy graph."""

@@ -1,20 +1,25 @@
-"""Finding values that nobody listed: one protocol per file, each found by being here."""
+"""Finding values that nobody listed: one call for all of it, and one protocol per file."""
 
-import importlib
-import pkgutil
-from typing import Any
+from deniable.tasks.heavy_hitters.bitstogram import Bitstogram
+from deniable.tasks.heavy_hitters.finding import HeavyHitters, heavy_hitters
+from deniable.tasks.heavy_hitters.multiple_channels import MultipleChannels
+from deniable.tasks.heavy_hitters.pem import PEM
+from deniable.tasks.heavy_hitters.segment_pairs import SegmentPairs
+from deniable.tasks.heavy_hitters.segments import IndependentSegments
+from deniable.tasks.heavy_hitters.sfp import SFP
+from deniable.tasks.heavy_hitters.tree_hist import TreeHist
+from deniable.tasks.heavy_hitters.trie_hh import Trie, TrieHH
 
-from deniable.contract.protocol import PROTOCOLS
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
-
-
-def __getattr__(name: str) -> Any:
-    if name in PROTOCOLS:
-        return PROTOCOLS[name]
-    raise AttributeError(f"module 'deniable.tasks.heavy_hitters' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(name for name, protocol in PROTOCOLS.items() if protocol.__module__.startswith(__name__))
+__all__ = [
+    "PEM",
+    "SFP",
+    "Bitstogram",
+    "HeavyHitters",
+    "IndependentSegments",
+    "MultipleChannels",
+    "SegmentPairs",
+    "TreeHist",
+    "Trie",
+    "TrieHH",
+    "heavy_hitters",
+]

@@ -13,27 +13,25 @@ import numpy as np
 
 from deniable.contract.canonical import canonical_json
 from deniable.contract.codes import value_of
-from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.domain import Domain
 from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_tallies, check_whole
 from deniable.tasks.heavy_hitters.one_round import (
     COUNT,
     MOST_QUESTIONS,
-    check_tallies,
-    check_whole,
-    checked_holdout,
     counted,
     counting_question,
-    oracle_for,
+    fragment_question,
     plain_search,
     read_search,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, checked_holdout, strongest
 
 LONGEST_INPUT = 20
 """The most bits of (cell, step) that are asked about: so many inputs are listed."""
@@ -70,11 +68,13 @@ class Bitstogram(Protocol):
     References: Bassily, Nissim, Stemmer, Thakurta 2017.
     """
 
+    domain: Domain = None  # type: ignore[assignment]  # resolved below
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
-    domain: Domain = None  # type: ignore[assignment]  # resolved below
     oracle: str = "auto"
+    """The frequency oracle of every report; "auto" takes the one with the smallest error."""
     functions: int = None  # type: ignore[assignment]  # resolved below
     hash_bits: int = None  # type: ignore[assignment]  # resolved below
     step_bits: int = None  # type: ignore[assignment]  # resolved below
@@ -119,25 +119,16 @@ class Bitstogram(Protocol):
         return tuple(tuple(self._question(function, start) for start in self.starts) for function in range(self.functions))
 
     def _question(self, function: int, start: int) -> Question:
-        share = (1 - Fraction(self.holdout)) / (self.functions * len(self.starts))
-        encoder = Fragment(self.domain, start, min(self.step_bits, self.bits - start), self.hash_bits, self.salt, function)
-        inputs = 1 << self.hash_bits + encoder.length
-        spec = oracle_for(
-            self.oracle,
-            IndexRange(inputs),
-            epsilon=self.epsilon,
-            people=int(self.people * share),
-            candidates=inputs,
-            salt=self.salt + 2 + function * self.bits + start,
-        )
-        return Question(name=f"hash-{function}-bit-{start}", spec=spec, encoder=encoder, share=share)
+        length = min(self.step_bits, self.bits - start)
+        name = f"hash-{function}-bit-{start}"
+        return fragment_question(self, name, start, length, row=function, rows=self.functions, strings=1 << length)
 
     @cached_property
     def _counting(self) -> Question:
         return counting_question(self, candidates=min(self.functions << self.hash_bits, LARGEST_LIST))
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round.questions, tallies)
+        check_tallies(self._round, tallies)
         found = dict.fromkeys(value for questions in self._spelling for value in self._read(questions, tallies))
         return counted(self, self._counting, tallies[COUNT], found)
 

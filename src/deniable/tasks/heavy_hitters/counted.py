@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from math import lcm
@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
-from deniable.contract.codes import code_bits, value_of
-from deniable.contract.domain import Domain, IndexRange, Integers
+from deniable.contract.codes import value_of
+from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Encoder, Prefix
 from deniable.contract.guarantee import Guarantee
@@ -23,9 +23,21 @@ from deniable.contract.question import Question, Round, read_share
 from deniable.contract.segments import Segments
 from deniable.contract.spec import MECHANISMS
 from deniable.core.frequency import FrequencyEstimate
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
-from deniable.tasks.heavy_hitters.searching import RESULT, check_oracle, estimate_of, named, prefix_question, strongest
+from deniable.tasks.checks import check_people, check_tallies, check_whole
+from deniable.tasks.heavy_hitters.searching import (
+    RESULT,
+    check_oracle,
+    checked_holdout,
+    estimate_of,
+    from_hex,
+    in_hex,
+    named,
+    prefix_question,
+    settle_domain,
+    strongest,
+)
 
 MOST_GROUPS = 4096
 """The most groups that people are split into."""
@@ -40,14 +52,16 @@ class CountedSearch:
     Without ``bits`` give a ``domain``. ``people`` is how many are expected, for the defaults.
     """
 
+    domain: Domain = None  # type: ignore[assignment]  # resolved below
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
-    domain: Domain = None  # type: ignore[assignment]  # resolved below
     oracle: str = "auto"
+    """The frequency oracle of every report; "auto" takes the one with the smallest error."""
     holdout: float | Fraction = None  # type: ignore[assignment]  # resolved below
     people: int = 100_000
-    candidates: tuple[int, ...] | None = None
+    candidates: tuple[int, ...] | None = field(default=None, repr=False)
     """The codes to count, once there are some."""
 
     kind: ClassVar[str]
@@ -58,36 +72,20 @@ class CountedSearch:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
         check_oracle(self.oracle)
-        if self.domain is None:
-            self.check("bits", 1, 64)
-            put("domain", Integers(0, (1 << self.bits) - 1))
-        if self.bits not in (None, code_bits(self.domain)):
-            raise ParameterError("bits", self.bits, allowed=f"{code_bits(self.domain)}, as in domain", fix="leave it out")
-        put("bits", code_bits(self.domain))
-        self.check("k", 1)
-        self.check("people", 0)
-        self.resolve(put)
+        settle_domain(self)
+        check_whole("k", self.k, 1)
+        check_people(self.people)
+        self._resolve(put)
         if self.groups > MOST_GROUPS:
             allowed = f"at most {MOST_GROUPS} groups; {self.bits} bits make {self.groups}"
             raise ParameterError("domain", self.domain, allowed=allowed, fix="shorten the values, or use PEM")
-        share = self.holdout if self.holdout is not None else max(Fraction(1, self.groups + 1), LEAST_HOLDOUT)
-        finite = isinstance(share, int | float | Fraction) and 0 < share < 1
-        put("holdout", Fraction(share).limit_denominator(1000) if finite else Fraction(0))
-        if not 0 < self.holdout < 1:
-            raise ParameterError("holdout", share, allowed="a share above 0, below 1", fix="0.1 keeps a tenth for the final count")
+        put("holdout", checked_holdout(max(Fraction(1, self.groups + 1), LEAST_HOLDOUT) if self.holdout is None else self.holdout))
         Prefix(self.domain, self.bits, self.candidates)  # its checks are ours
-
-    def check(self, name: str, least: int, most: float = float("inf")) -> None:
-        """Refuse a parameter that is not a whole number in a range."""
-        value = getattr(self, name)
-        if type(value) is not int or not least <= value <= most:
-            allowed = f"an integer from {least} on" if most == float("inf") else f"an integer from {least} to {most}"
-            raise ParameterError(name, value, allowed=allowed, fix="leave it out where it has a default")
 
     # --- what each search provides ---
 
     @abstractmethod
-    def resolve(self, put: Any) -> None:
+    def _resolve(self, put: Any) -> None:
         """Fill in the parameters that were left open, and check them."""
 
     @property
@@ -96,11 +94,11 @@ class CountedSearch:
         """How many groups search, in all rounds."""
 
     @abstractmethod
-    def search(self) -> tuple[tuple[Question, ...], int]:
+    def _search(self) -> tuple[tuple[Question, ...], int]:
         """The questions to ask now, and how many groups have been asked before."""
 
     @abstractmethod
-    def learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> Self | tuple[int, ...]:
+    def _learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> Self | tuple[int, ...]:
         """The next state of the search, or the codes that it has found."""
 
     # --- asking ---
@@ -117,7 +115,7 @@ class CountedSearch:
     @cached_property
     def _round(self) -> Round:
         if self.candidates is None:
-            questions, before = self.search()
+            questions, before = self._search()
             return Round(questions, before * self.share)
         share = Fraction(self.holdout)
         people = int(self.people * share)
@@ -129,7 +127,7 @@ class CountedSearch:
     def open(self) -> Round:
         return self._round
 
-    def ask(self, name: str, encoder: Encoder, size: int, candidates: tuple[int, ...] | None = None) -> Question:
+    def _ask(self, name: str, encoder: Encoder, size: int, candidates: tuple[int, ...] | None = None) -> Question:
         """A question to one group about numbers below ``size``; with candidates (and ``Segments``) only these are counted."""
         counted = size if candidates is None else max(len(candidates) + (len(candidates) < size), 2)
         oracle, people = self.oracle, int(self.people * self.share)
@@ -142,17 +140,15 @@ class CountedSearch:
         return Question(name=name, spec=spec, encoder=encoder, share=self.share, candidates=candidates)
 
     def close(self, tallies: Mapping[str, Any]) -> Self | dict[str, Any]:
-        questions = self.open().questions
-        names = [question.name for question in questions]
-        if set(tallies) != set(names):
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
-        salt = b"".join(tallies[name].to_bytes() for name in names)
+        questions = self._round.questions
+        check_tallies(self._round, tallies)
+        salt = b"".join(tallies[question.name].to_bytes() for question in questions)
         if self.candidates is not None:
-            estimate = estimate_of(questions[0], tallies[names[0]], self.candidates)
+            estimate = estimate_of(questions[0], tallies[questions[0].name], self.candidates)
             best = strongest(estimate.counts, self.k, salt)
             return {RESULT: named(estimate.select(best), self.domain, [self.candidates[i] for i in best])}
         estimates = [question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in questions]
-        learned = self.learn(estimates, salt)
+        learned = self._learn(estimates, salt)
         if not isinstance(learned, tuple):
             return learned
         found = tuple(sorted(code for code in learned if value_of(self.domain, code) is not None))
@@ -166,7 +162,7 @@ class CountedSearch:
 
     # --- identity ---
 
-    def plain(self) -> dict[str, Any]:
+    def _plain(self) -> dict[str, Any]:
         """The state as plain data."""
         plain: dict[str, Any] = {name: number(getattr(self, name)) for name in self.numbers}
         plain |= {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon), "oracle": self.oracle}
@@ -175,12 +171,12 @@ class CountedSearch:
 
     @cached_property
     def canonical(self) -> bytes:
-        return canonical_json(self.plain())
+        return canonical_json(self._plain())
 
     @classmethod
-    def from_content(cls, content: dict[str, Any], more: frozenset[str] = frozenset()) -> Self:
+    def from_content(cls, content: dict[str, Any]) -> Self:
         names = {"protocol", "domain", "epsilon", "oracle", "holdout", *cls.numbers}
-        parts = read_object("protocol", content, names, more | {"candidates"})
+        parts = read_object("protocol", content, names, frozenset({"candidates"}))
         del parts["protocol"]
         parts |= {name: read_number(name, parts[name]) for name in cls.numbers}
         parts |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
@@ -193,13 +189,3 @@ class CountedSearch:
 def chosen(size: int, epsilon: float, people: int) -> str:
     """The oracle with the smallest error: once, however many groups are asked alike."""
     return frequency_oracle(domain_size=size, epsilon=epsilon, n=people).spec.mechanism
-
-
-def in_hex(codes: Iterable[int]) -> list[str]:
-    """Codes as JSON carries them."""
-    return [f"{code:x}" for code in codes]
-
-
-def from_hex(texts: Iterable[str]) -> tuple[int, ...]:
-    """The codes behind ``in_hex``."""
-    return tuple(int(text, 16) for text in texts)

@@ -6,34 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from deniable.contract.domain import Domain
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.run import crowd_size
-from deniable.core.table import Table
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
+from deniable.tasks.found import Found
 from deniable.tasks.heavy_hitters.pem import PEM
 from deniable.tasks.heavy_hitters.searching import RESULT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeavyHitters(Table):
+class HeavyHitters(Found):
     """The values that were found, with counts and errors, and the search that found them."""
 
     search: PEM
     estimate: FrequencyEstimate
 
     @property
-    def values(self) -> list[Any]:
-        """What was found, the most frequent first."""
-        return list(self.estimate.values)
-
-    @property
     def why(self) -> str:
-        """The settings, in a few sentences."""
         search = self.search
         parts = [
             f"PEM: {len(search.lengths)} groups ask about prefixes of {', '.join(map(str, search.lengths))} bits",
@@ -43,22 +34,13 @@ class HeavyHitters(Table):
         ]
         return "; ".join(parts)
 
-    def rows(self) -> dict[str, Any]:
-        return self.estimate.rows()
-
-    def headline(self) -> str:
-        return f"{self.estimate.headline()}\n{self.why}"
-
-    def order(self) -> Array:
-        return np.arange(len(self.estimate.values))
-
 
 def heavy_hitters(
     values: Any,
     *,
+    domain: Domain | None = None,
     k: int,
     epsilon: float,
-    domain: Domain | None = None,
     source: Source | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> HeavyHitters:

@@ -13,6 +13,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.source import ONE
 from deniable.core.frequency import FrequencyEstimate
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.counted import CountedSearch
 
 MOST_CHANNEL_BITS = 15
@@ -57,24 +58,24 @@ class MultipleChannels(CountedSearch, Protocol):
 
     numbers: ClassVar[tuple[str, ...]] = (*CountedSearch.numbers, "channel_bits", "salt")
 
-    def resolve(self, put: Any) -> None:
+    def _resolve(self, put: Any) -> None:
         if self.channel_bits is None:
             put("channel_bits", min((4 * self.k**2 - 1).bit_length(), MOST_CHANNEL_BITS))
-        self.check("channel_bits", 1, 23)
-        self.check("salt", 0, ONE - 1)
+        check_whole("channel_bits", self.channel_bits, 1, 23)
+        check_whole("salt", self.salt, 0, ONE - 1)
 
     @property
     def groups(self) -> int:
         return self.bits
 
-    def search(self) -> tuple[tuple[Question, ...], int]:
+    def _search(self) -> tuple[tuple[Question, ...], int]:
         size = 2 << self.channel_bits
-        return tuple(self.ask(f"bit-{i + 1}", self._encoder(i), size) for i in range(self.bits)), 0
+        return tuple(self._ask(f"bit-{i + 1}", self._encoder(i), size) for i in range(self.bits)), 0
 
     def _encoder(self, bit: int) -> Fragment:
         return Fragment(self.domain, bit, 1, hash_bits=self.channel_bits, salt=self.salt)
 
-    def learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> tuple[int, ...]:
+    def _learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> tuple[int, ...]:
         margins = np.array([estimate.counts[1::2] - estimate.counts[::2] for estimate in estimates])  # of one over zero: bits x channels
         spelled = np.packbits(margins > 0, axis=0).T
         hashed = self._encoder(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -18,18 +18,19 @@ from deniable.client.frequency import FrequencySpec
 from deniable.client.hcms import HCMS
 from deniable.client.sketch import SketchProtocol
 from deniable.contract.canonical import number, read_number, read_object
-from deniable.contract.codes import code_bits
-from deniable.contract.domain import Domain, Integers, Text
+from deniable.contract.domain import Domain, IndexRange, Text
 from deniable.contract.domain_json import domain_from_json
+from deniable.contract.fragment import Fragment
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question
 from deniable.contract.source import ONE
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.supports import SupportEstimate
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle, planned_variance
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, strongest
+from deniable.tasks.checks import check_people, check_whole
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, settle_domain, strongest
 
 COUNT = "count"
 """The name of the question about whole values."""
@@ -49,24 +50,13 @@ def settle(search: Any) -> None:
     allowed = sorted(["auto", *(sketch.__name__ for sketch in SKETCHES)])
     if search.oracle not in allowed:
         raise ParameterError("oracle", search.oracle, allowed=f"one of {allowed}", fix="others need candidates at tally time")
-    if search.domain is None:
-        check_whole("bits", search.bits, 1, 64)
-        put("domain", Integers(0, (1 << search.bits) - 1))
-    if not isinstance(search.domain, Domain) or search.bits not in (None, code_bits(search.domain)):
-        raise ParameterError("domain, bits", (search.domain, search.bits), allowed="a Domain, or bits", fix="leave out bits")
-    put("bits", code_bits(search.domain))
+    settle_domain(search)
     check_whole("k", search.k, 1, LARGEST_LIST)
-    check_whole("people", search.people, 0, 10**15)
+    check_people(search.people)
     check_whole("salt", search.salt, 0, ONE - 1)
     if search.threshold is not None and not (type(search.threshold) in (int, float) and 0 <= search.threshold < 1000):
         raise ParameterError("threshold", search.threshold, allowed="standard errors, from 0 to 1000", fix="leave it out, or try 4")
     put("threshold", None if search.threshold is None else float(search.threshold))
-
-
-def check_whole(name: str, value: object, least: int, most: int) -> None:
-    """Refuse what is not a whole number between two others."""
-    if type(value) is not int or not least <= value <= most:
-        raise ParameterError(name, value, allowed=f"an integer from {least} to {most}", fix="leave it out where it has a default")
 
 
 def oracle_for(name: str, domain: Domain, *, epsilon: float, people: int, candidates: int, salt: int) -> FrequencySpec:
@@ -113,13 +103,6 @@ def standing_out(
     return estimate, best[(estimate.counts > height)[best]]
 
 
-def check_tallies(questions: Iterable[Question], tallies: Mapping[str, Any]) -> None:
-    """Refuse tallies that do not answer the questions, each once."""
-    names = [question.name for question in questions]
-    if set(tallies) != set(names):
-        raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names[:5]} ...", fix="tally every question once")
-
-
 def plain_search(search: Any) -> dict[str, Any]:
     """What every search in one round has, as canonical JSON carries it."""
     plain = {name: getattr(search, name) for name in ("k", "oracle")} | {"protocol": search.kind, "epsilon": repr(search.epsilon)}
@@ -137,12 +120,21 @@ def read_search(content: dict[str, Any], more: set[str], optional: frozenset[str
     return parts | {"domain": domain_from_json(parts["domain"])}
 
 
-def checked_holdout(given: Any) -> Fraction:
-    """The share of the people who count, as a short fraction."""
-    share = Fraction(given).limit_denominator(1000) if isinstance(given, int | float | Fraction) and 0 < given < 1 else Fraction(0)
-    if not 0 < share < 1:
-        raise ParameterError("holdout", given, allowed="a share above 0, below 1", fix="0.25 keeps a quarter for the final count")
-    return share
+def fragment_question(search: Any, name: str, start: int, length: int, *, row: int, rows: int, strings: int) -> Question:
+    """The question about a fragment of the code together with a hash of all of it: of ``strings`` fragments, in one of so many rows.
+
+    Each row has people and a hash of its own, and a question for each of the search's ``starts``.
+    """
+    share = (1 - Fraction(search.holdout)) / (rows * len(search.starts))
+    spec = oracle_for(
+        search.oracle,
+        IndexRange(1 << search.hash_bits + length),
+        epsilon=search.epsilon,
+        people=int(search.people * share),
+        candidates=strings << search.hash_bits,
+        salt=search.salt + 2 + row * search.bits + start,
+    )
+    return Question(name=name, spec=spec, encoder=Fragment(search.domain, start, length, search.hash_bits, search.salt, row), share=share)
 
 
 def counting_question(search: Any, candidates: int) -> Question:

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import ceil, exp, lcm, log, log2, sqrt
+from math import lcm
 from typing import Any
 
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
-from deniable.contract.codes import code_bits, value_of
-from deniable.contract.domain import Domain, Integers
+from deniable.contract.codes import value_of
+from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
+from deniable.tasks.checks import check_people, check_tallies, check_whole
+from deniable.tasks.heavy_hitters.allocation import group_weights, prefix_lengths, usual_keep
 from deniable.tasks.heavy_hitters.searching import (
-    LARGEST_LIST,
     RESULT,
     check_oracle,
     estimate_of,
     extended,
+    from_hex,
+    in_hex,
     named,
     prefix_question,
+    settle_domain,
     strongest,
 )
-
-GROWTH = 1.3
-"""How much larger each group is than the one before, where groups grow."""
-LARGEST_GROWTH = 8.0
-"""How much larger the last group is than the first, at most: with many groups the first ones would be too small to choose from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,66 +60,52 @@ class PEM(Protocol):
     References: Wang, Li, Jha 2021.
     """
 
+    domain: Domain = None  # type: ignore[assignment]  # resolved below
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
-    domain: Domain = None  # type: ignore[assignment]  # resolved below
     oracle: str = "auto"
-    groups: int | None = None
-    step_bits: int | None = None
+    """The frequency oracle of every report; "auto" takes the one with the smallest error."""
+    groups: int | None = field(default=None, repr=False)
+    """How many groups search, instead of ``step_bits``."""
+    step_bits: int | None = field(default=None, repr=False)
+    """By how many bits the prefixes grow from group to group."""
     keep: int = None  # type: ignore[assignment]  # resolved below
     allocation: str | Sequence[int] = "growing"
     holdout: float | Fraction = Fraction(0)
     people: int = 100_000
     rounds: int = 1
     lengths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    """The length of each group's prefixes; they follow from ``groups`` or ``step_bits``."""
     stage: int = 0
-    candidates: tuple[int, ...] = (0,)
+    """How many groups of this round have reported."""
+    candidates: tuple[int, ...] = field(default=(0,), repr=False)
     """The prefixes that were kept so far; at first the empty one."""
     repetition: int = 0
-    found: tuple[int, ...] = ()
+    """How many rounds are over."""
+    found: tuple[int, ...] = field(default=(), repr=False)
     """What earlier rounds found."""
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
         check_oracle(self.oracle)
-        if self.domain is None:
-            if type(self.bits) is not int or not 1 <= self.bits <= 64:
-                raise ParameterError("bits", self.bits, allowed="an integer from 1 to 64", fix="give the length of the values, or domain=")
-            put("domain", Integers(0, (1 << self.bits) - 1))
-        if self.bits not in (None, code_bits(self.domain)):
-            raise ParameterError("bits", self.bits, allowed=f"{code_bits(self.domain)}, as in domain", fix="leave it out")
-        put("bits", code_bits(self.domain))
-        for name, least in (("k", 1), ("people", 0), ("stage", 0), ("rounds", 1), ("repetition", 0)):
-            if type(getattr(self, name)) is not int or getattr(self, name) < least:
-                raise ParameterError(name, getattr(self, name), allowed=f"an integer from {least} on", fix="count in whole numbers")
+        settle_domain(self)
+        check_people(self.people)
+        for name, least in (("k", 1), ("stage", 0), ("rounds", 1), ("repetition", 0)):
+            check_whole(name, getattr(self, name), least)
         put("holdout", Fraction(self.holdout).limit_denominator(1000))
         if not 0 <= self.holdout < 1:
             raise ParameterError("holdout", self.holdout, allowed="a share from 0 to below 1", fix="0.1 keeps a tenth for the final count")
         if self.keep is None:
             put("keep", usual_keep(self.k, self.epsilon, self.bits, self.people))
-        if type(self.keep) is not int or self.keep < 1:
-            raise ParameterError("keep", self.keep, allowed="an integer from 1 on", fix="leave it out for k or twice that")
+        check_whole("keep", self.keep, 1, fix="leave it out for k or twice that")
         if self.lengths is None:
-            put("lengths", self._schedule())
-        put("allocation", _weights(self.allocation, len(self.lengths)))
+            put("lengths", prefix_lengths(self.bits, self.keep, self.epsilon, groups=self.groups, step_bits=self.step_bits))
+        put("allocation", group_weights(self.allocation, len(self.lengths)))
         put("groups", None)  # what was asked for is in lengths now; two searches that ask alike are equal
         put("step_bits", None)
-
-    def _schedule(self) -> tuple[int, ...]:
-        if self.groups is not None:
-            if type(self.groups) is not int or not 1 <= self.groups <= self.bits or self.step_bits is not None:
-                allowed = f"an integer from 1 to {self.bits}, without step_bits"
-                raise ParameterError("groups", self.groups, allowed=allowed, fix="say how many groups, or how many bits in a step")
-            step = ceil(self.bits / self.groups)
-            return tuple(min(step * i, self.bits) for i in range(1, ceil(self.bits / step) + 1))
-        longest = max(1, int(log2(LARGEST_LIST / self.keep)))
-        step = self.step_bits if self.step_bits is not None else min(14 if self.epsilon >= 2.5 else 8, longest)
-        if type(step) is not int or not 1 <= step <= 24:
-            raise ParameterError("step_bits", step, allowed="an integer from 1 to 24", fix="8 is usual; each bit doubles the candidates")
-        first = min(self.bits, ceil(log2(self.keep)) + step) if self.keep > 1 else min(self.bits, step)
-        return (*range(first, self.bits, step), self.bits)
 
     # --- asking ---
 
@@ -166,8 +151,7 @@ class PEM(Protocol):
         return prefix_question(name, self.domain, length, self.asked, oracle=self.oracle, epsilon=self.epsilon, people=people, share=share)
 
     def close(self, tallies: Mapping[str, Any]) -> PEM | dict[str, Any]:
-        if set(tallies) != {self._question.name}:
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {self._question.name!r}", fix="tally the question once")
+        check_tallies(self.open(), tallies)
         tally = tallies[self._question.name]
         estimate = estimate_of(self._question, tally, self.asked)
         last = self.stage >= len(self.lengths) - 1
@@ -203,9 +187,9 @@ class PEM(Protocol):
                 "people": number(self.people),
                 "rounds": self.rounds,
                 "repetition": self.repetition,
-                "found": [f"{code:x}" for code in self.found],
+                "found": in_hex(self.found),
                 "stage": self.stage,
-                "candidates": [f"{prefix:x}" for prefix in self.candidates],
+                "candidates": in_hex(self.candidates),
             }
         )
 
@@ -224,36 +208,7 @@ class PEM(Protocol):
                 "allocation": tuple(parts["allocation"]),
                 "holdout": read_share(parts["holdout"]),
                 "people": read_number("people", parts["people"]),
-                "candidates": tuple(int(prefix, 16) for prefix in parts["candidates"]),
-                "found": tuple(int(code, 16) for code in parts["found"]),
+                "candidates": from_hex(parts["candidates"]),
+                "found": from_hex(parts["found"]),
             }
         )
-
-
-def usual_keep(k: int, epsilon: float, bits: int, people: int) -> int:
-    """How many prefixes to keep: twice k, unless the strongest noise among the candidates reaches half of an average share, 1 / 2k.
-
-    Where noise is small, true prefixes are displaced by each other, and more should be kept; where it is large, more candidates mean more
-    noise that looks like one.
-
-    >>> usual_keep(16, 4.0, 48, 657_427), usual_keep(9, 2.0, 16, 1000)
-    (32, 9)
-    """
-    group = max(people / max(bits / 8, 1), 1)
-    noise = sqrt(4 * exp(epsilon) / group) / (exp(epsilon) - 1) * sqrt(2 * log(max(2 * k * 256, 2)))
-    return 2 * k if noise < 1 / (2 * k) else k
-
-
-def _weights(allocation: Any, groups: int) -> tuple[int, ...]:
-    """How large the groups are, in proportion."""
-    if isinstance(allocation, str):
-        growth = min(GROWTH, LARGEST_GROWTH ** (1 / max(groups - 1, 1)))
-        growing = [round(100 * growth**i) for i in range(groups)]
-        rules = {"equal": [1] * groups, "growing": growing, "diminishing": [round(5040 / i) for i in range(1, groups + 1)]}
-        if allocation not in rules:
-            raise ParameterError("allocation", allocation, allowed=f"one of {sorted(rules)}, or weights", fix="growing is usual")
-        return tuple(rules[allocation])
-    weights = tuple(allocation)
-    if len(weights) != groups or not all(type(weight) is int and 0 < weight < 1 << 20 for weight in weights):
-        raise ParameterError("allocation", weights, allowed=f"{groups} positive integers, one for each group", fix="or say growing")
-    return weights

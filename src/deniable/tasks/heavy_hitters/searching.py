@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.codes import value_of
+from deniable.contract.codes import code_bits, value_of
 from deniable.contract.domain import Bytes, Domain, IndexRange, Integers
 from deniable.contract.encoder import Prefix
 from deniable.contract.question import Question
@@ -20,11 +21,33 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle
+from deniable.tasks.checks import check_whole
 
 LARGEST_LIST = 1 << 16
 """The most candidates that are asked about at once, unless the caller wants more."""
 RESULT = "heavy_hitters"
 """The name of the result."""
+
+
+def settle_domain(search: Any) -> None:
+    """Fill in the domain that ``bits`` stand for, or the bits of a domain."""
+    put = partial(object.__setattr__, search)
+    if search.domain is None:
+        check_whole("bits", search.bits, 1, 64, fix="give the length of the values, or domain=")
+        put("domain", Integers(0, (1 << search.bits) - 1))
+    if not isinstance(search.domain, Domain):
+        raise ParameterError("domain", search.domain, allowed="a Domain", fix="write domain=Text(20), or bits=32 for numbers")
+    if search.bits not in (None, code_bits(search.domain)):
+        raise ParameterError("bits", search.bits, allowed=f"{code_bits(search.domain)}, as in domain", fix="leave it out")
+    put("bits", code_bits(search.domain))
+
+
+def checked_holdout(given: Any) -> Fraction:
+    """The share of the people who count, as a short fraction."""
+    share = Fraction(given).limit_denominator(1000) if isinstance(given, int | float | Fraction) and 0 < given < 1 else Fraction(0)
+    if not 0 < share < 1:
+        raise ParameterError("holdout", given, allowed="a share above 0, below 1", fix="0.25 keeps a quarter for the final count")
+    return share
 
 
 def check_oracle(name: str) -> None:
@@ -86,3 +109,13 @@ def named(estimate: FrequencyEstimate, domain: Domain, codes: Sequence[int]) -> 
     values = [value_of(domain, code) for code in codes]
     real = [i for i, value in enumerate(values) if value is not None]
     return replace(estimate.select(np.array(real, dtype=np.int64)), values=[values[i] for i in real])
+
+
+def in_hex(codes: Iterable[int]) -> list[str]:
+    """Codes as JSON carries them."""
+    return [f"{code:x}" for code in codes]
+
+
+def from_hex(texts: Iterable[str]) -> tuple[int, ...]:
+    """The codes behind ``in_hex``."""
+    return tuple(int(text, 16) for text in texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import isqrt
 from typing import Any, Self
@@ -14,8 +14,7 @@ from deniable.contract.question import Question
 from deniable.contract.segments import Segments
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
-from deniable.tasks.heavy_hitters.counted import from_hex, in_hex
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, from_hex, in_hex, strongest
 from deniable.tasks.heavy_hitters.segments import SegmentSearch, frequent
 
 Edges = dict[tuple[int, int], float]
@@ -52,12 +51,12 @@ class SegmentPairs(SegmentSearch, Protocol):
     References: Fanti, Pihur, Erlingsson 2016; Hong 2021 (CS 528); Wang, Li, Jha 2021.
     """
 
-    frequent_segments: tuple[tuple[int, ...], ...] | None = None
+    frequent_segments: tuple[tuple[int, ...], ...] | None = field(default=None, repr=False)
     """What was kept of each segment, in rising order, once the first groups have reported."""
 
-    def resolve(self, put: Any) -> None:
+    def _resolve(self, put: Any) -> None:
         left_open = self.keep is None
-        super().resolve(put)
+        super()._resolve(put)
         if left_open:
             put("keep", min(self.keep, isqrt(LARGEST_LIST)))
         kept = self.frequent_segments
@@ -71,9 +70,9 @@ class SegmentPairs(SegmentSearch, Protocol):
     def groups(self) -> int:
         return self.segments * (self.segments + 1) // 2
 
-    def search(self) -> tuple[tuple[Question, ...], int]:
+    def _search(self) -> tuple[tuple[Question, ...], int]:
         if self.frequent_segments is None:
-            return self.segment_questions(), 0
+            return self._segment_questions(), 0
         return tuple(self._pair_question(i, j) for i, j in self._pairs), self.segments
 
     @property
@@ -86,9 +85,9 @@ class SegmentPairs(SegmentSearch, Protocol):
 
     def _pair_question(self, i: int, j: int) -> Question:
         encoder = Segments(self.domain, (self.parts[i], self.parts[j]))
-        return self.ask(f"pair-{i + 1}-{j + 1}", encoder, encoder.size, self._pair_candidates(i, j))
+        return self._ask(f"pair-{i + 1}-{j + 1}", encoder, encoder.size, self._pair_candidates(i, j))
 
-    def learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> Self | tuple[int, ...]:
+    def _learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> Self | tuple[int, ...]:
         if self.frequent_segments is None:
             kept = tuple(tuple(sorted(frequent(estimate.counts, self.keep, salt).tolist())) for estimate in estimates)
             if self.segments == 1 or not all(kept):
@@ -126,13 +125,13 @@ class SegmentPairs(SegmentSearch, Protocol):
 
     # --- identity ---
 
-    def plain(self) -> dict[str, Any]:
+    def _plain(self) -> dict[str, Any]:
         kept = self.frequent_segments
-        return super().plain() if kept is None else super().plain() | {"frequent_segments": [in_hex(codes) for codes in kept]}
+        return super()._plain() if kept is None else super()._plain() | {"frequent_segments": [in_hex(codes) for codes in kept]}
 
     @classmethod
-    def from_content(cls, content: dict[str, Any], more: frozenset[str] = frozenset()) -> Self:
+    def from_content(cls, content: dict[str, Any]) -> Self:
         plain = dict(content)
         kept = plain.pop("frequent_segments", None)
-        state = super().from_content(plain, more)
+        state = super().from_content(plain)
         return state if kept is None else replace(state, frequent_segments=tuple(from_hex(texts) for texts in kept))

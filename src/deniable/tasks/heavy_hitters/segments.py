@@ -14,8 +14,9 @@ from deniable.contract.question import Question
 from deniable.contract.segments import Segments
 from deniable.core.frequency import FrequencyEstimate
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
+from deniable.tasks.heavy_hitters.allocation import usual_keep
 from deniable.tasks.heavy_hitters.counted import CountedSearch
-from deniable.tasks.heavy_hitters.pem import usual_keep
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
 
 LONGEST_SEGMENT = 16
@@ -28,19 +29,20 @@ class SegmentSearch(CountedSearch):
 
     segments: int = None  # type: ignore[assignment]  # resolved below
     keep: int = None  # type: ignore[assignment]  # resolved below
+    """How many frequent segments are kept at each place; k or twice that if left out."""
     most: int = 4096
     """How many combinations are followed, and counted in the end, at most."""
 
     numbers: ClassVar[tuple[str, ...]] = (*CountedSearch.numbers, "segments", "keep", "most")
 
-    def resolve(self, put: Any) -> None:
+    def _resolve(self, put: Any) -> None:
         if self.segments is None:
             put("segments", min(self.bits, max(2, ceil(self.bits / LONGEST_SEGMENT))))
-        self.check("segments", ceil(self.bits / 24), self.bits)  # each bit of a segment doubles what is counted
+        check_whole("segments", self.segments, ceil(self.bits / 24), self.bits)  # each bit of a segment doubles what is counted
         if self.keep is None:
             put("keep", usual_keep(self.k, self.epsilon, self.bits, self.people))
-        self.check("keep", 1)
-        self.check("most", 1, LARGEST_LIST)
+        check_whole("keep", self.keep, 1)
+        check_whole("most", self.most, 1, LARGEST_LIST)
 
     @property
     def parts(self) -> tuple[tuple[int, int], ...]:
@@ -48,10 +50,10 @@ class SegmentSearch(CountedSearch):
         edges = [self.bits * i // self.segments for i in range(self.segments + 1)]
         return tuple((start, end - start) for start, end in pairwise(edges))
 
-    def segment_questions(self) -> tuple[Question, ...]:
+    def _segment_questions(self) -> tuple[Question, ...]:
         """One question for each segment, about everything that it can be."""
         encoders = [Segments(self.domain, (part,)) for part in self.parts]
-        return tuple(self.ask(f"segment-{i + 1}", encoder, encoder.size) for i, encoder in enumerate(encoders))
+        return tuple(self._ask(f"segment-{i + 1}", encoder, encoder.size) for i, encoder in enumerate(encoders))
 
 
 def frequent(counts: Array, keep: int, salt: bytes) -> Array:
@@ -98,10 +100,10 @@ class IndependentSegments(SegmentSearch, Protocol):
     def groups(self) -> int:
         return self.segments
 
-    def search(self) -> tuple[tuple[Question, ...], int]:
-        return self.segment_questions(), 0
+    def _search(self) -> tuple[tuple[Question, ...], int]:
+        return self._segment_questions(), 0
 
-    def learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> tuple[int, ...]:
+    def _learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> tuple[int, ...]:
         joined, bounds = [0], np.array([np.inf])
         for (_, length), estimate in zip(self.parts, estimates, strict=True):
             kept = frequent(estimate.counts, self.keep, salt)

@@ -13,27 +13,25 @@ import numpy as np
 
 from deniable.contract.canonical import canonical_json
 from deniable.contract.codes import value_of
-from deniable.contract.domain import Bytes, Domain, IndexRange, Text
+from deniable.contract.domain import Bytes, Domain, Text
 from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_tallies, check_whole
 from deniable.tasks.heavy_hitters.one_round import (
     COUNT,
     MOST_QUESTIONS,
-    check_tallies,
-    check_whole,
-    checked_holdout,
     counted,
     counting_question,
-    oracle_for,
+    fragment_question,
     plain_search,
     read_search,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, checked_holdout, strongest
 
 Piece = tuple[float, int, int]
 """A count, a hash, and the fragment that came with it."""
@@ -77,10 +75,12 @@ class SFP(Protocol):
     """
 
     domain: Domain
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    """The length of the words; it follows from ``domain``."""
     k: int
     epsilon: float
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
     oracle: str = "auto"
+    """The frequency oracle of every report; "auto" takes the one with the smallest error."""
     alphabet: str | bytes | None = None
     fragment: int = None  # type: ignore[assignment]  # resolved below
     hash_bits: int = 8
@@ -129,24 +129,16 @@ class SFP(Protocol):
         return tuple(tuple(self._question(cohort, start) for start in self.starts) for cohort in range(self.cohorts))
 
     def _question(self, cohort: int, start: int) -> Question:
-        share = (1 - Fraction(self.holdout)) / (self.cohorts * len(self.starts))
-        encoder = Fragment(self.domain, start, min(8 * self.fragment, self.bits - start), self.hash_bits, self.salt, cohort)
-        spec = oracle_for(
-            self.oracle,
-            IndexRange(1 << self.hash_bits + encoder.length),
-            epsilon=self.epsilon,
-            people=int(self.people * share),
-            candidates=self._fragments(encoder.length).size << self.hash_bits,
-            salt=self.salt + 2 + cohort * self.bits + start,
-        )
-        return Question(name=f"cohort-{cohort}-byte-{start // 8}", spec=spec, encoder=encoder, share=share)
+        length = min(8 * self.fragment, self.bits - start)
+        strings = self._fragments(length).size
+        return fragment_question(self, f"cohort-{cohort}-byte-{start // 8}", start, length, row=cohort, rows=self.cohorts, strings=strings)
 
     @cached_property
     def _counting(self) -> Question:
         return counting_question(self, candidates=LARGEST_LIST >> 4)
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round.questions, tallies)
+        check_tallies(self._round, tallies)
         found: dict[Any, None] = {}
         for questions in self._puzzles:
             pieces = [self._pieces(question, tallies[question.name]) for question in questions]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
@@ -18,19 +18,18 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.errors import ParameterError
+from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.heavy_hitters.allocation import usual_keep
 from deniable.tasks.heavy_hitters.one_round import (
     FALSE_CHILDREN,
     FALSE_VALUES,
     MOST_QUESTIONS,
-    check_tallies,
-    check_whole,
     oracle_for,
     plain_search,
     read_search,
     settle,
     standing_out,
 )
-from deniable.tasks.heavy_hitters.pem import usual_keep
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, extended
 
 
@@ -64,12 +63,14 @@ class TreeHist(Protocol):
     References: Bassily, Nissim, Stemmer, Thakurta 2017.
     """
 
+    domain: Domain = None  # type: ignore[assignment]  # resolved below
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
-    domain: Domain = None  # type: ignore[assignment]  # resolved below
     oracle: str = "auto"
-    step_bits: int | None = None
+    """The frequency oracle of every report; "auto" takes the one with the smallest error."""
+    step_bits: int | None = field(default=None, repr=False)
     keep: int = None  # type: ignore[assignment]  # resolved below
     threshold: float | None = None
     people: int = 100_000
@@ -115,7 +116,7 @@ class TreeHist(Protocol):
         return Question(name=f"prefix-{end}", spec=spec, encoder=Identity() if whole else Prefix(self.domain, end), share=share)
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round.questions, tallies)
+        check_tallies(self._round, tallies)
         kept: tuple[int, ...] = (0,)
         for (start, end), question in zip(pairwise((0, *self.lengths)), self._round.questions, strict=True):
             last = end == self.bits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, factorial
@@ -14,8 +14,8 @@ import numpy as np
 from scipy.stats import binom
 
 from deniable.contract.canonical import canonical_json, read_object
-from deniable.contract.codes import code_bits, value_of
-from deniable.contract.domain import Domain, Integers
+from deniable.contract.codes import value_of
+from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Prefix
 from deniable.contract.guarantee import Guarantee
@@ -28,7 +28,8 @@ from deniable.core.stream import serve_everyone
 from deniable.core.table import Table
 from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
-from deniable.tasks.heavy_hitters.searching import RESULT
+from deniable.tasks.checks import check_whole
+from deniable.tasks.heavy_hitters.searching import RESULT, from_hex, in_hex, settle_domain
 
 VOTES = "votes"
 """The name of what a level is closed with."""
@@ -39,6 +40,7 @@ class Trie(Table):
     """The values that were found, in the order of their codes: neither votes nor a ranking, which the promise does not cover."""
 
     search: TrieHH
+    """The search, at its last level."""
     values: list[Any]
 
     def rows(self) -> dict[str, Any]:
@@ -88,13 +90,15 @@ class TrieHH(Protocol):
     References: Zhu, Kairouz, McMahan, Sun, Li 2020.
     """
 
+    domain: Domain = None  # type: ignore[assignment]  # resolved below
+    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    """The length of the values, if they are plain numbers: instead of ``domain``."""
     epsilon: float
     delta: float
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
-    domain: Domain = None  # type: ignore[assignment]  # resolved below
     levels: int = None  # type: ignore[assignment]  # resolved below
     stage: int = 0
-    prefixes: tuple[int, ...] = (0,)
+    """How many levels are over."""
+    prefixes: tuple[int, ...] = field(default=(0,), repr=False)
     """The trie's last level; at first the empty prefix."""
 
     def __post_init__(self) -> None:
@@ -103,21 +107,11 @@ class TrieHH(Protocol):
         if not isinstance(self.delta, float) or not 0 < self.delta < 1:
             raise ParameterError("delta", self.delta, allowed="a float above 0, below 1", fix="choose far less than 1 / people")
         put("delta", float(self.delta))
-        if self.domain is None:
-            if type(self.bits) is not int or not 1 <= self.bits <= 64:
-                raise ParameterError("bits", self.bits, allowed="an integer from 1 to 64", fix="give the length of the values, or domain=")
-            put("domain", Integers(0, (1 << self.bits) - 1))
-        if self.bits not in (None, code_bits(self.domain)):
-            raise ParameterError("bits", self.bits, allowed=f"{code_bits(self.domain)}, as in domain", fix="leave it out")
-        put("bits", code_bits(self.domain))
+        settle_domain(self)
         if self.levels is None:
             put("levels", ceil(self.bits / 8))
-        if type(self.levels) is not int or not 1 <= self.levels <= self.bits:
-            raise ParameterError(
-                "levels", self.levels, allowed=f"an integer from 1 to {self.bits}", fix="leave it out for one for each byte"
-            )
-        if type(self.stage) is not int or not 0 <= self.stage < self.levels:
-            raise ParameterError("stage", self.stage, allowed=f"an integer from 0 to {self.levels - 1}", fix="start at 0")
+        check_whole("levels", self.levels, 1, self.bits, fix="leave it out for one for each byte")
+        check_whole("stage", self.stage, 0, self.levels - 1, fix="start at 0")
         if self.stage:
             Prefix(self.domain, self.lengths[self.stage - 1], self.prefixes)  # its checks are ours
         elif self.prefixes != (0,):
@@ -210,11 +204,11 @@ class TrieHH(Protocol):
     @cached_property
     def canonical(self) -> bytes:
         plain = {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon), "delta": repr(self.delta)}
-        return canonical_json(plain | {"levels": self.levels, "stage": self.stage, "prefixes": [f"{prefix:x}" for prefix in self.prefixes]})
+        return canonical_json(plain | {"levels": self.levels, "stage": self.stage, "prefixes": in_hex(self.prefixes)})
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> TrieHH:
         parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "delta", "levels", "stage", "prefixes"})
         del parts["protocol"]
-        read = {"domain": domain_from_json(parts["domain"]), "prefixes": tuple(int(prefix, 16) for prefix in parts["prefixes"])}
+        read = {"domain": domain_from_json(parts["domain"]), "prefixes": from_hex(parts["prefixes"])}
         return cls(**parts | read | {name: float(parts[name]) for name in ("epsilon", "delta")})

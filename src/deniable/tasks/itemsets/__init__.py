@@ -1,20 +1,25 @@
 """What people hold when they hold sets: frequent items, frequent sets of items, and what follows from what. One protocol per file."""
 
-import importlib
-import pkgutil
-from typing import Any
+from deniable.tasks.itemsets.estimate import ItemEstimate, SetEstimate
+from deniable.tasks.itemsets.finding import FrequentSets, frequent_items, frequent_itemsets
+from deniable.tasks.itemsets.ldp_miner import LDPMiner
+from deniable.tasks.itemsets.psfo import PSFO
+from deniable.tasks.itemsets.rules import AssociationRules, association_rules
+from deniable.tasks.itemsets.svim import SVIM
+from deniable.tasks.itemsets.svsm import SVSM
+from deniable.tasks.itemsets.whole_sets import WholeSets
 
-from deniable.contract.protocol import PROTOCOLS
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
-
-
-def __getattr__(name: str) -> Any:
-    if name in PROTOCOLS:
-        return PROTOCOLS[name]
-    raise AttributeError(f"module 'deniable.tasks.itemsets' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(name for name, protocol in PROTOCOLS.items() if protocol.__module__.startswith(__name__))
+__all__ = [
+    "PSFO",
+    "SVIM",
+    "SVSM",
+    "AssociationRules",
+    "FrequentSets",
+    "ItemEstimate",
+    "LDPMiner",
+    "SetEstimate",
+    "WholeSets",
+    "association_rules",
+    "frequent_items",
+    "frequent_itemsets",
+]

@@ -22,8 +22,9 @@ from deniable.core.postprocess import norm_sub
 from deniable.core.run import run
 from deniable.core.sets import ItemSets
 from deniable.core.tally import Tally, require_same_spec
-from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_tallies
 
 ITEMS, LENGTHS, ITEMSETS, COUNTED = "items", "lengths", "itemsets", "counted"
 """The names of the results."""
@@ -50,15 +51,8 @@ class SetProtocol:
 
     def only(self, tallies: Mapping[str, Any]) -> Any:
         """The tally of the one question that was asked."""
-        check_names(self.open(), tallies)
+        check_tallies(self.open(), tallies)
         return tallies[self.open().questions[0].name]
-
-
-def check_names(asked: Round, tallies: Mapping[str, Any]) -> None:
-    """Refuse tallies that are not those of a round's questions."""
-    names = sorted(question.name for question in asked.questions)
-    if sorted(tallies) != names:
-        raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally each question once")
 
 
 def length_question(name: str, domain: Subsets, candidates: Candidates, *, epsilon: float, share: Fraction) -> Question:

@@ -14,8 +14,8 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits, check_level
 from deniable.core.supports import SupportEstimate
 from deniable.core.table import Table
-from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -117,7 +117,9 @@ class SetEstimate(Table):
 
     values: Sequence[Any]
     frequencies: Array
+    """The estimated share of people who hold each set."""
     frequency_stderr: Array
+    """The standard error of each share."""
     n: Array
     epsilon: float
     family_size: int = 0
@@ -125,8 +127,9 @@ class SetEstimate(Table):
     covers: str = "noise only"
     """What intervals are about, in words."""
     seen: Array = None  # type: ignore[assignment]  # resolved below
-    """The shares before anything made up for cut lists, and their errors; ``frequencies`` if left out."""
+    """The shares before anything made up for cut lists; ``frequencies`` if left out."""
     seen_stderr: Array = None  # type: ignore[assignment]  # resolved below
+    """Their standard errors."""
     overflows: tuple[FrequencyEstimate | None, ...] = ()
     """For each set, how many people's draws lie beyond the list; None where no list can be cut."""
 
@@ -140,7 +143,7 @@ class SetEstimate(Table):
 
     @classmethod
     def of(cls, *parts: ItemEstimate) -> SetEstimate:
-        """Several groups' estimates in one table, the largest frequency first."""
+        """The estimates of several groups, ``parts``, in one table, the largest frequency first."""
         plain = [part.unscaled for part in parts]
         joined = cls(
             values=[value for part in parts for value in part.values],
@@ -184,8 +187,7 @@ class SetEstimate(Table):
 
     def top(self, k: int = 10) -> SetEstimate:
         """The k largest shares, the largest first."""
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one set")
+        check_whole("k", k, 1, fix="ask for at least one set")
         return self.select(self.order()[:k])
 
     def rows(self) -> dict[str, Any]:

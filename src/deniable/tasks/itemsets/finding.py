@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,8 @@ from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
 from deniable.core.sets import ItemSets
-from deniable.core.table import Table
 from deniable.errors import DomainError, ParameterError
-from deniable.kernels.compiled import Array
+from deniable.tasks.found import Found
 from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS
 from deniable.tasks.itemsets.rules import AssociationRules, association_rules
 from deniable.tasks.itemsets.svim import SVIM
@@ -22,11 +22,12 @@ from deniable.tasks.itemsets.svsm import SVSM
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrequentSets(Table):
+class FrequentSets(Found):
     """What was found, with shares and errors, and the search that found it."""
 
     search: SVIM | SVSM
     result: dict[str, Any]
+    """All that the search gave, by name."""
 
     @property
     def estimate(self) -> Any:
@@ -34,40 +35,28 @@ class FrequentSets(Table):
         return self.result[ITEMSETS if isinstance(self.search, SVSM) else ITEMS]
 
     @property
-    def values(self) -> list[Any]:
-        """What was found, the most frequent first."""
-        return list(self.estimate.values)
-
-    @property
     def why(self) -> str:
-        """The settings, in a few sentences."""
         items = self.result[ITEMS]
         low, high = items.possible
         padded = f"people report one of {items.length} candidate items ({low} to {high} would fit the noise)"
         return f"{self.search.kind}: {padded}; everybody reports once"
 
     def rules(self, *, confidence: float = 0.0) -> AssociationRules:
-        """What follows from what, among sets that stand out of the noise."""
+        """What follows from what with at least this confidence, among sets that stand out of the noise."""
         if not isinstance(self.search, SVSM):
             raise DomainError("search", self.search.kind, allowed="a search for sets", fix="call frequent_itemsets")
         return association_rules(self.result[COUNTED], confidence=confidence)
 
-    def rows(self) -> dict[str, Any]:
-        rows: dict[str, Any] = self.estimate.rows()
-        return rows
 
-    def headline(self) -> str:
-        return f"{self.estimate.headline()}\n{self.why}"
-
-    def order(self) -> Array:
-        return np.arange(len(self.estimate.values))
-
-    def chart(self, k: int = 20) -> Any:
-        """The k most frequent with their 95 % intervals."""
-        return self.estimate.chart(k)
-
-
-def frequent_items(sets: Any, *, k: int, epsilon: float, items: Domain | None = None, source: Source | None = None) -> FrequentSets:
+def frequent_items(
+    sets: Any,
+    *,
+    items: Domain | None = None,
+    k: int,
+    epsilon: float,
+    source: Source | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> FrequentSets:
     """The k items that most people hold, where everybody holds a set of them and reports once, privately.
 
     ``sets`` are lists of labels or indices, a sparse matrix (people x items), or an Arrow list column. ``items`` declares what may be in
@@ -83,13 +72,24 @@ def frequent_items(sets: Any, *, k: int, epsilon: float, items: Domain | None = 
     ('tea', [0.76, 0.26])
     """
     search = SVIM(domain=_domain(sets, items), k=k, epsilon=epsilon)
-    return FrequentSets(search, search.run(sets, source=source))
+    return FrequentSets(search, search.run(sets, source=source, progress=progress))
 
 
-def frequent_itemsets(sets: Any, *, k: int, epsilon: float, items: Domain | None = None, source: Source | None = None) -> FrequentSets:
-    """The k sets of items, single ones among them, that most people hold as a part of theirs; ``rules`` says what follows from what."""
+def frequent_itemsets(
+    sets: Any,
+    *,
+    items: Domain | None = None,
+    k: int,
+    epsilon: float,
+    source: Source | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> FrequentSets:
+    """The k sets of items, single ones among them, that most people hold as a part of theirs; ``rules`` says what follows from what.
+
+    ``sets`` and ``items`` are as in ``frequent_items``.
+    """
     search = SVSM(domain=_domain(sets, items), k=k, epsilon=epsilon)
-    return FrequentSets(search, search.run(sets, source=source))
+    return FrequentSets(search, search.run(sets, source=source, progress=progress))
 
 
 def _domain(sets: Any, items: Domain | None) -> Subsets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,10 @@ from deniable.contract.question import Round
 from deniable.contract.sets import LONGEST_PADDING, MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
-from deniable.tasks.itemsets.padding import check_subsets, check_whole, padded_estimate, padded_question
+from deniable.tasks.itemsets.padding import check_subsets, padded_estimate, padded_question
 
 SPLITS = ("people", "epsilon")
 
@@ -55,7 +56,7 @@ class LDPMiner(SetProtocol, Protocol):
     epsilon: float
     length: int
     split: str = "people"
-    candidates: tuple[int, ...] | None = None
+    candidates: tuple[int, ...] | None = field(default=None, repr=False)
     """The keys of the items that may be frequent, in rising order, once the first round is closed."""
 
     def __post_init__(self) -> None:

@@ -48,12 +48,6 @@ def check_subsets(domain: object) -> None:
         raise ParameterError("domain", domain, allowed="Subsets of the items", fix="write domain=Subsets(IndexRange(1000))")
 
 
-def check_whole(name: str, value: object, least: int, most: int) -> None:
-    """Refuse a parameter that is not a whole number in a range."""
-    if type(value) is not int or not least <= value <= most:
-        raise ParameterError(name, value, allowed=f"an integer from {least} to {most}", fix="count in whole numbers")
-
-
 def amplified(epsilon: float, length: int) -> float:
     """The epsilon of randomized response that costs ``epsilon`` behind a sample of one in l: ln(l (e^epsilon - 1) + 1), rounded down.
 

@@ -15,8 +15,9 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
 from deniable.contract.sets import LONGEST_PADDING
 from deniable.contract.subsets import Subsets
+from deniable.tasks.checks import check_whole
 from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
-from deniable.tasks.itemsets.padding import check_oracle, check_subsets, check_whole, padded_estimate, padded_question
+from deniable.tasks.itemsets.padding import check_oracle, check_subsets, padded_estimate, padded_question
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -14,6 +14,9 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.itemsets.estimate import SetEstimate
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
 
 MOST_IN_A_RULE = 8
 """Sets of more items make more rules than anybody reads."""
@@ -59,7 +62,7 @@ class AssociationRules(Table):
         return np.asarray(self.shares[0] / self.shares[1])
 
     @property
-    def confidence_stderr(self) -> Array:
+    def stderr(self) -> Array:
         """The standard error of each confidence, to first order."""
         return np.asarray(np.abs(self.confidence) * np.hypot(*(self.errors / self.shares)[:2]))
 
@@ -73,10 +76,10 @@ class AssociationRules(Table):
         """The standard error of each lift, to first order."""
         return np.asarray(np.abs(self.lift) * np.sqrt(((self.errors / self.shares) ** 2).sum(axis=0)))
 
-    def interval(self, level: float = 0.95) -> Limits:
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each confidence, within 0 to 1: the ratios r for which both - r first is not clearly away from zero."""
         check_level("level", level)
-        sides, alpha = self.counted.select(self.at[:2].ravel()), 1 - level
+        sides, alpha = self.counted.select(self.at[:2].ravel()), (1 - level) / (max(len(self.rules), 1) if simultaneous else 1)
         errors, (both, first) = sides.seen_stderr.reshape(2, -1), sides.seen.reshape(2, -1)
         more_both, more_first = sides.missing(alpha / 4).reshape(2, -1)
         z = stats.norm.isf(alpha / np.where(sides.cut.reshape(2, -1).any(axis=0), 4, 2))
@@ -93,6 +96,12 @@ class AssociationRules(Table):
 
     def order(self) -> Array:
         return np.argsort(-self.confidence, kind="stable")
+
+    def chart(self, k: int = 20) -> Chart:
+        """The k rules of the largest confidence, with their 95 % intervals."""
+        from deniable.tasks.charts import row_chart
+
+        return row_chart(self, "confidence", k, together=False, axis="confidence")
 
 
 def association_rules(counted: SetEstimate, *, confidence: float = 0.0, level: float = 0.95) -> AssociationRules:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
@@ -17,6 +17,7 @@ from deniable.contract.question import Question, Round, read_share
 from deniable.contract.sets import MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.tasks.itemsets.asking import (
     ITEMS,
@@ -29,7 +30,7 @@ from deniable.tasks.itemsets.asking import (
     read_tally,
 )
 from deniable.tasks.itemsets.counting import counted, counting_round, ticket_scale
-from deniable.tasks.itemsets.padding import check_oracle, check_subsets, check_whole, padded_estimate, padded_question
+from deniable.tasks.itemsets.padding import check_oracle, check_subsets, padded_estimate, padded_question
 
 SHARES = (Fraction(2, 5), Fraction(1, 10), Fraction(1, 2))
 """How many people find candidates, tell lengths, and count; a tenth of the last say whether their list is cut."""
@@ -69,12 +70,14 @@ class SVIM(SetProtocol, Protocol):
     k: int
     epsilon: float
     oracle: str = "auto"
+    """GRR or OLH; "auto" takes the one with the smaller error."""
     longest: int | None = None
     projection: str = "cut"
     shares: tuple[Fraction, ...] = SHARES
-    candidates: tuple[int, ...] | None = None
+    """The shares of the people in the three rounds."""
+    candidates: tuple[int, ...] | None = field(default=None, repr=False)
     """The keys of the items that may be frequent, in rising order, once the first round is closed."""
-    lengths: str = ""
+    lengths: str = field(default="", repr=False)
     """The tally of the second round, as hex, once it is closed."""
 
     def __post_init__(self) -> None:

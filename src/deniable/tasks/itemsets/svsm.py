@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import log
@@ -77,14 +77,18 @@ class SVSM(SetProtocol, Protocol):
     k: int = None  # type: ignore[assignment]  # resolved with svim
     epsilon: float = None  # type: ignore[assignment]  # resolved with svim
     oracle: str = "auto"
+    """GRR or OLH; "auto" takes the one with the smaller error."""
     longest: int | None = None
+    """The longest padded list, where it is known how much people hold; see ``SVIM``."""
     projection: str = "cut"
+    """How histograms of lengths are made out of noisy counts: "cut", or "norm-sub" as published; see ``Lengths``."""
     shares: tuple[Fraction, ...] = SHARES
-    svim: SVIM = None  # type: ignore[assignment]  # resolved below
+    """The shares of the people in the five rounds."""
+    svim: SVIM = field(default=None, repr=False)  # type: ignore[assignment]  # resolved below
     """The search for items, as far as it has come."""
-    items: tuple[str, ...] = ()
+    items: tuple[str, ...] = field(default=(), repr=False)
     """The tallies of the third round, as hex, once items are counted."""
-    lengths: str = ""
+    lengths: str = field(default="", repr=False)
     """The tally of the fourth round, as hex, once it is closed."""
 
     def __post_init__(self) -> None:
@@ -160,7 +164,7 @@ class SVSM(SetProtocol, Protocol):
         return self.result(self.singles, counted(self.open(), tallies, values, self.measured))
 
     def result(self, *parts: ItemEstimate) -> dict[str, Any]:
-        """All that was counted, and the k largest of it."""
+        """All that was counted, put together from its ``parts``, and the k largest of it."""
         table = SetEstimate.of(*parts)
         return {ITEMSETS: table.top(self.k), COUNTED: table, LENGTHS: self.svim.measured.estimate, ITEMS: self.singles.top(self.k)}
 

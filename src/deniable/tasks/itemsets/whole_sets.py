@@ -23,9 +23,10 @@ from deniable.contract.question import Question, Round
 from deniable.contract.sets import SetCode
 from deniable.contract.subsets import Subsets
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS, SetProtocol
 from deniable.tasks.itemsets.estimate import SetEstimate
-from deniable.tasks.itemsets.padding import check_subsets, check_whole
+from deniable.tasks.itemsets.padding import check_subsets
 
 MOST_ITEMS = 16
 """The most items whose sets are counted one by one."""

@@ -26,6 +26,7 @@ class ClusterEstimate(Table):
     """Centers in people's own numbers, one row for each cluster; the order of clusters means nothing."""
 
     features: Features
+    """The names and ranges of the coordinates."""
     grid: tuple[tuple[int, ...], ...]
     """The centers in steps from the middle of each range."""
     steps_noise: Array
@@ -33,9 +34,12 @@ class ClusterEstimate(Table):
     shares: Array
     """The share of people in each cluster, in the last round; unbiased, so it may lie below 0."""
     share_noise: Array
+    """The variance of each share."""
     n: int
     spec: Spec
+    """The mechanism of the last round."""
     clip: int
+    """How often the range was halved around its middle: what lies beyond counted as the bound."""
 
     @property
     def centers(self) -> Array:
@@ -52,10 +56,10 @@ class ClusterEstimate(Table):
         """How the centers may be biased; None if they are not."""
         return BIASED if self.clip else None
 
-    def interval(self, level: float = 0.95) -> Limits:
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each coordinate, for the people whom the last round's centers made a cluster."""
         check_level("level", level)
-        reach = stats.norm.isf((1 - level) / 2) * self.stderr
+        reach = stats.norm.isf((1 - level) / 2 / (self.centers.size if simultaneous else 1)) * self.stderr
         return self.centers - reach, self.centers + reach
 
     def predict(self, values: Any) -> Array:

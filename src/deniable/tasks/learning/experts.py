@@ -29,15 +29,15 @@ from typing import Any
 import numpy as np
 
 from deniable.accounting import BoundedRange, Event, Repeated, account, calibrate
-from deniable.accounting.event import ADD_REMOVE, check_neighbors, positive
-from deniable.central.grid import as_numbers, check_count
-from deniable.central.laplace import NEIGHBORS
+from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, check_neighbors, positive
+from deniable.central.grid import LARGEST_STEP, as_numbers
 from deniable.central.selection import ExponentialMechanism
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import SMALLEST_EPSILON, check_epsilon
 from deniable.contract.source import Source
-from deniable.errors import DomainError, ParameterError
+from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 
 ONE_DAY = "one day: the losses of all experts on it, over all choices together"
 
@@ -63,7 +63,8 @@ class Play:
 class WeightedMajority:
     """Follow expert i with probability proportional to e^(-rate L_i), exactly, with a rate that keeps a promise.
 
-    Without ``epsilon`` nothing is promised, and the rate is the best one without privacy, sqrt(8 ln(k) / T).
+    ``days`` is how long the game lasts at most, T. Without ``epsilon`` nothing is promised, and the rate is the best one without privacy,
+    sqrt(8 ln(k) / T).
 
     >>> learner = WeightedMajority(experts=10, days=1000, epsilon=1.0, delta=1e-6, neighbors="replace")
     >>> round(learner.rate, 5), round(learner.regret_bound, 3), learner.guarantee.epsilon <= 1.0
@@ -184,10 +185,8 @@ def played(table: Array, chosen: list[int]) -> Play:
 
 def check_game(experts: int, days: int, neighbors: str) -> None:
     """Refuse a game that is none."""
-    check_count("experts", experts)
-    if experts < 2:
-        raise ParameterError("experts", experts, allowed="an integer from 2 on", fix="there must be something to choose from")
-    check_count("days", days)
+    check_whole("experts", experts, 2, LARGEST_STEP, fix="there must be something to choose from")
+    check_whole("days", days, 1, LARGEST_STEP)
     check_neighbors(neighbors)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import inf, lcm, sqrt
@@ -22,9 +22,10 @@ from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.core.features import table_of
 from deniable.core.postprocess import norm_sub
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle
+from deniable.tasks.checks import check_tallies, check_whole
 from deniable.tasks.learning.clustering import ClusterEstimate
 from deniable.tasks.learning.sides import Sides, pooled
 
@@ -72,11 +73,13 @@ class KMeans(Protocol):
     rounds: int = 5
     clip: int | None = None
     """How often the range is halved around its middle; None to ask."""
-    start: Any = None
+    start: Any = field(default=None, repr=False)
     """The first centers, in people's own numbers; if left out, points that are spread over the range."""
     people: int = 100_000
     stage: int = 0
-    centers: Centers = None  # type: ignore[assignment]  # resolved below
+    """How many rounds are over."""
+    centers: Centers = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
+    """The centers as they are now, in steps from the middle of each range."""
     measuring: bool = None  # type: ignore[assignment]  # resolved below
     """Whether a part of the people is asked how far out they are."""
 
@@ -85,8 +88,7 @@ class KMeans(Protocol):
         put("epsilon", check_epsilon(self.epsilon))
         put("features", Features.of(self.features))
         for name, least, most in (("clusters", 1, MOST_CLUSTERS), ("rounds", 1, 1000), ("people", 1, 10**15), ("stage", 0, 10**15)):
-            if type(getattr(self, name)) is not int or not least <= getattr(self, name) <= most:
-                raise ParameterError(name, getattr(self, name), allowed=f"an integer from {least} to {most}", fix="count in whole numbers")
+            check_whole(name, getattr(self, name), least, most)
         put("measuring", self.clip is None if self.measuring is None else bool(self.measuring))
         if self.clip is not None:
             check_clip(self.clip)
@@ -145,11 +147,8 @@ class KMeans(Protocol):
         return super().run(table_of(values, self.features), source=source, progress=progress)
 
     def close(self, tallies: Mapping[str, Any]) -> KMeans | dict[str, Any]:
-        questions = self._round.questions
-        names = [question.name for question in questions]
-        if set(tallies) != set(names):
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
-        found = [question.spec.estimate(tallies[question.name]) for question in questions]
+        check_tallies(self._round, tallies)
+        found = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         if self.clip is None:
             clip = clipping(found[0].counts, found[0].stderr, found[0].n)
             centers = self.centers or spread_out(self.clusters, len(self.features), HALF >> clip)

@@ -30,12 +30,14 @@ class LinearModel(Table):
 
     features: Features
     classes: Domain
+    """The two classes; the model tells the chance of the second."""
     weights: Array
     """The intercept, then one for each feature, from the middle of its range to its end."""
     noise: Array
     """The variance of each weight through noise and sampling, over all rounds; infinite where nobody was asked."""
     n: int
     spec: Spec
+    """The mechanism of every report."""
 
     @property
     def stderr(self) -> Array:
@@ -65,7 +67,7 @@ class LinearModel(Table):
         return [labels[second] for second in (self.margins(values) > 0).astype(int).tolist()]
 
     def accuracy(self, values: Any, labels: Any) -> float:
-        """The share of rows whose class is foretold."""
+        """The share of rows whose class, in ``labels``, is foretold."""
         truth = keys_of(self.classes, labels)
         found = self.margins(values) > 0
         if truth.size != found.size or not truth.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import inf, isfinite
@@ -13,21 +13,22 @@ import numpy as np
 
 from deniable.client.mean import MeanSpec
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
-from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.features import Features, check_clip, check_integers
-from deniable.contract.gradient import LARGEST_GRADIENT, LARGEST_WEIGHT, ONE_WEIGHT, Gradient, check_label
+from deniable.contract.gradient import LARGEST_GRADIENT, LARGEST_WEIGHT, ONE_WEIGHT, Gradient
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
-from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.core.features import table_of
 from deniable.core.mean import MeanEstimate
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
 from deniable.local.choose_mean import mean_oracle
+from deniable.tasks.checks import check_tallies, check_whole
 from deniable.tasks.learning.linear_model import INTERCEPT, LinearModel
+from deniable.tasks.learning.settling import settle
 
 RESULT = "model"
 """The name of the result."""
@@ -74,8 +75,11 @@ class LogisticRegression(Protocol):
     models: int = 1
     people: int = 100_000
     stage: int = 0
-    weights: Weights = None  # type: ignore[assignment]  # resolved below
-    noise: Noise = None  # type: ignore[assignment]  # resolved below
+    """How many rounds are over."""
+    weights: Weights = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
+    """The weights of each model as they are now, in small steps."""
+    noise: Noise = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
+    """The variance of each weight so far."""
     asked: int = 0
     """How many reports came in so far."""
 
@@ -87,8 +91,7 @@ class LogisticRegression(Protocol):
         check_clip(self.clip)
         whole = (("rounds", 1, 1000), ("models", 1, self.most_models), ("people", 1, 10**15), ("asked", 0, 10**15))
         for name, least, most in (*whole, ("stage", 0, self.rounds - 1 if type(self.rounds) is int else 0)):
-            if type(getattr(self, name)) is not int or not least <= getattr(self, name) <= most:
-                raise ParameterError(name, getattr(self, name), allowed=f"an integer from {least} to {most}", fix="leave it out")
+            check_whole(name, getattr(self, name), least, most, fix="leave it out")
         if self.models * self.coordinates > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} weights in all models"
             raise ParameterError("features", self.coordinates * self.models, allowed=allowed, fix="fewer features, or fewer models")
@@ -134,10 +137,8 @@ class LogisticRegression(Protocol):
         return super().run(table_of(values, self.features, self.label, self.classes), source=source, progress=progress)
 
     def close(self, tallies: Mapping[str, Any]) -> LogisticRegression | dict[str, Any]:
-        names = [question.name for question in self._round.questions]
-        if set(tallies) != set(names):
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {len(names)} questions", fix="tally each once")
-        means = [self.spec.estimate(tallies[name]) for name in names]
+        check_tallies(self._round, tallies)
+        means = [self.spec.estimate(tallies[question.name]) for question in self._round.questions]
         pace = self.step * (self.rounds - self.stage) / self.rounds
         weights, noise = np.array(self.weights, dtype=float).ravel(), np.array(self.noise).ravel()
         moved = np.array([mean.center / LARGEST_GRADIENT if mean.n else 0.0 for mean in means])  # nobody moves nothing ...
@@ -155,7 +156,7 @@ class LogisticRegression(Protocol):
         return {RESULT: self.model(*found, asked)}
 
     def replaced(self, weights: Weights, noise: Noise, tallies: Mapping[str, Any]) -> tuple[Weights, Noise]:
-        """The models of the next round, given those that were updated."""
+        """The models of the next round, given those that were updated and the ``tallies`` that they were updated by."""
         return weights, noise
 
     def model(self, weights: Weights, noise: Noise, asked: int) -> LinearModel:
@@ -225,18 +226,6 @@ class LogisticRegression(Protocol):
                 "noise": noise,
             }
         )
-
-
-def settle(fit: Any) -> None:
-    """Check what every fit of a logistic model is told, and put it in its final form: epsilon, features, label, classes and step."""
-    put, step = partial(object.__setattr__, fit), fit.step
-    put("epsilon", check_epsilon(fit.epsilon))
-    put("features", Features.of(fit.features))
-    put("classes", IndexRange(2) if fit.classes is None else fit.classes)
-    check_label(fit.features, fit.label, fit.classes)
-    if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step <= 1000:
-        raise ParameterError("step", step, allowed="a number above 0, at most 1000", fix="leave it out; 8 is usual")
-    put("step", float(step))
 
 
 def _spread(mean: MeanEstimate, spec: MeanSpec) -> float:

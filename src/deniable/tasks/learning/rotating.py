@@ -36,7 +36,10 @@ class RotatingModels(LogisticRegression):
     most_models: ClassVar[int] = 100
 
     def replaced(self, weights: Weights, noise: Noise, tallies: Mapping[str, Any]) -> tuple[Weights, Noise]:
-        """Each updated model, one after the other, takes a random place; who was there is gone, and where none comes the old one stays."""
+        """Each updated model, one after the other, takes a random place, which the ``tallies`` decide.
+
+        Who was there is gone, and where none comes the old one stays.
+        """
         kept = list(zip(self.weights, self.noise, strict=True))
         state = sha256(b"".join(tallies[question.name].to_bytes() for question in self.open().questions)).digest()
         for model in range(self.models):

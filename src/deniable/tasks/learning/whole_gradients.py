@@ -15,12 +15,12 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.features import FeatureTable, sigmoids, table_of
 from deniable.core.stream import serve_everyone
-from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.local.vector.priv_unit import PrivUnit
+from deniable.tasks.checks import check_whole
 from deniable.tasks.learning.linear_model import LinearModel
-from deniable.tasks.learning.logistic import settle
+from deniable.tasks.learning.settling import settle
 from deniable.tasks.recommend.personal import shortened
 
 MOST_ROUNDS = 1000
@@ -53,6 +53,7 @@ class WholeGradients:
     label: str
     epsilon: float
     classes: Domain = None  # type: ignore[assignment]  # resolved below
+    """The two classes of the label; 0 and 1 if left out."""
     rounds: int = 10
     step: float = 8.0
     radius: float = None  # type: ignore[assignment]  # resolved below
@@ -60,8 +61,7 @@ class WholeGradients:
 
     def __post_init__(self) -> None:
         settle(self)
-        if type(self.rounds) is not int or not 1 <= self.rounds <= MOST_ROUNDS:
-            raise ParameterError("rounds", self.rounds, allowed=f"an integer from 1 to {MOST_ROUNDS}", fix="leave it out; 10 are usual")
+        check_whole("rounds", self.rounds, 1, MOST_ROUNDS, fix="leave it out; 10 are usual")
         if self.radius is None:
             object.__setattr__(self, "radius", 0.5 if self.epsilon < 2 else 1.0)
         self.spec  # noqa: B018  # refuses a radius that is none

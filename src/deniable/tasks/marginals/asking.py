@@ -26,7 +26,8 @@ def marginals(
     """How the columns of a table go together, each person reporting once and privately.
 
     ``table`` is a mapping of columns, or an Arrow, Polars or pandas table; ``columns`` declares the possible values, and is never read off
-    the data, which would give away that somebody holds a rare one. Other settings as in ``Marginals``.
+    the data, which would give away that somebody holds a rare one. All combinations of ``k`` columns are told, or only the ``sets`` of
+    columns that are named. ``method`` and ``views`` say how people are asked, as in ``Marginals``; left out, so that the error is smallest.
 
     >>> from deniable.testing import ReplaySource
     >>> reviews = {"place": ["bar"] * 6000 + ["spa"] * 6000, "mood": (["good"] * 4 + ["bad"] * 2) * 1000 + (["good"] + ["bad"] * 5) * 1000}

@@ -1,4 +1,4 @@
-"""How columns go together: Cramér's V, and shares among the people with one value of a column, with errors from the whole covariance.
+"""How two columns go together: Cramér's V, with errors from the whole covariance.
 
 With the share f of each cell and r, c of its row and column, the residual D = f - r c is zero where the two columns have nothing to do with
 each other, and phi^2 = sum of D^2 / (r c). Noise alone makes the squares positive, by the sum of Var(D) / (r c) on average, which is
@@ -18,26 +18,21 @@ then a lower limit, and there is no upper one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations_with_replacement
 from math import inf, nan, prod, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
-from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.core.interval import check_level
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 from deniable.tasks.marginals.columns import Names
 from deniable.tasks.marginals.squares import SquareLaw
+from deniable.tasks.marginals.visible import merged
 
 if TYPE_CHECKING:
     from deniable.tasks.marginals.estimate import MarginalEstimate
-
-VISIBLE = 3.0
-"""A value of a column takes part if its share is so many standard errors above zero: others would be divided by, and are noise."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,7 +96,7 @@ def associate(estimate: MarginalEstimate) -> Association:
     if len(estimate.columns) != 2 or len(estimate.values) != prod(estimate.shape):
         shown = f"{len(estimate.values)} cells of {' x '.join(estimate.columns)}"
         raise ParameterError("estimate", shown, allowed="all cells of two columns", fix='as in table["place", "mood"].association()')
-    (first, not_first), (second, not_second) = (_together(estimate, axis) for axis in (0, 1))
+    (first, not_first), (second, not_second) = (merged(estimate, axis) for axis in (0, 1))
     rows, columns, left_out = len(first), len(second), (*not_first, *not_second)
     most, declared = min(rows, columns) - 1, min(estimate.shape) - 1
     if most < 1:
@@ -136,105 +131,3 @@ def associate(estimate: MarginalEstimate) -> Association:
     inner = np.arange(rows * columns).reshape(rows, columns)[:-1, :-1].ravel()  # the others follow from these
     wald = float(residuals[inner] @ np.linalg.lstsq(drawn[np.ix_(inner, inner)], residuals[inner], rcond=None)[0])
     return Association(estimate.columns, law, spread, most, declared, float(stats.chi2.sf(wald, inner.size)), left_out)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ConditionalShares(Table):
-    """Shares of the other columns' values among the people with each value of ``column``, with errors by the delta method.
-
-    Where next to nobody can be seen to have a value, its shares are not numbers.
-    """
-
-    column: str
-    values: list[tuple[Any, Any]]
-    """For each row the value of ``column``, and the other columns' values."""
-    shares: Array
-    covariance: Array
-    n: int
-
-    @cached_property
-    def stderr(self) -> Array:
-        """The standard error of each share."""
-        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each share; all at once with ``simultaneous`` (Bonferroni)."""
-        check_level("level", level)
-        reach = stats.norm.isf((1 - level) / 2 / (len(self.values) if simultaneous else 1)) * self.stderr
-        return self.shares - reach, self.shares + reach
-
-    def difference(self, value: Any, first: Any, second: Any, level: float = 0.95) -> tuple[float, float, tuple[float, float]]:
-        """By how much the share of a value grows from the people with ``first`` to those with ``second``, its error and interval."""
-        check_level("level", level)
-        wanted = [(given, value if isinstance(value, tuple) else (value,)) for given in (first, second)]
-        if any(cell not in self.values for cell in wanted):
-            known = sorted({str(given) for given, _ in self.values})
-            raise ParameterError(
-                "value, first, second", (value, first, second), allowed=f"values; of {self.column}: {known}", fix="check them"
-            )
-        i, j = (self.values.index(cell) for cell in wanted)
-        error = sqrt(max(float(self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]), 0.0))
-        gap, reach = float(self.shares[j] - self.shares[i]), float(stats.norm.isf((1 - level) / 2)) * error
-        return gap, error, (gap - reach, gap + reach)
-
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        labels = [f"{given}: {', '.join(map(str, others))}" for given, others in self.values]
-        return {"value": labels, "share": self.shares, "stderr": self.stderr, "low": low, "high": high}
-
-    def headline(self) -> str:
-        return f"shares among the people with each {self.column}: {self.n:,} people in all; low and high: 95 %"
-
-    def order(self) -> Array:
-        return np.arange(len(self.values))
-
-
-def conditional(estimate: MarginalEstimate, column: str) -> ConditionalShares:
-    """The shares of the other columns given one of them."""
-    if column not in estimate.columns or len(estimate.columns) < 2 or len(estimate.values) != prod(estimate.shape):
-        allowed = f"one of {list(estimate.columns)}, beside another, all cells"
-        raise ParameterError("column", column, allowed=allowed, fix="name a column of this marginal")
-    axis = estimate.columns.index(column)
-    shares, seen = _visible(estimate, axis)
-    adding = _adding(estimate.shape, axis)
-    place = adding.argmax(axis=0)
-    known, whole = seen[place], np.where(seen, shares, 1.0)[place]
-    parts = estimate.frequencies / whole
-    slopes = (np.eye(parts.size) - parts[:, None] * (adding.T @ adding)) / whole[:, None]
-    covariance = np.full_like(estimate.covariance, nan)
-    if known.any():
-        covariance[np.ix_(known, known)] = (slopes @ estimate.covariance @ slopes.T)[np.ix_(known, known)]
-    parts[~known] = nan
-    values = [(value[axis], (*value[:axis], *value[axis + 1 :])) for value in estimate.values]
-    order = np.argsort(place, kind="stable")
-    return ConditionalShares(column, [values[i] for i in order], parts[order], covariance[np.ix_(order, order)], estimate.n)
-
-
-def _together(estimate: MarginalEstimate, axis: int) -> tuple[Array, tuple[str, ...]]:
-    """What counts the values of a column that cannot be seen with its most frequent one: a row for each that is left; and their names."""
-    shares, seen = _visible(estimate, axis)
-    each = np.eye(shares.size)
-    each[np.argmax(np.where(seen, shares, -inf))] += ~seen
-    values = [value[axis] for value in estimate.values][:: 1 if axis else estimate.shape[1]][: shares.size]
-    left_out = tuple(f"{estimate.columns[axis]} = {value}" for value, one in zip(values, seen, strict=True) if not one)
-    rows = each[seen]
-    if not _visible(estimate, axis, rows)[1].all():  # there seem to be less than no others: even the most frequent value is lost
-        rows = rows[:1]
-    return rows, left_out
-
-
-def _visible(estimate: MarginalEstimate, axis: int, together: Array | None = None) -> tuple[Array, Array]:
-    """The share of each value of one column, or of some together, and whether it can be told from zero."""
-    adding = _adding(estimate.shape, axis)
-    adding = adding if together is None else together @ adding
-    shares = adding @ estimate.frequencies
-    if not np.isfinite(estimate.covariance).all():  # a group that nobody is in
-        return shares, np.zeros(shares.size, dtype=bool)
-    errors = np.sqrt(np.maximum(np.diag(adding @ estimate.drawn @ adding.T), 0.0))
-    return shares, (shares > VISIBLE * errors) & (shares > 0)
-
-
-def _adding(shape: tuple[int, ...], axis: int) -> Array:
-    """The matrix that adds up the cells with each value of one column."""
-    places = np.indices(shape)[axis].ravel()
-    return np.asarray(places == np.arange(shape[axis])[:, None], dtype=float)

@@ -22,7 +22,8 @@ from deniable.tasks.marginals.groups import Group
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
-    from deniable.tasks.marginals.association import Association, ConditionalShares
+    from deniable.tasks.marginals.association import Association
+    from deniable.tasks.marginals.conditional import ConditionalShares
     from deniable.tasks.marginals.reconstruct import Reconstruction
 
 
@@ -36,9 +37,11 @@ class MarginalEstimate(ScoreEstimate):
 
     columns: Names = field(kw_only=True)
     shape: tuple[int, ...] = field(kw_only=True)
+    """How many values each column has."""
     covariance: Array = field(kw_only=True)
     """Of the shares, among these people; ``drawn`` adds what is due to their being a sample."""
     method: str = field(kw_only=True)
+    """How people were asked."""
 
     @property
     def drawn(self) -> Array:
@@ -63,12 +66,12 @@ class MarginalEstimate(ScoreEstimate):
 
     def given(self, column: str) -> ConditionalShares:
         """The shares of the other columns' values among the people with each value of one column."""
-        from deniable.tasks.marginals.association import conditional
+        from deniable.tasks.marginals.conditional import conditional
 
         return conditional(self, column)
 
     def postprocess(self, method: str) -> Postprocessed:
-        """Counts made consistent, by "norm-sub" and the others of ``core.postprocess`` that need no law of single reports."""
+        """Counts made consistent by a ``method``, "norm-sub" or another of ``core.postprocess`` that needs no law of single reports."""
         allowed = sorted(set(METHODS) - {"mle"})
         if method not in allowed:
             raise ParameterError("method", method, allowed=f"one of {allowed}", fix="norm-sub suits whole distributions")
@@ -103,10 +106,13 @@ class TableEstimate(Table):
 
     columns: Columns
     sets: tuple[Names, ...]
+    """The columns of each marginal that was asked for."""
     method: str
+    """How people were asked."""
     epsilon: float
     groups: tuple[Group, ...]
     spec: Spec
+    """The mechanism of the first group."""
     why: str
     """The choice of the method, in a sentence."""
 
@@ -120,7 +126,7 @@ class TableEstimate(Table):
         return shared_weights([group.columns for group in self.groups], [group.strength for group in self.groups])
 
     def parts(self, names: Names) -> tuple[float, list[tuple[Group, Array]]]:
-        """The shares of some columns' cells as a number plus linear forms of the groups' shares."""
+        """The shares of the cells of the columns of these names, as a number plus linear forms of the groups' shares."""
         sizes, wanted = self.columns.sizes, set(names)
         if self.method == "fourier":
             whole = 2.0 ** -sum(self.columns.bits[name] for name in names)
@@ -132,12 +138,12 @@ class TableEstimate(Table):
         return 1 / self.columns.cells(names), [(group, spreading(names, sizes, group.columns, weights)) for group, weights in some]
 
     def known(self, names: Names) -> bool:
-        """Whether some columns were asked about together, so that every component of their marginal has an estimate."""
+        """Whether the columns of these names were asked about together, so that every component of their marginal has an estimate."""
         views = self.sets if self.method == "fourier" else [group.columns for group in self.groups]
         return any(set(names) <= set(view) for view in views)
 
     def marginal(self, *names: str) -> MarginalEstimate:
-        """The shares of all combinations of some columns; ParameterError if nobody was asked about them together."""
+        """The shares of all combinations of the columns of these names; ParameterError if nobody was asked about them together."""
         asked = self.columns.check(names)
         if not self.known(asked):
             allowed = f"columns of one of {list(self.sets)}"
@@ -176,7 +182,10 @@ class TableEstimate(Table):
         return {" x ".join(names): self.marginal(*names) for names in self.sets}
 
     def reconstruct(self, *names: str, method: str = "max-entropy", replicates: int = 100, source: Source | None = None) -> Reconstruction:
-        """The shares of columns that were not asked about together, from the marginals that were: see ``reconstruct``."""
+        """The shares of columns that were not asked about together, by their names, from the marginals that were.
+
+        The ``method`` is "max-entropy" or "least-squares" (``reconstruct``); errors are those of so many ``replicates`` of the noise.
+        """
         from deniable.tasks.marginals.reconstruct import reconstruct
 
         return reconstruct(self, names, method=method, replicates=replicates, source=source)

@@ -15,7 +15,8 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
+from deniable.tasks.checks import check_tallies, check_whole
 from deniable.tasks.marginals.choose import design_for
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.designs import METHODS, Asked, groups_of, wanted
@@ -55,15 +56,14 @@ class Marginals(Protocol):
     method: str = "auto"
     views: Sequence[Sequence[str]] | None = None
     people: int = 100_000
-    why: str = field(default="", init=False, compare=False)
+    why: str = field(default="", init=False, repr=False, compare=False)
     """The choice of the method, in a sentence."""
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
         put("columns", Columns.of(self.columns))
-        if type(self.people) is not int or self.people < 1:
-            raise ParameterError("people", self.people, allowed="an integer from 1 on", fix="say how many people you expect")
+        check_whole("people", self.people, 1, fix="say how many people you expect")
         put("sets", wanted(self.columns, self.k, self.sets))
         put("k", max(map(len, self.wanted)))
         choice = design_for(self.columns, self.wanted, epsilon=self.epsilon, people=self.people, method=self.method, views=self.views)
@@ -99,10 +99,8 @@ class Marginals(Protocol):
         return self._round
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        questions = self.open().questions
-        names = [question.name for question in questions]
-        if set(tallies) != set(names):
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
+        questions = self._round.questions
+        check_tallies(self._round, tallies)
         pairs = zip(self.asked, questions, strict=True)
         groups = tuple(Group.of(asked.columns, asked.masks, question.spec, tallies[question.name]) for asked, question in pairs)  # type: ignore[arg-type]  # ours
         return {RESULT: TableEstimate(self.columns, self.wanted, self.method, self.epsilon, groups, questions[0].spec, self.why)}

@@ -25,6 +25,7 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.multinomial import fill_uniform
+from deniable.tasks.checks import check_whole
 from deniable.tasks.marginals.columns import MOST_CELLS, Columns, Names
 from deniable.tasks.marginals.components import positions, shared_weights, spreading
 
@@ -45,9 +46,12 @@ class Reconstruction(Table):
     values: list[tuple[Any, ...]]
     n: int
     method: str
+    """How they were guessed."""
     known: tuple[Names, ...]
     frequencies: Array
+    """The share of each combination of values."""
     stderr: Array
+    """The standard error of each share, of noise alone."""
 
     def rows(self) -> dict[str, Any]:
         return {"value": [", ".join(map(str, value)) for value in self.values], "share": self.frequencies, "stderr": self.stderr}
@@ -65,8 +69,7 @@ def reconstruct(table: TableEstimate, names: Sequence[str], *, method: str, repl
     asked = table.columns.check(names)
     if method not in TABLES:
         raise ParameterError("method", method, allowed=f"one of {TABLES}", fix="max-entropy has no negative shares")
-    if type(replicates) is not int or replicates < 2:
-        raise ParameterError("replicates", replicates, allowed="an integer from 2 on", fix="100 give an error that is good to a tenth")
+    check_whole("replicates", replicates, 2, fix="100 give an error that is good to a tenth")
     if not asked or not table.n or table.columns.cells(asked) > MOST_CELLS:
         shown = f"{table.n} people, {table.columns.cells(asked):,} cells"
         raise ParameterError(

@@ -3,7 +3,7 @@
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.estimate import PlacesEstimate, RegionCount
 from deniable.tasks.places.flows import Flows
-from deniable.tasks.places.geojson import read_geojson_points, read_regions, write_cells, write_tracks
+from deniable.tasks.places.geojson import read_geojson_points, read_regions
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.movement import Movement
 from deniable.tasks.places.named import NamedPlaces
@@ -30,6 +30,4 @@ __all__ = [
     "UniformGrid",
     "read_geojson_points",
     "read_regions",
-    "write_cells",
-    "write_tracks",
 ]

@@ -15,7 +15,7 @@ from deniable.kernels.compiled import Array
 
 @dataclass(frozen=True)
 class Box:
-    """A box of longitudes and latitudes in degrees, or with ``plane=True`` of any two coordinates.
+    """A box from west to east and from south to north: in degrees, or with ``plane=True`` in any two coordinates.
 
     A box does not cross the line where longitudes jump from 180 to -180. Places on the edge lie inside.
 
@@ -83,7 +83,7 @@ class Box:
 
     @classmethod
     def from_json(cls, data: object) -> Box:
-        """The box behind ``to_json``; WireError if it is none."""
+        """The box behind the data of ``to_json``; WireError if it is none."""
         parts = read_object("box", data, {"west", "south", "east", "north", "plane"})
         try:
             west, south, east, north = (float(parts[name]) for name in ("west", "south", "east", "north"))

@@ -55,7 +55,7 @@ def map_chart(
     return _framed([cells, *_outlines(regions, box)], box, title or estimate.headline(), note)
 
 
-def flow_chart(flows: Flows, k: int = 40, title: str | None = None) -> Chart:
+def flow_chart(flows: Flows, k: int) -> Chart:
     """The k most frequent moves from one cell to another, as lines that are thicker the more people move; staying is not drawn."""
     grid = flows.moves.grid
     start, way = np.divmod(np.arange(flows.moves.jump), flows.moves.ways)
@@ -69,7 +69,7 @@ def flow_chart(flows: Flows, k: int = 40, title: str | None = None) -> Chart:
     width = alt.Size("share:Q", scale=alt.Scale(range=[0.5, 8]), title="share of reports")
     lines = alt.Chart(alt.InlineData(values=records)).mark_rule(color="#4c78a8", opacity=0.7)
     told = f"the {k} most frequent moves; standard error of a share {np.median(flows.move.frequency_stderr):.2g}"
-    return _framed([lines.encode(**_axes(grid.box), x2="east:Q", y2="north:Q", size=width)], grid.box, title or flows.headline(), told)
+    return _framed([lines.encode(**_axes(grid.box), x2="east:Q", y2="north:Q", size=width)], grid.box, flows.headline(), told)
 
 
 def _axes(box: Box) -> dict[str, Any]:

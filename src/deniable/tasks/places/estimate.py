@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from deniable.tasks.places.joint import Joint
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
+    from deniable.tasks.places.polygon import Polygon, Region
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class PlacesEstimate(Table):
     n: int
     how: str
     guarantee: Guarantee
+    """What a person's report costs."""
     outside: bool = False
 
     @cached_property
@@ -110,7 +113,7 @@ class PlacesEstimate(Table):
         reach = stats.norm.isf(alpha / 2) * self.stderr
         return self.counts - reach, self.counts + reach
 
-    def count(self, region: Any) -> RegionCount:
+    def count(self, region: Region) -> RegionCount:
         """The number of people in a box or a polygon, or in several polygons that do not overlap.
 
         Cells that lie partly inside count in proportion to their area inside: people are taken to be spread evenly over a cell. Parts of
@@ -137,17 +140,23 @@ class PlacesEstimate(Table):
             np.add.at(steps, (rows, columns), sign * level)
         return np.asarray(steps.cumsum(axis=0).cumsum(axis=1)[: self.grid.rows, : self.grid.columns])
 
-    def chart(self, **options: Any) -> Chart:
-        """A map: see ``chart.map_chart``."""
+    def chart(
+        self, *, regions: Mapping[str, Sequence[Polygon]] | None = None, significant: bool = False, title: str | None = None
+    ) -> Chart:
+        """A map: cells colored by people per area, so that large cells and small ones compare. Negative counts are drawn as none.
+
+        ``regions`` are outlined on top, by name. With ``significant=True`` only cells are colored that are above zero by 95 % intervals
+        that hold together. The ``title`` is the headline, unless another is given.
+        """
         from deniable.tasks.places.chart import map_chart
 
-        return map_chart(self, **options)
+        return map_chart(self, regions=regions, significant=significant, title=title)
 
     def to_geojson(self) -> dict[str, Any]:
-        """Every cell as a polygon with its count, stderr, low and high; see ``geojson``."""
-        from deniable.tasks.places.geojson import write_cells
+        """A FeatureCollection: every cell as a polygon, with its count, stderr, low, high and the density by area."""
+        from deniable.tasks.places.geojson import cells_to_geojson
 
-        return write_cells(self)
+        return cells_to_geojson(self)
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval(0.95)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import Limits
 from deniable.core.postprocess import norm_sub
-from deniable.core.stream import random_words
+from deniable.core.stream import random_numbers
 from deniable.core.table import Table
-from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.tracks import Tracks
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
 
 DRAWN = 4
 """How many walks are drawn for each track that is kept, so that ends can be matched."""
@@ -98,6 +102,12 @@ class Flows(Table):
     known: Array | None
     """How many tracks have each number of moves, where that is public."""
     guarantee: Guarantee
+    """What a person's answer costs."""
+
+    @property
+    def n(self) -> int:
+        """How many reports told of a move."""
+        return self.move.n
 
     @cached_property
     def shares(self) -> Array:
@@ -107,6 +117,11 @@ class Flows(Table):
         that shares add up to less than one. At the event level they are all moves.
         """
         return np.asarray(self.move.frequencies[: self.moves.jump].reshape(self.moves.grid.size, self.moves.ways))
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
+        """Limits (low, high) for each of the shares, for the noise."""
+        low, high = (side[: self.moves.jump] / max(self.n, 1) for side in self.move.interval(level, simultaneous=simultaneous))
+        return low.reshape(self.shares.shape), high.reshape(self.shares.shape)
 
     @cached_property
     def _likely(self) -> Array:
@@ -153,8 +168,7 @@ class Flows(Table):
         A walk stays in the box. It starts as people start, makes as many moves as they do, and each by the matrix, whatever came before.
         Four times as many are drawn, and kept so that they end as people end.
         """
-        if type(count) is not int or count < 0:
-            raise ParameterError("count", count, allowed="an integer from 0 on", fix="say how many tracks to make")
+        check_whole("count", count, 0, fix="say how many tracks to make")
         walks = DRAWN * count
         longest = len(self.lengths) - 1
         moves = _pick(np.cumsum(self.lengths), walks, source)
@@ -167,7 +181,7 @@ class Flows(Table):
             if not going.size:
                 break
             here = cells[step - 1, going]
-            way = np.searchsorted(flat, here + _uniform(going.size, source), side="right") - here * self.moves.ways
+            way = np.searchsorted(flat, here + random_numbers(going.size, source), side="right") - here * self.moves.ways
             cells[step, going] = self.moves.targets[here, np.minimum(way, self.moves.ways - 1)]
         last = cells[moves, np.arange(walks)]
         kept = self._matched(last, count, source)
@@ -191,10 +205,16 @@ class Flows(Table):
         return {"value": named, "share": share, "stderr": error, "probability": self.matrix.ravel()[real]}
 
     def headline(self) -> str:
-        return f"moves between {self.moves.grid.size:,} cells, from {self.move.n:,} reports; share of these, and probability in its row"
+        return f"moves between {self.moves.grid.size:,} cells, from {self.n:,} reports; share of these, and probability in its row"
 
     def order(self) -> Array:
         return np.argsort(-self.rows()["share"], kind="stable")
+
+    def chart(self, k: int = 40) -> Chart:
+        """The k most frequent moves from one cell to another, as lines that are thicker the more people move; staying is not drawn."""
+        from deniable.tasks.places.chart import flow_chart
+
+        return flow_chart(self, k)
 
 
 def _distribution(estimate: FrequencyEstimate) -> Array:
@@ -207,11 +227,7 @@ def _normal(counts: Array) -> Array:
     return np.asarray(counts / counts.sum() if counts.sum() > 0 else np.full(counts.size, 1 / counts.size))
 
 
-def _uniform(count: int, source: Source | None) -> Array:
-    return np.asarray((random_words(count, source) >> np.uint64(11)).astype(float) * 2.0**-53)
-
-
 def _pick(cumulative: Array, count: int, source: Source | None) -> Array:
     """Positions drawn by cumulative shares."""
-    found = np.searchsorted(cumulative / cumulative[-1], _uniform(count, source), side="right")
+    found = np.searchsorted(cumulative / cumulative[-1], random_numbers(count, source), side="right")
     return np.asarray(np.minimum(found, cumulative.size - 1))

@@ -49,7 +49,7 @@ def read_geometries(data: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def read_geojson_points(data: Any) -> Array:
-    """The points of a GeoJSON document, one person each, as rows of longitude and latitude; heights are left out.
+    """The points of a GeoJSON document (``data``), one person each, as rows of longitude and latitude; heights are left out.
 
     >>> read_geojson_points({"type": "MultiPoint", "coordinates": [[2.35, 48.86], [-87.63, 41.88, 180.0]]}).tolist()
     [[2.35, 48.86], [-87.63, 41.88]]
@@ -63,7 +63,7 @@ def read_geojson_points(data: Any) -> Array:
 
 
 def read_regions(data: Any, name: str = NAME) -> dict[str, list[Polygon]]:
-    """The polygons of a GeoJSON document by the property ``name``, or by their position where they have none.
+    """The polygons of a GeoJSON document (``data``) by the property ``name``, or by their position where they have none.
 
     >>> corners = [[0, 0], [4, 0], [4, 3], [0, 0]]
     >>> area = {"type": "Feature", "properties": {"name": "park"}, "geometry": {"type": "Polygon", "coordinates": [corners]}}
@@ -85,8 +85,8 @@ def read_regions(data: Any, name: str = NAME) -> dict[str, list[Polygon]]:
     return found
 
 
-def write_cells(estimate: PlacesEstimate) -> dict[str, Any]:
-    """A FeatureCollection of all cells, each with count, stderr, low, high and the density by area."""
+def cells_to_geojson(estimate: PlacesEstimate) -> dict[str, Any]:
+    """A FeatureCollection of all cells of an estimate, each with count, stderr, low, high and the density by area."""
     check_globe(estimate.grid.box)
     low, high = estimate.interval(0.95)
     columns = {"count": estimate.counts, "stderr": estimate.stderr, "low": low, "high": high, "density": estimate.counts / estimate.area}
@@ -98,8 +98,11 @@ def write_cells(estimate: PlacesEstimate) -> dict[str, Any]:
     return {"type": "FeatureCollection", "features": features}
 
 
-def write_tracks(tracks: Tracks, grid: Grid) -> dict[str, Any]:
-    """A FeatureCollection of tracks: lines through the middles of cells, and a point for whoever stayed. Visits must be inside the box."""
+def tracks_to_geojson(tracks: Tracks, grid: Grid) -> dict[str, Any]:
+    """A FeatureCollection of tracks: lines through the middles of a grid's cells, and a point for whoever stayed.
+
+    Visits must be inside the box.
+    """
     check_globe(grid.box)
     if (tracks.cells.size and int(tracks.cells.max()) >= grid.size) or (tracks.starts < 0).any():
         raise ParameterError(

@@ -10,8 +10,9 @@ import numpy as np
 
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.places.box import Box, read_points
-from deniable.tasks.places.polygon import coverage
+from deniable.tasks.places.polygon import Region, coverage
 
 MOST_CELLS = 1 << 24
 """The most cells of a grid."""
@@ -20,7 +21,7 @@ OUTSIDE = ("refuse", "count")
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of equal size, numbered row by row from the south-west corner.
+    """A box cut into cells of equal size, so many columns and rows, numbered row by row from the south-west corner.
 
     A point on a line between cells belongs to the cell north and east of it, and points on the outer edge to the last cell. A point
     outside of the box is refused, unless ``outside="count"`` declares that there are some: then one more value stands for all of them.
@@ -39,8 +40,7 @@ class Grid:
         if not isinstance(self.box, Box):
             raise ParameterError("box", self.box, allowed="a Box", fix="write Box(west, south, east, north)")
         for name in ("columns", "rows"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise ParameterError(name, getattr(self, name), allowed="an integer from 1 on", fix="64 is usual")
+            check_whole(name, getattr(self, name), 1, fix="64 is usual")
         if self.columns * self.rows > MOST_CELLS:
             raise ParameterError("columns, rows", (self.columns, self.rows), allowed=f"at most {MOST_CELLS:,} cells", fix="use fewer")
         check_outside(self.outside)
@@ -94,7 +94,7 @@ class Grid:
         x, y = ((lines[:-1] + lines[1:]) / 2 for lines in self._lines)
         return np.column_stack([np.tile(x, self.rows), np.repeat(y, self.columns)])
 
-    def covered(self, region: Any, blocks: Array | None = None) -> Array:
+    def covered(self, region: Region, blocks: Array | None = None) -> Array:
         """The fraction of each cell, or of each block of cells, that lies inside a region."""
         fractions = coverage(region, self.box, self.columns, self.rows)
         if blocks is None:

@@ -19,6 +19,7 @@ from deniable.contract.survey import Survey
 from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.flows import Flows, Moves
 from deniable.tasks.places.grid import Grid
@@ -34,11 +35,11 @@ SHARES = {"start": Fraction(1, 8), "end": Fraction(1, 8), "length": Fraction(1, 
 class Movement:
     """Where tracks start and end, how long they are, and how likely each move is.
 
-    ``level="user"``: everybody answers one of four questions, drawn at random, with the full epsilon: the first cell, the last one, the
+    ``privacy="user"``: everybody answers one of four questions, drawn at random, with the full epsilon: the first cell, the last one, the
     number of moves (``longest`` and all longer ones together), or one move, drawn from all of their own. So the counts of moves weigh
     people, not moves: somebody who moves a hundred times has one vote.
 
-    ``level="event"``: everybody reports the first cell, the last one and **every** move, with epsilon each. Much is learned, and it
+    ``privacy="event"``: everybody reports the first cell, the last one and **every** move, with epsilon each. Much is learned, and it
     protects one visit, not one person.
 
     Guarantee: at the user level, epsilon-local for any two whole tracks of a person, whatever their lengths. At the event level, 2 epsilon
@@ -59,20 +60,19 @@ class Movement:
     longest: int
     people: int = 100_000
     reach: int = 1
-    level: str = "user"
+    privacy: str = "user"
     oracle: str = "auto"
+    """The frequency oracle of every report; "auto" takes the one with the smallest error."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         check_oracle(self.oracle)
-        if self.level not in LEVELS:
-            raise ParameterError("level", self.level, allowed=f"one of {LEVELS}", fix='"user" protects whole tracks')
+        if self.privacy not in LEVELS:
+            raise ParameterError("privacy", self.privacy, allowed=f"one of {LEVELS}", fix='"user" protects whole tracks')
         if not isinstance(self.grid, Grid) or self.grid.size < 2:
             raise ParameterError("grid", self.grid, allowed="a Grid of two or more cells", fix="in one cell nobody moves")
         for name, least, most in (("longest", 1, 1 << 20), ("people", 0, 1 << 50), ("reach", 1, 64)):
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise ParameterError(name, value, allowed=f"an integer from {least} to {most}", fix="count in whole numbers")
+            check_whole(name, getattr(self, name), least, most)
 
     @cached_property
     def moves(self) -> Moves:
@@ -100,7 +100,7 @@ class Movement:
     def guarantee(self) -> Guarantee:
         """What a person's track costs, and what taking part shows anyway."""
         inside = ", and that the whole track lies inside the box: whoever leaves it cannot answer" if self.grid.outside == "refuse" else ""
-        if self.level == "user":
+        if self.privacy == "user":
             return Guarantee(
                 epsilon=self.epsilon,
                 unit="one whole track, however long: each person answers one question about it, once",
@@ -119,7 +119,7 @@ class Movement:
         """The promise in plain words, with the relaxation that it is, if it is one."""
         kind = (
             "User-level: the whole track is protected, with no relaxation of local privacy."
-            if self.level == "user"
+            if self.privacy == "user"
             else "Event-level: a relaxation. Single visits are protected; habits, which many visits show, are not."
         )
         return f"{self.guarantee.statement()}\nTrue answers are {self.guarantee.neighbors}. {kind}"
@@ -142,8 +142,10 @@ class Movement:
 
     def answer(self, track: Sequence[int], source: Source = SYSTEM) -> tuple[str, Any]:
         """One person's only report, at the user level: the question's name, and the answer to it."""
-        if self.level != "user":
-            raise ParameterError("level", self.level, allowed="user for one report", fix="event-level devices report each move by question")
+        if self.privacy != "user":
+            raise ParameterError(
+                "privacy", self.privacy, allowed="user for one report", fix="event-level devices report each move by question"
+            )
         question: Any = self.protocol.question(self.protocol.ticket(source))  # there is one: the shares add up to one
         return question.name, question.answer(self.record(track, source), source)
 
@@ -155,7 +157,7 @@ class Movement:
             raise DomainError("tracks", type(tracks).__name__, allowed="Tracks", fix="Tracks.of(grid, lists of points) makes them")
         if tracks.cells.size and not 0 <= int(tracks.cells.min()) <= int(tracks.cells.max()) < self.grid.values:
             raise DomainError("tracks", int(tracks.cells.max()), allowed=f"cells from 0 to {self.grid.values - 1}", fix="use the same grid")
-        return self._every_move(tracks, source) if self.level == "event" else self._one_answer(tracks, source)
+        return self._every_move(tracks, source) if self.privacy == "event" else self._one_answer(tracks, source)
 
     def _one_answer(self, tracks: Tracks, source: Source | None) -> Flows:
         words, moves = random_words(tracks.people, source), tracks.moves
@@ -190,7 +192,7 @@ class Movement:
         return self.estimate(found, known)
 
     def estimate(self, found: Mapping[str, Any], lengths: Array | None = None) -> Flows:
-        """The movement behind the estimates of the questions; ``lengths`` are known at the event level."""
+        """The movement behind the estimates that were ``found`` for the questions; ``lengths`` are known at the event level."""
         return Flows(self.moves, found["start"], found["end"], found["move"], found.get("length"), lengths, self.guarantee)
 
 

@@ -42,8 +42,11 @@ class NamedPlaces(Table):
     """
 
     taxonomy: Taxonomy
+    """The places and their regions."""
     parts: tuple[Part, ...]
+    """What each group says."""
     how: str
+    """The method, in a few words."""
 
     @property
     def n(self) -> int:

@@ -16,6 +16,7 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grouping import Group, grouped
@@ -64,8 +65,7 @@ class PersonalPlaces:
 
     def __post_init__(self) -> None:
         check_oracle(self.oracle)
-        if type(self.most) is not int or self.most < 1:
-            raise ParameterError("most", self.most, allowed="an integer from 1 on", fix="32 is usual")
+        check_whole("most", self.most, 1, fix="32 is usual")
         for (region, epsilon), people in self.declared.items():
             self.taxonomy.span(region)
             check_epsilon(epsilon)
@@ -74,10 +74,10 @@ class PersonalPlaces:
         object.__setattr__(self, "declared", {(region, float(epsilon)): people for (region, epsilon), people in self.declared.items()})
 
     @classmethod
-    def of(cls, taxonomy: Taxonomy, regions: Any, epsilons: Any, **options: Any) -> PersonalPlaces:
+    def of(cls, taxonomy: Taxonomy, regions: Any, epsilons: Any, *, most: int = 32, oracle: str = "auto") -> PersonalPlaces:
         """For a crowd whose declarations are at hand: a column of regions and one of epsilons."""
         pairs, _ = _pairs(taxonomy, regions, epsilons)
-        return cls(taxonomy=taxonomy, declared={pair: count for pair, count in pairs.items() if count}, **options)
+        return cls(taxonomy=taxonomy, declared={pair: count for pair, count in pairs.items() if count}, most=most, oracle=oracle)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:

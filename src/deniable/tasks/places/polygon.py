@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -68,7 +67,7 @@ Region = Box | Polygon | Sequence[Polygon]
 """What can be counted in."""
 
 
-def edges_of(region: Any) -> Array:
+def edges_of(region: Region) -> Array:
     """The edges of a region, so directed that the inside is on the left."""
     if isinstance(region, Box):
         ring = np.array(region.ring)
@@ -83,7 +82,7 @@ def edges_of(region: Any) -> Array:
     raise ParameterError("region", region, allowed="a Box, a Polygon, or a list of polygons", fix="read_regions reads GeoJSON")
 
 
-def coverage(region: Any, box: Box, columns: int, rows: int) -> Array:
+def coverage(region: Region, box: Box, columns: int, rows: int) -> Array:
     """The fraction of each cell of a grid that lies inside a region, row by row from the south, exactly but for rounding.
 
     Every edge is cut where it meets a grid line. A piece that rises by dy at x covers, to its left (where the inside is), dy times the

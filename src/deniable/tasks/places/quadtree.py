@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -20,8 +20,9 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
-from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_people, check_tallies, check_whole
 from deniable.tasks.heavy_hitters.searching import check_oracle, estimate_of, prefix_question
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.estimate import PlacesEstimate
@@ -64,27 +65,28 @@ class QuadTree(Protocol):
     """
 
     box: Box
+    """Where people may be."""
     depth: int
+    """How often squares are split in four: the smallest are 2^-depth of the box wide."""
     epsilon: float
     people: int = 100_000
     adaptive: bool = False
     oracle: str = "auto"
     outside: str = "refuse"
+    """What becomes of a point outside of the box: "refuse", or "count" all of them together."""
     levels: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
-    measured: tuple[Level, ...] = ()
+    measured: tuple[Level, ...] = field(default=(), repr=False)
     """What earlier rounds found."""
-    cells: tuple[int, ...] = ()
+    cells: tuple[int, ...] = field(default=(), repr=False)
     """The squares asked about in this round of an adaptive search. None: at first all, and later those of the round before once more."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         check_oracle(self.oracle)
-        if type(self.depth) is not int or not 1 <= self.depth <= DEEPEST:
-            raise ParameterError("depth", self.depth, allowed=f"an integer from 1 to {DEEPEST}", fix="8 makes 256 cells on a side")
+        check_whole("depth", self.depth, 1, DEEPEST, fix="8 makes 256 cells on a side")
         if not isinstance(self.adaptive, bool):
             raise ParameterError("adaptive", self.adaptive, allowed="True or False", fix="True asks in rounds")
-        if type(self.people) is not int or self.people < 0:
-            raise ParameterError("people", self.people, allowed="an integer from 0 on", fix="say how many are expected")
+        check_people(self.people)
         Grid(self.box, 1, 1, self.outside)  # its checks are ours
         if self.levels is None:
             object.__setattr__(self, "levels", tuple(range(min(FIRST, self.depth) if self.adaptive else 1, self.depth + 1)))
@@ -110,7 +112,7 @@ class QuadTree(Protocol):
         return Integers(0, (1 << 2 * self.depth) - (self.outside == "refuse"))
 
     def codes(self, points: Any) -> Array:
-        """What each person holds: the code of the finest cell, as ``morton`` says."""
+        """What the people at these points hold: the code of the finest cell, as ``morton`` says."""
         cells = self.grid.cells(points)
         row, column = np.divmod(cells, self.grid.columns)
         return np.where(cells == self.grid.size, np.uint64(1 << 2 * self.depth), interleaved(column, row))
@@ -163,9 +165,7 @@ class QuadTree(Protocol):
         return tuple(questions)
 
     def close(self, tallies: Mapping[str, Any]) -> QuadTree | dict[str, PlacesEstimate]:
-        names = [question.name for question in self._questions]
-        if set(tallies) != set(names):
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
+        check_tallies(self.open(), tallies)
         now = tuple(
             Level.of(level, self.asked(level), estimate_of(question, tallies[question.name], self.asked(level)))
             for level, question in zip(self._now, self._questions, strict=True)

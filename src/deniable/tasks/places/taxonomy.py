@@ -71,7 +71,7 @@ class Taxonomy:
         return self._spans[region]
 
     def common(self, one: str, other: str) -> str:
-        """The smallest region that holds both.
+        """The smallest region that holds one and the other.
 
         >>> town = Taxonomy(["north/hill/top", "north/mill", "south/lake"])
         >>> town.common("north/hill/top", "north/mill"), town.common("north", "south/lake"), town.common("north", "north/mill")

@@ -84,6 +84,12 @@ class Tracks:
         after = np.flatnonzero(inner)
         return self.cells[after - 1], self.cells[after]
 
+    def to_geojson(self, grid: Grid) -> dict[str, Any]:
+        """A FeatureCollection: lines through the middles of the grid's cells, and a point for whoever stayed. Nobody may be outside."""
+        from deniable.tasks.places.geojson import tracks_to_geojson
+
+        return tracks_to_geojson(self, grid)
+
     def __len__(self) -> int:
         return self.people
 

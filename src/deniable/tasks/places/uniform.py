@@ -13,13 +13,14 @@ from deniable.contract.domain import IndexRange
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question
-from deniable.contract.source import Source
+from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.survey import Survey
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
+from deniable.tasks.checks import check_people
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.flat import Flat
@@ -65,8 +66,7 @@ class UniformGrid:
         check_oracle(self.oracle)
         if not isinstance(self.grid, Grid):
             raise ParameterError("grid", self.grid, allowed="a Grid", fix="write Grid(box, columns=64, rows=64)")
-        if type(self.people) is not int or self.people < 0:
-            raise ParameterError("people", self.people, allowed="an integer from 0 on", fix="say how many are expected")
+        check_people(self.people)
 
     @cached_property
     def spec(self) -> FrequencySpec:
@@ -85,13 +85,12 @@ class UniformGrid:
         """What taking part costs a person."""
         return self.protocol.guarantee if self.grid.values > 1 else NOTHING_ASKED
 
-    def answer(self, point: Any, source: Source | None = None) -> Any:
-        """One person's report."""
-        cell = int(self.grid.cells([point])[0])
-        return self.spec.randomize(cell) if source is None else self.spec.randomize(cell, source)
+    def answer(self, point: Any, source: Source = SYSTEM) -> Any:
+        """One person's report about the point where the person is."""
+        return self.spec.randomize(int(self.grid.cells([point])[0]), source)
 
     def run(self, points: Any, *, source: Source | None = None) -> PlacesEstimate:
-        """Ask a crowd held in memory."""
+        """Ask a crowd held in memory, one point for each person."""
         cells = self.grid.cells(points)
         if self.grid.values < 2:
             return self._made(Flat.known(np.array([float(cells.size)])), cells.size, "one cell: nothing was asked")

@@ -1,7 +1,11 @@
 """How many people lie in a range, and how they are spread along a line: one protocol per file, and one call for all of it."""
 
-from deniable.tasks.ranges.ahead import AHEAD as AHEAD
-from deniable.tasks.ranges.asking import private_ranges as private_ranges
-from deniable.tasks.ranges.choose import range_method as range_method
-from deniable.tasks.ranges.haar import HaarHRR as HaarHRR
-from deniable.tasks.ranges.hierarchy import Hierarchy as Hierarchy
+from deniable.tasks.ranges.ahead import AHEAD
+from deniable.tasks.ranges.asking import private_ranges
+from deniable.tasks.ranges.choose import RangeChoice, range_method
+from deniable.tasks.ranges.counts import RangeCounts
+from deniable.tasks.ranges.estimate import RangeEstimate
+from deniable.tasks.ranges.haar import HaarHRR
+from deniable.tasks.ranges.hierarchy import Hierarchy
+
+__all__ = ["AHEAD", "HaarHRR", "Hierarchy", "RangeChoice", "RangeCounts", "RangeEstimate", "private_ranges", "range_method"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import sqrt
@@ -17,7 +17,8 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.core.tally import Tally
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
+from deniable.tasks.checks import check_tallies, check_whole
 from deniable.tasks.ranges.consistency import Tree
 from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
@@ -61,14 +62,14 @@ class AHEAD(Protocol):
 
     domain: Domain
     epsilon: float
-    branching: int | None = None
+    branching: int | None = field(default=None, repr=False)
     oracle: str = "auto"
     people: int = 100_000
     widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
     """How many values a cell holds that was cut on every level, the coarsest first."""
-    cells: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    cells: tuple[int, ...] = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
     """Where the cells begin that are asked about now."""
-    told: tuple[Told, ...] = ()
+    told: tuple[Told, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -76,8 +77,7 @@ class AHEAD(Protocol):
         check_tree(self.domain, self.oracle, self.people)
         if self.widths is None:
             branching = 4 if self.branching is None else self.branching
-            if type(branching) is not int or branching < 2:
-                raise ParameterError("branching", branching, allowed="an integer from 2 on", fix="4 is usual")
+            check_whole("branching", branching, 2, fix="4 is usual")
             put("widths", tree_widths(self.domain.size, branching))
         put("widths", checked_widths(self.widths, self.domain.size))
         if self.cells is None:
@@ -113,8 +113,7 @@ class AHEAD(Protocol):
         return level_question(f"round-{self.stage + 1}", self.domain, self.cells, **asking)  # type: ignore[arg-type]  # as declared
 
     def close(self, tallies: Mapping[str, Any]) -> AHEAD | dict[str, Any]:
-        if set(tallies) != {self._question.name}:
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {self._question.name!r}", fix="tally the question once")
+        check_tallies(self.open(), tallies)
         tally = tallies[self._question.name]
         told = (*self.told, (self.cells, tally.to_bytes()))
         if not self.last:

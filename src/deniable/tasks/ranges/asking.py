@@ -19,15 +19,15 @@ def private_ranges(
     *,
     domain: Domain,
     epsilon: float,
-    rounds: bool = False,
+    adaptive: bool = False,
     source: Source | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RangeEstimate:
     """How many people lie in any range, how they are spread, and where the quantiles are; each person reports once and privately.
 
-    The way of asking is the one with the smallest predicted error in one round (``range_method``). With ``rounds`` it is AHEAD, which needs
-    several and asks in detail only where there are many. The domain says what is allowed: ordered labels, integers, or numbers and points
-    in time on a grid; what is out of its range is refused, unless it says ``clip=True``.
+    The way of asking is the one with the smallest predicted error in one round (``range_method``). With ``adaptive`` it is AHEAD, which
+    needs several and asks in detail only where there are many. The domain says what is allowed: ordered labels, integers, or numbers and
+    points in time on a grid; what is out of its range is refused, unless it says ``clip=True``.
 
     >>> from deniable.contract.numbers import Numbers
     >>> from deniable.testing import ReplaySource
@@ -38,7 +38,7 @@ def private_ranges(
     (4.9, (4.7, 4.9), 4.81)
     """
     people = crowd_size(values)
-    if rounds:
+    if adaptive:
         protocol: Any = AHEAD(domain=domain, epsilon=epsilon, people=people)
     else:
         protocol = range_method(domain=domain, epsilon=epsilon, n=max(people, 1)).protocol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import log, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -106,16 +106,6 @@ def best_branching(size: int, *, epsilon: float, oracle: str = "auto", people: i
     able = [*(b for b in BRANCHINGS if b < size), size]
     found = {b: predicted_tree(size, b, epsilon=epsilon, oracle=oracle, people=people)[0] for b in able}
     return min(found, key=lambda branching: found[branching])
-
-
-def literature_bound(size: int, branching: int | None) -> float:
-    """What the literature bounds the worst range's variance by, in units of the oracle's: for Haar (None), flat, or a consistent tree.
-
-    With B branches it is (B + 1) / 2 log_B(D)^2, least at B = 9.19; exact predictions are far below it, and favor fewer branches.
-    """
-    if branching is None:
-        return (log(size) / log(2)) ** 2 / 2
-    return float(size) if branching >= size else (branching + 1) / 2 * (log(size) / log(branching)) ** 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)

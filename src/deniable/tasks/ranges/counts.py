@@ -55,7 +55,7 @@ class RangeCounts(Table):
         return self.n * self._margins.errors[0] if self.n else np.zeros(len(self.values))
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False, population: bool = False) -> Limits:
-        """Limits (low, high) for each count; ``simultaneous=True`` makes all of them hold at once (Bonferroni)."""
+        """Limits (low, high) for each count; ``population=True`` covers that the crowd is a sample, too."""
         check_level("level", level)
         if not self.n:  # among nobody, nobody is in a range
             return np.zeros(len(self.values)), np.zeros(len(self.values))

@@ -51,7 +51,7 @@ class RangeEstimate(LineShares):
         return float(self.ranges([(low, high)]).counts[0])
 
     def ranges(self, pairs: Iterable[tuple[Any, Any]]) -> RangeCounts:
-        """The estimated numbers of people in some ranges (low, high), both ends included, with their errors."""
+        """The estimated numbers of people in some ranges, ``pairs`` of (low, high), both ends included, with their errors."""
         named = [(low, high) for low, high in pairs]
         places = [(self._place(low, lower=True), self._place(high)) for low, high in named]
         for (low, high), (start, end) in zip(named, places, strict=True):
@@ -77,7 +77,7 @@ class RangeEstimate(LineShares):
         return self._first(self._rising, q) if self.n else None
 
     def quantile_interval(self, q: float, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
-        """Limits (low, high) for a quantile: between them, the rising cumulative shares and their errors do not rule it out."""
+        """Limits (low, high) for the quantile of q: between them, the rising cumulative shares and their errors do not rule it out."""
         check_level("q", q)
         low, high = self._shares_within(self._rising, self._margins_below, level, population=population)
         high[-1] = low[-1] = 1.0  # everybody is at or below the last value
@@ -129,7 +129,7 @@ class RangeEstimate(LineShares):
         return self.value(min(int(np.searchsorted(cumulative, q - 1e-12)), self.domain.size - 1))
 
     def value(self, key: int) -> Any:
-        """The value at a position, in plain units."""
+        """The value of a key, its position in the domain, in plain units."""
         found = self.domain.value(key)
         return float(found) if isinstance(found, Fraction) else found
 

@@ -23,9 +23,10 @@ from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.core.postprocess import norm_sub
 from deniable.core.values import keys_of
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.transforms import walsh_hadamard
+from deniable.tasks.checks import check_tallies
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import RESULT, check_line
 
@@ -148,10 +149,8 @@ class HaarHRR(Protocol):
         return {RESULT: replace(found, domain=self.domain)}
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        questions = self._round.questions
-        if set(tallies) != {question.name for question in questions}:
-            raise ProtocolError("tallies", sorted(tallies)[:5], allowed="one of every mask", fix="tally every question once")
-        told = [question.spec.estimate(tallies[question.name]) for question in questions]
+        check_tallies(self._round, tallies)
+        told = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         differences, groups = [], []
         for _, level in groupby(zip(self.masks, told, strict=True), key=lambda pair: pair[0][0]):
             estimates = [estimate for _, estimate in level]
@@ -159,7 +158,8 @@ class HaarHRR(Protocol):
             walsh_hadamard(sums)
             groups.append(sum(estimate.n for estimate in estimates))
             differences.append(sums / max(groups[-1], 1))
-        scale = float(1 / (questions[0].spec.p - questions[0].spec.q))  # type: ignore[attr-defined]  # a coin
+        coin: Any = self._round.questions[0].spec
+        scale = float(1 / (coin.p - coin.q))
         return {RESULT: HaarEstimate.of(self.domain, self.epsilon, differences, tuple(groups), scale)}
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
@@ -14,7 +14,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
-from deniable.errors import ParameterError, ProtocolError
+from deniable.tasks.checks import check_tallies, check_whole
 from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
@@ -54,7 +54,7 @@ class Hierarchy(Protocol):
 
     domain: Domain
     epsilon: float
-    branching: int | None = None
+    branching: int | None = field(default=None, repr=False)
     oracle: str = "auto"
     people: int = 100_000
     widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
@@ -74,9 +74,7 @@ class Hierarchy(Protocol):
             from deniable.tasks.ranges.choose import best_branching
 
             return best_branching(self.domain.size, epsilon=self.epsilon, oracle=self.oracle, people=self.people)
-        if type(self.branching) is not int or self.branching < 2:
-            fix = "4 is usual; the domain's size or more counts every value at once"
-            raise ParameterError("branching", self.branching, allowed="an integer from 2 on", fix=fix)
+        check_whole("branching", self.branching, 2, fix="4 is usual; the domain's size or more counts every value at once")
         return self.branching
 
     @cached_property
@@ -100,11 +98,8 @@ class Hierarchy(Protocol):
         return Round(tuple(level_question(f"width-{width}", self.domain, starts, **asking) for width, starts in levels))  # type: ignore[arg-type]  # as declared
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        questions = self._round.questions
-        if set(tallies) != {question.name for question in questions}:
-            allowed = f"one of each of {[question.name for question in questions]}"
-            raise ProtocolError("tallies", sorted(tallies), allowed=allowed, fix="tally every question once")
-        levels = [question.spec.estimate(tallies[question.name]) for question in questions]
+        check_tallies(self._round, tallies)
+        levels = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         return {RESULT: TreeEstimate.of(self.domain, self.how, self.cells, levels)}
 
     @property

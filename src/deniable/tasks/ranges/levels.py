@@ -23,6 +23,7 @@ from deniable.contract.question import Question
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
+from deniable.tasks.checks import check_people
 
 LARGEST_DOMAIN = 1 << 11
 """The most values: no crowd that answers privately resolves more."""
@@ -86,8 +87,7 @@ def check_tree(domain: object, oracle: object, people: object) -> None:
     """Refuse what no tree over a line can be asked with."""
     check_line(domain)
     check_level_oracle(oracle)
-    if type(people) is not int or people < 0:
-        raise ParameterError("people", people, allowed="an integer from 0 on", fix="say how many reports you expect")
+    check_people(people)
 
 
 def tree_json(protocol: Any) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class LineShares(Table):
         return Margins(errors, less, more, inner, outer)
 
     def limits(self, found: Array, margins: Margins, level: float, *, population: bool = False) -> Limits:
-        """Limits (low, high) for what was found in ranges, however people are spread in a cell.
+        """Limits (low, high) for what was found in ranges, with the ``margins`` of these, however people are spread in a cell.
 
         A range that goes through a cell holds between nobody and everybody there. So the lower limit is that of the cells which lie in it
         as a whole, the upper one that of all cells which it touches, and the interval of the even spread is in between.

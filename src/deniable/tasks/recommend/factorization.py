@@ -18,6 +18,7 @@ from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.local.vector.priv_unit import PrivUnit
+from deniable.tasks.checks import check_whole
 from deniable.tasks.recommend.personal import item_gradients, shortened
 from deniable.tasks.recommend.ratings import Ratings
 from deniable.tasks.recommend.recommender import Recommender
@@ -83,9 +84,7 @@ class MatrixFactorization:
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         for name, least, most in (("items", 2, LARGEST_MODEL), ("rank", 0, 64), ("rounds", 1, 1000), ("rated", 1, LARGEST_MODEL)):
-            if type(getattr(self, name)) is not int or not least <= getattr(self, name) <= most:
-                allowed = f"an integer from {least} to {most}"
-                raise ParameterError(name, getattr(self, name), allowed=allowed, fix="leave it out, or ask about fewer items")
+            check_whole(name, getattr(self, name), least, most, fix="leave it out, or ask about fewer items")
         if self.items * (self.rank + 1) > LARGEST_MODEL:
             allowed = f"items x (rank + 1) of at most {LARGEST_MODEL}"
             raise ParameterError("items", self.items, allowed=allowed, fix="ask about fewer items, such as the most popular ones")
@@ -115,7 +114,7 @@ class MatrixFactorization:
         return source.below(self.rounds + 1)
 
     def answer(self, model: Model, ratings: Ratings, source: Source = SYSTEM) -> Any:
-        """One person's report, for the round of the person's group."""
+        """One person's report about the model as it is, for the round of the person's group."""
         if len(ratings) != 1:
             raise DomainError("ratings", repr(ratings), allowed="those of one person", fix="each device answers for its own person")
         self._check(model)

@@ -27,9 +27,11 @@ class Ratings:
     starts: Array
     """Where a person's ratings begin; one more at the end."""
     items: Array
+    """The rated items, person after person."""
     values: Array
     """Ratings, scaled."""
     number_of_items: int
+    """How many items there are, rated or not."""
     low: float
     high: float
 
@@ -91,7 +93,7 @@ class Ratings:
         return Ratings(starts, self.items[kept], self.values[kept], self.number_of_items, self.low, self.high)
 
     def dense(self, part: slice) -> tuple[Array, Array]:
-        """For some people in a row: who rated what, and the scaled ratings, 0 where there is none."""
+        """For some people in a row, a ``part`` of them: who rated what, and the scaled ratings, 0 where there is none."""
         bounds = self.starts[part.start : part.stop + 1]
         rows = np.repeat(np.arange(bounds.size - 1), np.diff(bounds))
         inside = slice(bounds[0], bounds[-1])

@@ -8,8 +8,9 @@ from math import sqrt
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
-from deniable.errors import DomainError, ParameterError
+from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.recommend.personal import own_factors, predictions
 from deniable.tasks.recommend.ratings import Ratings
 
@@ -23,8 +24,10 @@ class Recommender:
     noise: Array
     """The variance of each of them through the mechanism, added up over the rounds: what later rounds make of it is left out."""
     ridge: float
+    """How much a person's own factors are drawn to 0."""
     n: int
     guarantee: Guarantee | None
+    """What taking part in the fit cost a person; None if nothing was promised."""
 
     def __repr__(self) -> str:
         promise = "without any promise" if self.guarantee is None else f"epsilon = {self.guarantee.epsilon:.4g}"
@@ -52,8 +55,7 @@ class Recommender:
 
     def top(self, ratings: Ratings, k: int = 10) -> Array:
         """For each person the k items with the largest predictions that they have not rated, best first; -1 where there are no more."""
-        if type(k) is not int or not 1 <= k <= len(self.items):
-            raise ParameterError("k", k, allowed=f"an integer from 1 to {len(self.items)}", fix="ask for fewer items")
+        check_whole("k", k, 1, len(self.items), fix="ask for fewer items")
         scores = self.predict(ratings)
         scores[ratings.people, ratings.items] = -np.inf
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]

@@ -23,6 +23,7 @@ from scipy import fft
 
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 
 LONGEST = 1 << 24
 
@@ -39,8 +40,7 @@ class Basis(ABC):
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if type(self.length) is not int or not 1 <= self.length <= LONGEST:
-            raise ParameterError("length", self.length, allowed=f"an integer from 1 to {LONGEST}", fix="the number of points of the series")
+        check_whole("length", self.length, 1, LONGEST, fix="the number of points of the series")
 
     @abstractmethod
     def count(self, frequencies: int) -> int:
@@ -64,10 +64,7 @@ class Basis(ABC):
 
     def check_count(self, count: int) -> int:
         """The number of coefficients, if there are so many."""
-        if type(count) is not int or not 1 <= count <= self.length:
-            raise ParameterError(
-                "coefficients", count, allowed=f"an integer from 1 to {self.length}", fix="a series has no more than points"
-            )
+        check_whole("coefficients", count, 1, self.length, fix="a series has no more than points")
         return count
 
     def _padded(self, coefficients: Array) -> Array:

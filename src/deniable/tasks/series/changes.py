@@ -54,19 +54,19 @@ MOST_PEOPLE = 1 << 31
 
 @dataclass(frozen=True, kw_only=True)
 class Changes(SeriesMechanism):
-    """A series of ``n`` counts of people who change at most ``changes`` times. See the two ways, below."""
+    """A series of ``points`` counts of people who change at most ``changes`` times. See the two ways, below."""
 
     changes: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive_integer("changes", self.changes)
-        if self.n > LONGEST:
-            raise ParameterError("n", self.n, allowed=f"at most {LONGEST:,}", fix="count over a coarser time")
+        if self.points > LONGEST:
+            raise ParameterError("points", self.points, allowed=f"at most {LONGEST:,}", fix="count over a coarser time")
 
     @property
     def questions(self) -> int:
-        return self.n
+        return self.points
 
     @property
     def twice(self) -> int:
@@ -87,7 +87,7 @@ class Changes(SeriesMechanism):
 class TreeChanges(Changes):
     """Noise on parts of 1, 2, 4, .. changes (Laplace; Gaussian with delta).
 
-    >>> tree = TreeChanges(n=2000, changes=4, epsilon=1.0)
+    >>> tree = TreeChanges(points=2000, changes=4, epsilon=1.0)
     >>> tree.parts, round(float(tree.stderr[1023]), 1), round(float(tree.stderr[1022]), 1)
     (39, 55.2, 174.4)
     """
@@ -98,16 +98,16 @@ class TreeChanges(Changes):
     @property
     def parts(self) -> int:
         """S: how many parts a person moves at most."""
-        return sum(min(self.changes, (self.n >> level) + 1 >> 1) for level in range(self.n.bit_length()))
+        return sum(min(self.changes, (self.points >> level) + 1 >> 1) for level in range(self.points.bit_length()))
 
     def ask(self, series: Array) -> Array:
         before = np.concatenate([np.zeros((*np.shape(series)[:-1], 1)), _whole(series)], axis=-1)
-        times = np.arange(1, self.n + 1)
+        times = np.arange(1, self.points + 1)
         return np.asarray(before[..., times] - before[..., times & times - 1])  # t & (t - 1) is t without its lowest digit
 
     def reconstruct(self, answers: Array) -> Array:
         padded = np.concatenate([np.zeros((*answers.shape[:-1], 1)), answers], axis=-1)
-        times, total = np.arange(1, self.n + 1), np.zeros_like(answers, dtype=float)
+        times, total = np.arange(1, self.points + 1), np.zeros_like(answers, dtype=float)
         while times.any():
             total += padded[..., times]
             times &= times - 1
@@ -123,23 +123,23 @@ class TreeChanges(Changes):
 
     @cached_property
     def _weights(self) -> tuple[Array, Array, Array]:
-        digits = np.bitwise_count(np.arange(1, self.n + 1)).astype(float)
+        digits = np.bitwise_count(np.arange(1, self.points + 1)).astype(float)
         return digits, digits, digits
 
     def counter(self, source: Source | None = None) -> BinaryTreeCounter:
-        share = Fraction(self.n.bit_length(), self.parts)  # its noise is for one change, which is in a part of every level
+        share = Fraction(self.points.bit_length(), self.parts)  # its noise is for one change, which is in a part of every level
         if self.delta:
             rho = float_below(budget_of(self.epsilon, self.delta, "zCDP").rho * share)
-            return BinaryTreeCounter(horizon=self.n, rho=rho, sensitivity=self.twice, neighbors=self.neighbors, source=source)
+            return BinaryTreeCounter(horizon=self.points, rho=rho, sensitivity=self.twice, neighbors=self.neighbors, source=source)
         epsilon = float_below(exact_rate(self.epsilon) * share)
-        return BinaryTreeCounter(horizon=self.n, epsilon=epsilon, sensitivity=self.twice, neighbors=self.neighbors, source=source)
+        return BinaryTreeCounter(horizon=self.points, epsilon=epsilon, sensitivity=self.twice, neighbors=self.neighbors, source=source)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RootChanges(Changes):
     """Gaussian noise between the two factors of the sums of changes: much less than the tree's, and it needs a delta.
 
-    >>> root = RootChanges(n=2000, changes=8, epsilon=1.0, delta=1e-6)
+    >>> root = RootChanges(points=2000, changes=8, epsilon=1.0, delta=1e-6)
     >>> round(root.sensitivity(2) / sqrt(8), 2), round(float(root.stderr[-1]), 1)
     (1.87, 44.7)
     """
@@ -155,21 +155,22 @@ class RootChanges(Changes):
     @property
     def factors(self) -> Factors:
         """Both factors, with whole coefficients in the first."""
-        return factors_of(self.n)
+        return factors_of(self.points)
 
     def ask(self, series: Array) -> Array:
         changed = np.diff(_whole(series), axis=-1, prepend=0).astype(np.int64)
         row = self.factors.encode[::-1].astype(np.int64)
         # Sums along the way may wrap around, and wrap back: the result is below 2 GRID 2^31.
-        encoded = np.apply_along_axis(lambda one: np.convolve(one, row)[: self.n], -1, changed)
+        encoded = np.apply_along_axis(lambda one: np.convolve(one, row)[: self.points], -1, changed)
         return np.asarray(encoded / GRID)
 
     def reconstruct(self, answers: Array) -> Array:
-        return np.asarray(signal.fftconvolve(answers, np.broadcast_to(self.factors.decode[::-1], answers.shape), axes=-1)[..., : self.n])
+        decode = np.broadcast_to(self.factors.decode[::-1], answers.shape)
+        return np.asarray(signal.fftconvolve(answers, decode, axes=-1)[..., : self.points])
 
     def sensitivity(self, norm: int) -> float:
         length = self.steps / GRID
-        return length if norm == 2 else length * sqrt(self.n) * (1 + 1e-15)
+        return length if norm == 2 else length * sqrt(self.points) * (1 + 1e-15)
 
     @property
     def steps(self) -> int:
@@ -183,11 +184,11 @@ class RootChanges(Changes):
 
     def counter(self, source: Source | None = None) -> SquareRootCounter:
         rho = float_below(budget_of(self.epsilon, self.delta, "zCDP").rho / self.changes)
-        return SquareRootCounter(horizon=self.n, rho=rho, sensitivity=self.twice, neighbors=self.neighbors, source=source)
+        return SquareRootCounter(horizon=self.points, rho=rho, sensitivity=self.twice, neighbors=self.neighbors, source=source)
 
 
 def limited(states: Array, changes: int) -> Array:
-    """People's series of 0 and 1, along the last axis, as they are up to so many changes and kept from then on.
+    """People's ``states``, series of 0 and 1 along the last axis, as they are up to so many changes and kept from then on.
 
     >>> limited(np.array([1, 1, 0, 1, 0, 0]), 3).tolist()
     [1, 1, 0, 1, 1, 1]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,14 +25,20 @@ from deniable.core.mean import MeanEstimate
 from deniable.kernels.compiled import Array
 from deniable.tasks.series.periods import Periods
 
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RepeatedMean(Periods):
     """One mean for each period; ``means`` and ``stderr`` have an entry for each."""
 
     spec: OneBitMeanPM
+    """The mechanism of all periods."""
     periods: tuple[MeanEstimate, ...]
+    """The estimate of each period."""
     stay: float | None = field(default=None, kw_only=True)
+    """The share of people whose counter stays the same between any two periods; None if nobody knows it."""
 
     _held: ClassVar[str] = "counter"
 
@@ -47,17 +53,20 @@ class RepeatedMean(Periods):
     # --- several periods together ---
 
     def change(self, first: int, last: int) -> float:
-        """How much the mean grew from one period to another."""
+        """How much the mean grew from the first of two periods to the last."""
         return float(self.means[last] - self.means[first])
 
     def change_stderr(self, first: int, last: int) -> float:
-        """The standard error of a change, at most; people whose counter stays the same make it smaller."""
+        """The standard error of a change from the first of two periods to the last, at most.
+
+        People whose counter stays the same make it smaller.
+        """
         both = max(self.n[first], self.n[last], 1)
         shared = (self.stay or 0.0) * min(self.n[first], self.n[last]) / both * self._still.variance(int(both), value=self.spec.low)
         return float(np.sqrt(max(self._variance(first) + self._variance(last) - 2 * shared, 0.0)))
 
     def change_interval(self, first: int, last: int, level: float = 0.95) -> tuple[float, float]:
-        """Limits (low, high) for a change."""
+        """Limits (low, high) for a change from the first of two periods to the last."""
         check_level("level", level)
         low, high = self._change_limits(first, last, 1 - level, plenty=self._plenty)
         return float(low), float(high)
@@ -104,3 +113,10 @@ class RepeatedMean(Periods):
 
     def order(self) -> Array:
         return np.arange(len(self.periods))
+
+    def chart(self) -> Chart:
+        """The means with the band of their 95 % intervals."""
+        from deniable.tasks.charts import line_chart
+
+        note = "band: 95 % intervals, each by itself; their errors repeat from period to period"
+        return line_chart(self.means, self.interval(), title="The mean over time", subtitle=note, time="period", axis="mean")

@@ -36,16 +36,17 @@ STEPS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class EFPA:
-    """A series of ``n`` sums by as many low frequencies as it needs; ``release`` returns an estimate whose ``mechanism.k`` was chosen.
+    """A series of ``points`` sums by as many low frequencies as it needs; ``release`` returns an estimate whose ``mechanism.k`` was chosen.
 
-    >>> EFPA(n=2000, epsilon=1.0).guarantee.epsilon
+    >>> EFPA(points=2000, epsilon=1.0).guarantee.epsilon
     1.0
     """
 
-    n: int
+    points: int
     epsilon: float
     neighbors: str = ADD_REMOVE
     basis: str = "fourier"
+    """"fourier" for seasons, "cosine" for trends."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -54,18 +55,18 @@ class EFPA:
 
     def _kept(self, k: int) -> FPA:
         """The release with the second half of epsilon."""
-        return FPA(n=self.n, k=k, epsilon=self.epsilon / 2, neighbors=self.neighbors, basis=self.basis)
+        return FPA(points=self.points, k=k, epsilon=self.epsilon / 2, neighbors=self.neighbors, basis=self.basis)
 
     @property
     def choices(self) -> range:
         """The numbers of frequencies among which it chooses."""
-        return range(1, (self.n // 2 + 1 if self.basis == "fourier" else self.n) + 1)
+        return range(1, (self.points // 2 + 1 if self.basis == "fourier" else self.points) + 1)
 
     @property
     def selection(self) -> ExponentialMechanism:
         """The choice, which takes the first half of epsilon."""
-        length = sequence_sensitivity(self.n, norm=2, neighbors=self.neighbors)
-        lost = 2 * FLOATS * LARGEST * self.n  # by the transforms of both neighbors
+        length = sequence_sensitivity(self.points, norm=2, neighbors=self.neighbors)
+        lost = 2 * FLOATS * LARGEST * self.points  # by the transforms of both neighbors
         return ExponentialMechanism(epsilon=self.epsilon / 2, sensitivity=ceil(STEPS * (length + lost) + 1), neighbors=self.neighbors)
 
     @property
@@ -80,8 +81,8 @@ class EFPA:
 
     def scores(self, series: Array) -> list[int]:
         """Minus the expected error for each choice, in steps."""
-        basis = BASES[self.basis](self.n)
-        squares = basis.coefficients(series, self.n) ** 2
+        basis = BASES[self.basis](self.points)
+        squares = basis.coefficients(series, self.points) ** 2
         lost = np.sqrt(np.append(np.cumsum(squares[::-1])[::-1], 0.0))  # from each coefficient on
         return [floor(-STEPS * (lost[basis.count(k)] + self._noise(k))) for k in self.choices]
 
@@ -92,6 +93,6 @@ class EFPA:
 
     def release(self, series: Array, *, source: Source | None = None) -> SeriesEstimate:
         """The noisy series."""
-        series = check_series(series, self.n)
+        series = check_series(series, self.points)
         kept = self._kept(self.choices[self.selection.choose(self.scores(series), source)])
         return replace(kept.release(series, source=source), chosen=self)

@@ -30,9 +30,11 @@ class SeriesEstimate(Table):
     """
 
     mechanism: SeriesMechanism
+    """What made the noise."""
     values: Array
     stderr: Array
     kurtosis: Array
+    """The excess kurtosis of the noise at each point."""
     step: Array
     """How far apart the results are at each point: the noise lies on a grid."""
     chosen: EFPA | None = None
@@ -51,14 +53,14 @@ class SeriesEstimate(Table):
         return self.mechanism.guarantee if self.chosen is None else self.chosen.guarantee
 
     @property
-    def n(self) -> int:
+    def points(self) -> int:
         """The number of points in time."""
         return len(self.values)
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) at each point, for the noise; for all points together if simultaneous (Bonferroni)."""
         check_level("level", level)
-        z = float(stats.norm.isf((1 - level) / 2 / (self.n if simultaneous else 1)))
+        z = float(stats.norm.isf((1 - level) / 2 / (self.points if simultaneous else 1)))
         reach = self.stderr * (z + self.kurtosis * max(z**3 - 3 * z, 0.0) / 24) + self.step
         return self.values - reach, self.values + reach
 
@@ -66,7 +68,7 @@ class SeriesEstimate(Table):
         """The mean absolute error against a known truth, and how much of it would be there without any noise."""
         truth = np.asarray(truth, dtype=float)
         if truth.shape != self.values.shape:
-            raise ParameterError("truth", truth.shape, allowed=f"{self.n} numbers", fix="pass the series that was released")
+            raise ParameterError("truth", truth.shape, allowed=f"{self.points} numbers", fix="pass the series that was released")
         kept = self.mechanism.reconstruct(self.mechanism.ask(truth))
         return {"error": float(np.abs(self.values - truth).mean()), "reconstruction": float(np.abs(kept - truth).mean())}
 
@@ -74,19 +76,20 @@ class SeriesEstimate(Table):
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval()
-        return {"value": list(range(self.n)), "sum": self.values, "stderr": self.stderr, "low": low, "high": high}
+        return {"value": list(range(self.points)), "sum": self.values, "stderr": self.stderr, "low": low, "high": high}
 
     def headline(self) -> str:
         promise = self.guarantee
         spent = f"epsilon = {promise.epsilon:.4g}" + (f", delta = {promise.delta:g}" if promise.delta else "")
         lost = "" if self.mechanism.lossless else "; what the kept coefficients do not show is not in them"
-        return f"{self.n:,} points, {self.name}, {spent}; low and high: 95 %, noise only{lost}"
+        return f"{self.points:,} points, {self.name}, {spent}; low and high: 95 %, noise only{lost}"
 
     def order(self) -> Array:
-        return np.arange(self.n)
+        return np.arange(self.points)
 
     def chart(self) -> Chart:
         """The series with the band of its 95 % intervals."""
-        from deniable.tasks.series.chart import noisy_chart
+        from deniable.tasks.charts import line_chart
 
-        return noisy_chart(self)
+        title, note = f"{self.name}, epsilon = {self.guarantee.epsilon:g}", "band: 95 % intervals, noise only"
+        return line_chart(self.values, self.interval(), title=title, subtitle=note, time="time", axis="sum")

@@ -19,14 +19,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from deniable.accounting.event import ADD_REMOVE, Event, check_neighbors
+from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, Event, check_neighbors
 from deniable.central.gaussian import Gaussian
-from deniable.central.laplace import NEIGHBORS, Laplace
+from deniable.central.laplace import Laplace
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.series.estimate import SeriesEstimate
 
 FLOATS = 2.0**-48
@@ -37,9 +38,9 @@ _AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesMechanism(ABC):
-    """K noisy answers about a series of ``n`` sums, and the series that they give."""
+    """K noisy answers about a series of ``points`` sums, and the series that they give."""
 
-    n: int
+    points: int
     epsilon: float
     delta: float = 0.0
     neighbors: str = ADD_REMOVE
@@ -51,8 +52,7 @@ class SeriesMechanism(ABC):
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_neighbors(self.neighbors)
-        if type(self.n) is not int or self.n < 1:
-            raise ParameterError("n", self.n, allowed="an integer from 1 on", fix="the number of points in time")
+        check_whole("points", self.points, 1, fix="the number of points in time")
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 <= self.delta < 1:
             raise ParameterError("delta", self.delta, allowed="from 0 on, below 1", fix="0 for Laplace noise, 1e-6 for Gaussian")
 
@@ -73,7 +73,7 @@ class SeriesMechanism(ABC):
 
     @abstractmethod
     def sensitivity(self, norm: int) -> float:
-        """The largest change of the answers by one person, before rounding, rounded up."""
+        """The largest change of the answers by one person in the norm 1 or 2, before rounding, rounded up."""
 
     # --- what follows ---
 
@@ -81,7 +81,7 @@ class SeriesMechanism(ABC):
     def steps(self) -> int:
         """The same for the rounded answers, in whole steps of the grid: what changes by x steps changes by less than x + 1 when rounded."""
         norm, scale = 2 if self.delta else 1, 1 << self.bits
-        each = 1 + 2 * FLOATS * LARGEST * sqrt(self.n) * scale  # by rounding, and by the transforms of both neighbors
+        each = 1 + 2 * FLOATS * LARGEST * sqrt(self.points) * scale  # by rounding, and by the transforms of both neighbors
         return ceil(self.sensitivity(norm) * scale + each * (self.questions if norm == 1 else sqrt(self.questions)))
 
     @cached_property
@@ -109,8 +109,8 @@ class SeriesMechanism(ABC):
         )
 
     def release(self, series: Array, *, source: Source | None = None) -> SeriesEstimate:
-        """The noisy series; DomainError if it is none of ``n`` finite numbers."""
-        series = check_series(series, self.n)
+        """The noisy series; DomainError if it is none of ``points`` finite numbers."""
+        series = check_series(series, self.points)
         asked = _nearest(self.ask(series) * 2**self.bits)
         answers = np.asarray(self.noise.release(asked, source=source), dtype=float) / 2**self.bits
         return SeriesEstimate(self, np.asarray(self.reconstruct(answers)), self.stderr, self.kurtosis, self.spacing)
@@ -135,13 +135,13 @@ class SeriesMechanism(ABC):
     @property
     def lossless(self) -> bool:
         """Whether nothing but the noise comes between a series and what is released."""
-        return self.questions == self.n
+        return self.questions == self.points
 
     @cached_property
     def _weights(self) -> tuple[Array, Array, Array]:
         """At each point, the sums of the squares, fourth powers and absolute values of the weights with which the answers reach it."""
-        squares, fourths, sizes = np.zeros(self.n), np.zeros(self.n), np.zeros(self.n)
-        rows = max(1, _AT_ONCE // self.n)
+        squares, fourths, sizes = np.zeros(self.points), np.zeros(self.points), np.zeros(self.points)
+        rows = max(1, _AT_ONCE // self.points)
         for start in range(0, self.questions, rows):
             part = np.eye(min(rows, self.questions - start), self.questions, k=start)
             reach = self.reconstruct(part) ** 2
@@ -151,11 +151,11 @@ class SeriesMechanism(ABC):
         return squares, fourths, sizes
 
 
-def check_series(series: Array, n: int) -> Array:
-    """The series as floats; DomainError if it is none of n finite numbers."""
+def check_series(series: Array, points: int) -> Array:
+    """The series as floats; DomainError if it is none of so many finite numbers."""
     series = np.asarray(series, dtype=float)
-    if series.shape != (n,):
-        raise DomainError("series", series.shape, allowed=f"{n} numbers", fix="one sum for each point in time")
+    if series.shape != (points,):
+        raise DomainError("series", series.shape, allowed=f"{points} numbers", fix="one sum for each point in time")
     if not np.all(np.isfinite(series)) or np.any(np.abs(series) >= LARGEST):
         raise DomainError("series", "a number that is not finite or too large", allowed="numbers below 2^36", fix="check the data")
     return series

@@ -37,7 +37,7 @@ class Paste:
     """A series mechanism whose noise comes from the parties. Its numbers of a person lie between 0 and 1 at every point.
 
     >>> from deniable.tasks.series.perturbation import FPA
-    >>> plan = Paste(mechanism=FPA(n=2000, k=20, epsilon=1.0), parties=1000, honest="1/2")
+    >>> plan = Paste(mechanism=FPA(points=2000, k=20, epsilon=1.0), parties=1000, honest="1/2")
     >>> plan.sum.codec.length, plan.sum.word_bits, plan.guarantee.honest
     (39, 32, '500 of 1,000 parties, who add their noise and stay to the end')
     """
@@ -68,7 +68,7 @@ class Paste:
 
     def contribution(self, series: Array, source: Source | None = None) -> Array:
         """What a party hands to the engine: its own coefficients in steps, with its share of the noise. Drawn once, and never shown."""
-        series = check_series(series, self.mechanism.n)
+        series = check_series(series, self.mechanism.points)
         outside = ~((series >= 0) & (series <= 1))
         if outside.any():  # the place alone: a party's numbers do not belong into a message, which may end in a log
             raise DomainError(

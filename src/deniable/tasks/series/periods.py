@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import stats
 
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.spec import Spec
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits, check_level
@@ -24,6 +25,11 @@ class Periods(Table):
     stay: float | None
     _held: ClassVar[str]
     """What some of the people keep from period to period."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What answering in all periods costs a person whose value stays the same; a change of it is not covered."""
+        return self.spec.guarantee
 
     @property
     def n(self) -> Array:
@@ -50,7 +56,7 @@ class Periods(Table):
 
     @abstractmethod
     def change(self, first: int, last: int) -> Any:
-        """How much each number grew from one period to another."""
+        """How much each number grew from the first of two periods to the last."""
 
     @abstractmethod
     def change_stderr(self, first: int, last: int) -> Any:

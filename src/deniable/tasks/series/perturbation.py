@@ -25,6 +25,7 @@ import numpy as np
 
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.series.basis import Basis, Cosine, Fourier
 from deniable.tasks.series.mechanism import SeriesMechanism
 from deniable.tasks.series.sensitivity import coefficient_sensitivity, sequence_sensitivity
@@ -37,8 +38,8 @@ class LPA(SeriesMechanism):
     """Noise on every point (Laplace perturbation; Gaussian with delta).
 
     >>> from deniable.testing import ReplaySource
-    >>> found = LPA(n=12, epsilon=1.0).release(np.full(12, 500.0), source=ReplaySource.from_key("months"))
-    >>> found.stderr[0].round(2), found.n
+    >>> found = LPA(points=12, epsilon=1.0).release(np.full(12, 500.0), source=ReplaySource.from_key("months"))
+    >>> found.stderr[0].round(2), found.points
     (np.float64(16.97), 12)
     """
 
@@ -47,7 +48,7 @@ class LPA(SeriesMechanism):
 
     @property
     def questions(self) -> int:
-        return self.n
+        return self.points
 
     def ask(self, series: Array) -> Array:
         return series
@@ -56,7 +57,7 @@ class LPA(SeriesMechanism):
         return answers
 
     def sensitivity(self, norm: int) -> float:
-        return sequence_sensitivity(self.n, norm=norm, neighbors=self.neighbors)
+        return sequence_sensitivity(self.points, norm=norm, neighbors=self.neighbors)
 
     @property
     def steps(self) -> int:
@@ -68,7 +69,7 @@ class LPA(SeriesMechanism):
 class Decimation(SeriesMechanism):
     """Noise on every ``every``-th point and on the last, and straight lines in between: the baseline that every transform has to beat.
 
-    >>> Decimation(n=2000, every=100, epsilon=1.0).questions
+    >>> Decimation(points=2000, every=100, epsilon=1.0).questions
     21
     """
 
@@ -79,13 +80,12 @@ class Decimation(SeriesMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if type(self.every) is not int or not 1 <= self.every <= self.n:
-            raise ParameterError("every", self.every, allowed=f"an integer from 1 to {self.n}", fix="as in every=n // 20")
+        check_whole("every", self.every, 1, self.points, fix="as in every=points // 20")
 
     @cached_property
     def places(self) -> Array:
         """The points that are asked."""
-        return np.unique(np.append(np.arange(0, self.n, self.every), self.n - 1))
+        return np.unique(np.append(np.arange(0, self.points, self.every), self.points - 1))
 
     @property
     def questions(self) -> int:
@@ -95,11 +95,11 @@ class Decimation(SeriesMechanism):
         return np.asarray(series[..., self.places])
 
     def reconstruct(self, answers: Array) -> Array:
-        right = np.clip(np.searchsorted(self.places, np.arange(self.n)), 1, max(self.questions - 1, 1))
+        right = np.clip(np.searchsorted(self.places, np.arange(self.points)), 1, max(self.questions - 1, 1))
         if self.questions == 1:
-            return np.repeat(answers, self.n, axis=-1)
+            return np.repeat(answers, self.points, axis=-1)
         left = right - 1
-        share = (np.arange(self.n) - self.places[left]) / (self.places[right] - self.places[left])
+        share = (np.arange(self.points) - self.places[left]) / (self.places[right] - self.places[left])
         return np.asarray(answers[..., left] * (1 - share) + answers[..., right] * share)
 
     def sensitivity(self, norm: int) -> float:
@@ -115,7 +115,7 @@ class Decimation(SeriesMechanism):
 class FPA(SeriesMechanism):
     """Noise on the coefficients of the ``k`` lowest frequencies, in the basis "fourier" (2 k - 1 real numbers) or "cosine" (k).
 
-    >>> FPA(n=2000, k=20, epsilon=1.0).questions, FPA(n=2000, k=20, epsilon=1.0, basis="cosine").questions
+    >>> FPA(points=2000, k=20, epsilon=1.0).questions, FPA(points=2000, k=20, epsilon=1.0, basis="cosine").questions
     (39, 20)
     """
 
@@ -128,12 +128,11 @@ class FPA(SeriesMechanism):
         super().__post_init__()
         if self.basis not in BASES:
             raise ParameterError("basis", self.basis, allowed=f"one of {sorted(BASES)}", fix="fourier for seasons, cosine for trends")
-        if type(self.k) is not int or not 1 <= self.k <= self.n:
-            raise ParameterError("k", self.k, allowed=f"an integer from 1 to {self.n}", fix="20 is usual; EFPA chooses it privately")
+        check_whole("k", self.k, 1, self.points, fix="20 is usual; EFPA chooses it privately")
 
     @property
     def _functions(self) -> Basis:
-        return BASES[self.basis](self.n)
+        return BASES[self.basis](self.points)
 
     @property
     def questions(self) -> int:
@@ -146,7 +145,7 @@ class FPA(SeriesMechanism):
         return self._functions.series(answers)
 
     def sensitivity(self, norm: int) -> float:
-        return coefficient_sensitivity(self.n, self.questions, norm=norm, neighbors=self.neighbors)
+        return coefficient_sensitivity(self.points, self.questions, norm=norm, neighbors=self.neighbors)
 
 
 def _whole_steps(mechanism: SeriesMechanism) -> int:

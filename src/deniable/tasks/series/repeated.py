@@ -51,7 +51,7 @@ def repeated(
 
     ``stay`` is the share of people whose value stays the same from any one period to any other, where it is known. It sharpens statements
     about changes and, unless values share permanent answers (``spec.distinct`` is False), about averages. Without it they hold whoever
-    changed.
+    changed. ``candidates`` are the values to count, where the domain is too large to list.
 
     >>> from deniable.client import LongitudinalGRR
     >>> from deniable.local.longitudinal.crowd import Crowd
@@ -83,8 +83,11 @@ class RepeatedEstimate(Periods):
     """One estimate for each period; ``counts`` and ``stderr`` are periods x values."""
 
     spec: LongitudinalSpec
+    """The mechanism of all periods."""
     periods: tuple[FrequencyEstimate, ...]
+    """The estimate of each period."""
     stay: float | None = field(default=None, kw_only=True)
+    """The share of people whose value stays the same between any two periods; None if nobody knows it."""
 
     _held: ClassVar[str] = "value"
 
@@ -104,16 +107,19 @@ class RepeatedEstimate(Periods):
     # --- several periods together ---
 
     def change(self, first: int, last: int) -> Array:
-        """How much each count grew from one period to another."""
+        """How much each count grew from the first of two periods to the last."""
         return np.asarray(self.counts[last] - self.counts[first])
 
     def change_stderr(self, first: int, last: int) -> Array:
-        """The standard error of each change; people who keep their value make it smaller, so without ``stay`` nobody does."""
+        """The standard error of each change from the first of two periods to the last.
+
+        People who keep their value make it smaller, so without ``stay`` nobody does.
+        """
         variance = self._variance(first) + self._variance(last) - 2 * self._covariance(first, last, self.stay or 0.0)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     def change_interval(self, first: int, last: int, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each change; for all values together if simultaneous."""
+        """Limits (low, high) for each change from the first of two periods to the last; for all values together if simultaneous."""
         return self._change_limits(first, last, self._alpha(level, simultaneous), plenty=self._plenty(simultaneous))
 
     @property

@@ -21,46 +21,44 @@ from math import inf, nextafter, sqrt
 
 from deniable.accounting.event import ADD_REMOVE, check_neighbors
 from deniable.errors import ParameterError
+from deniable.tasks.checks import check_whole
 
 _SAFE = 1 + 1e-15
 """More than what rounding takes from a root and a product."""
 
 
-def sequence_sensitivity(n: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
-    """The largest change of n sums by one person whose every number lies between 0 and ``bound``, in the norm 1 or 2; rounded up.
+def sequence_sensitivity(points: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
+    """The largest change of the sums at so many ``points`` in time by one person, whose every number lies between 0 and ``bound``.
 
-    The slides' example, "how many users weigh more than 200 lb", asked in each of n months:
+    It is measured in the ``norm`` 1 (the sum of changes) or 2 (their length), and rounded up. The slides' example, "how many users weigh
+    more than 200 lb", asked in each of 2,000 months:
 
     >>> sequence_sensitivity(2000, norm=1), round(sequence_sensitivity(2000, norm=2), 3)
     (2000.0, 44.721)
     """
     check_neighbors(neighbors)
-    _check(n, bound)
+    check_whole("points", points, 1, fix="the number of points in time")
+    if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 < bound < inf:
+        raise ParameterError("bound", bound, allowed="a finite number above 0", fix="the most that a person adds at one time")
     if norm not in (1, 2):
         raise ParameterError("norm", norm, allowed="1 or 2", fix="1 for Laplace noise, 2 for Gaussian")
-    return n * bound if norm == 1 else _up(sqrt(n) * bound)
+    return points * bound if norm == 1 else _up(sqrt(points) * bound)
 
 
-def coefficient_sensitivity(n: int, coefficients: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
-    """The same for the first coefficients of the sequence in an orthonormal basis that begins with the constant; rounded up.
+def coefficient_sensitivity(points: int, coefficients: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
+    """The same for the first coefficients of the sequence in an orthonormal basis that begins with the constant.
+
+    ``points``, ``norm`` and ``bound`` are as in ``sequence_sensitivity``.
 
     >>> round(coefficient_sensitivity(2000, 39, norm=1), 1), round(coefficient_sensitivity(2000, 39, norm=1, neighbors="replace"), 1)
     (162.0, 279.3)
     """
-    length = sequence_sensitivity(n, norm=2, neighbors=neighbors, bound=bound)
-    if not 1 <= coefficients <= n:
-        raise ParameterError("coefficients", coefficients, allowed=f"from 1 to {n}", fix="a series has no more coefficients than points")
+    length = sequence_sensitivity(points, norm=2, neighbors=neighbors, bound=bound)
+    check_whole("coefficients", coefficients, 1, points, fix="a series has no more coefficients than points")
     if norm == 2:
         return length
-    sequence_sensitivity(n, norm=norm)  # refuses other norms
+    sequence_sensitivity(points, norm=norm)  # refuses other norms
     return _up(length * ((1 + sqrt(coefficients)) / 2 if neighbors == ADD_REMOVE else sqrt(coefficients)))
-
-
-def _check(n: int, bound: float) -> None:
-    if type(n) is not int or n < 1:
-        raise ParameterError("n", n, allowed="an integer from 1 on", fix="the number of points in time")
-    if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 < bound < inf:
-        raise ParameterError("bound", bound, allowed="a finite number above 0", fix="the most that a person adds at one time")
 
 
 def _up(value: float) -> float:

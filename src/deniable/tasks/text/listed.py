@@ -15,6 +15,7 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_people
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.uniform import chosen_oracle
 from deniable.tasks.text.texts import Texts
@@ -46,7 +47,7 @@ class Listed(ABC):
         check_oracle(self.oracle)
         if not self.vocabulary:
             raise ParameterError("vocabulary", (), allowed="one word or more", fix="name the words to ask about")
-        check_count("people", self.people, 0)
+        check_people(self.people)
 
     @property
     @abstractmethod
@@ -115,9 +116,3 @@ class Listed(ABC):
         drawn = self.draw_many(self.column(texts), source)
         estimate: FrequencyEstimate = self.spec.estimate(self.spec.tally(self.spec.privatize(drawn, source=source)))
         return estimate
-
-
-def check_count(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number from ``least`` on."""
-    if type(value) is not int or not least <= value <= 10**15:
-        raise ParameterError(name, value, allowed=f"an integer from {least} to 10^15", fix="count in whole numbers")

@@ -18,9 +18,10 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.pem import PEM
 from deniable.tasks.heavy_hitters.searching import RESULT
-from deniable.tasks.text.listed import NONE, check_count
+from deniable.tasks.text.listed import NONE
 from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.words import check_ngram, check_words, draw_one, never_written, ngrams_of, refuse_never_written, split
 
@@ -60,13 +61,14 @@ class NewWords:
     epsilon: float
     people: int = 100_000
     ngram: int = 1
+    """How many words in a row are asked for."""
     oracle: str = "auto"
 
     def __post_init__(self) -> None:
         known = sorted(self.known, key=str) if isinstance(self.known, set | frozenset) else self.known
         object.__setattr__(self, "known", check_words("known", known))
         check_ngram(self.ngram)
-        check_count("k", self.k, 1)
+        check_whole("k", self.k, 1)
         object.__setattr__(self, "epsilon", self.search.epsilon)  # which checks the rest
 
     @cached_property
@@ -130,6 +132,7 @@ class FoundWords(Table):
 
     asked: NewWords
     everything: FrequencyEstimate
+    """The search's own result, with "nothing new" as the empty string."""
 
     @cached_property
     def estimate(self) -> FrequencyEstimate:
@@ -142,6 +145,16 @@ class FoundWords(Table):
         """The share of people without any new word; None where it is smaller than those of the k + 1 strongest."""
         at = [i for i, value in enumerate(self.everything.values) if value == NONE]
         return self.everything.select(np.array(at)) if at else None
+
+    @property
+    def n(self) -> int:
+        """How many people counted the words: the last group."""
+        return self.estimate.n
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a person's text costs."""
+        return self.asked.guarantee
 
     @property
     def words(self) -> list[str]:
@@ -176,8 +189,7 @@ class FoundWords(Table):
 
     def chart(self, k: int = 20) -> Chart:
         """The k most frequent words with their intervals."""
-        from deniable.core.chart import bar_chart
+        from deniable.tasks.charts import row_chart
 
-        rows = {name: column[:k] for name, column in self.rows().items()}
-        limits, title = (rows["low"], rows["high"]), f"New words, {self.estimate.n:,} reports, epsilon = {self.asked.epsilon:g}"
-        return bar_chart(rows["value"], rows["share"], *limits, title=title, together=True, axis="share of people's new words")
+        title = f"New words, {self.n:,} reports, epsilon = {self.asked.epsilon:g}"
+        return row_chart(self, "share", k, title=title, together=True, axis="share of people's new words")

@@ -14,12 +14,13 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits, check_level
 from deniable.core.postprocess import norm_sub
-from deniable.core.stream import random_words
+from deniable.core.stream import random_numbers
 from deniable.core.table import Table
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.text.conditional import conditional_limits
-from deniable.tasks.text.listed import Listed, check_count
+from deniable.tasks.text.listed import Listed
 from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.words import draw_one
 
@@ -76,7 +77,14 @@ class NextWords(Table):
     """
 
     vocabulary: tuple[str, ...]
+    """The words that were asked about."""
     pairs: FrequencyEstimate
+    """The estimate of all pairs, row by row, and of "none of them" at last."""
+
+    @property
+    def n(self) -> int:
+        """How many people reported."""
+        return self.pairs.n
 
     @cached_property
     def shares(self) -> Array:
@@ -108,18 +116,21 @@ class NextWords(Table):
 
     def next_words(self, word: str, k: int = 3) -> Following:
         """The k most likely words after a word, with limits that hold for all words after it together."""
-        check_count("k", k, 1)
+        check_whole("k", k, 1)
         row, size = self._place(word), len(self.vocabulary)
         low, high = self._limits(0.05 / size, together=True)
         best = np.lexsort((-self.shares[row], -self.matrix[row]))[:k]
         return Following(word, [self.vocabulary[i] for i in best], self.matrix[row, best], low[row, best], high[row, best])
 
     def continued(self, word: str, length: int, *, source: Source | None = None) -> list[str]:
-        """So many words that may follow, each drawn by the matrix from the one before. Nobody wrote them, and nobody pays for them."""
-        check_count("length", length, 0)
+        """So many words that may follow (``length``), each drawn by the matrix from the one before.
+
+        Nobody wrote them, and nobody pays for them.
+        """
+        check_whole("length", length, 0)
         here, written = self._place(word), []
         rows = np.cumsum(self.matrix, axis=1)
-        for chance in (random_words(length, source) >> np.uint64(11)).astype(float) * 2.0**-53:
+        for chance in random_numbers(length, source):
             here = min(int(np.searchsorted(rows[here] / rows[here, -1], chance, side="right")), len(self.vocabulary) - 1)
             written.append(self.vocabulary[here])
         return written
@@ -149,6 +160,12 @@ class NextWords(Table):
     def order(self) -> Array:
         return np.argsort(-self.shares.ravel(), kind="stable")
 
+    def chart(self, k: int = 20) -> Chart:
+        """How likely the second word is after the first, for the k most frequent pairs, with intervals that hold for all together."""
+        from deniable.tasks.charts import row_chart
+
+        return row_chart(self, "probability", k, together=True, axis="probability of the second word after the first")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Following(Table):
@@ -171,7 +188,6 @@ class Following(Table):
 
     def chart(self) -> Chart:
         """The words as bars, with their intervals."""
-        from deniable.core.chart import bar_chart
+        from deniable.tasks.charts import row_chart
 
-        limits = self.low, self.high
-        return bar_chart(self.words, self.probability, *limits, title=self.headline(), together=True, axis=f"probability after {self.word}")
+        return row_chart(self, "probability", len(self.words), together=True, axis=f"probability after {self.word}")

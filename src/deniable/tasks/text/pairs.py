@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,18 @@ from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.survey import Survey
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import Limits
 from deniable.core.postprocess import norm_sub
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_whole
 from deniable.tasks.text.listed import Listed
 from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.topics import Topics, factorize
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
 
 FIND, CHECK = "find", "check"
 SHARES = {FIND: Fraction(3, 4), CHECK: Fraction(1, 4)}
@@ -57,7 +62,7 @@ class WordPairs(Listed):
         return Survey(tuple(Question(name=name, spec=self.spec, share=share) for name, share in SHARES.items()))
 
     def number(self, first: Any, second: Any) -> Any:
-        """The number of a pair of places, the smaller first: all pairs with 0, then those with 1, and so on."""
+        """The number of a pair of places, the first of them smaller than the second: all pairs with 0, then those with 1, and so on."""
         return first * (2 * len(self.vocabulary) - first - 1) // 2 + second - first - 1
 
     def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
@@ -94,17 +99,33 @@ class PairCounts(Table):
     """The share of each pair of words, with errors, from two groups; and topics, where so many people show any."""
 
     vocabulary: tuple[str, ...]
+    """The words that were asked about."""
     finding: FrequencyEstimate
+    """What the first group says, in whose answers topics are found."""
     checking: FrequencyEstimate
+    """What the others say, who check them."""
+
+    @property
+    def n(self) -> int:
+        """How many people reported, in both groups."""
+        return self.finding.n + self.checking.n
 
     def matrix(self, estimate: FrequencyEstimate | None = None) -> Array:
-        """The pairs' shares as a symmetric matrix with a diagonal of zeros: unbiased, and negative now and then."""
+        """The pairs' shares as a symmetric matrix with a diagonal of zeros: unbiased, and negative now and then.
+
+        They are those of the group that finds, or of another ``estimate``.
+        """
         return self._symmetric((estimate or self.finding).frequencies)
 
     @cached_property
     def _variance(self) -> Array:
         counts = np.clip(self.finding.counts, 0, self.finding.n)
         return np.asarray(self.finding.variance(counts, population=True)) / max(self.finding.n, 1) ** 2
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
+        """Limits (low, high) for each pair's share, as in ``rows``: for the noise, the draws, and that the people are a sample."""
+        low, high = self.finding.interval(level, simultaneous=simultaneous, population=True)
+        return low[:-1] / max(self.finding.n, 1), high[:-1] / max(self.finding.n, 1)
 
     @property
     def noise(self) -> float:
@@ -127,8 +148,7 @@ class PairCounts(Table):
         Where k is larger than ``visible`` the topics say so: some of them are made of noise.
         """
         wanted = max(self.visible, 1) if k is None else k
-        if type(wanted) is not int or not 1 <= wanted <= len(self.vocabulary):
-            raise ParameterError("k", k, allowed=f"an integer from 1 to {len(self.vocabulary)}", fix="leave it out for what is visible")
+        check_whole("k", wanted, 1, len(self.vocabulary), fix="leave it out for what is visible")
         shares = self.finding.frequencies[:-1]
         total = float(np.clip(shares.sum(), 0.0, 1.0))
         likely = norm_sub(shares, total) if total > 0 else np.zeros(shares.size)
@@ -143,7 +163,7 @@ class PairCounts(Table):
     def rows(self) -> dict[str, Any]:
         first, second = np.triu_indices(len(self.vocabulary), 1)
         named = [f"{self.vocabulary[a]}, {self.vocabulary[b]}" for a, b in zip(first, second, strict=True)]
-        low, high = (limit[:-1] / max(self.finding.n, 1) for limit in self.finding.interval(simultaneous=True, population=True))
+        low, high = self.interval(simultaneous=True)
         error = np.sqrt(self._variance[:-1])
         return {"value": named, "share": self.finding.frequencies[:-1], "stderr": error, "low": low, "high": high}
 
@@ -153,6 +173,12 @@ class PairCounts(Table):
 
     def order(self) -> Array:
         return np.argsort(-self.finding.frequencies[:-1], kind="stable")
+
+    def chart(self, k: int = 20) -> Chart:
+        """The shares of the k most frequent pairs, with intervals that hold for all together."""
+        from deniable.tasks.charts import row_chart
+
+        return row_chart(self, "share", k, together=True, axis="share of people's pairs")
 
 
 def _places(counts: Array, source: Source | None) -> Array:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms(Listed):
-    """How much people write of each term of a public list: words, or n of them in a row.
+    """How much people write of each term of a public list, the ``vocabulary``: words, or n of them in a row.
 
     Each person draws one of their own words that are on the list, every occurrence as likely as another, or "none of them", the empty
     string.
@@ -37,6 +37,7 @@ class Terms(Listed):
     """
 
     ngram: int = 1
+    """How many words each term of the vocabulary has."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,6 +70,7 @@ class Trends(Table):
     """Which terms rose and which fell, between two periods, with errors that hold for all terms together."""
 
     comparison: Comparison
+    """The comparison of both periods."""
 
     @property
     def cost(self) -> float:
@@ -80,7 +82,7 @@ class Trends(Table):
         return self._moved(alpha, 1)
 
     def falling(self, alpha: float = 0.05) -> list[str]:
-        """The terms that are used less than before, the clearest first."""
+        """The terms that are used less than before, the clearest first; with alpha as in ``rising``."""
         return self._moved(alpha, -1)
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = True) -> tuple[Array, Array]:
@@ -107,7 +109,7 @@ class Trends(Table):
 
 
 def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Trends:
-    """The change of each term's share from one period to another one; both with the same list.
+    """The change of each term's share from the estimate before to the one after; both with the same list.
 
     A person who answers in both periods pays for both. Holm's correction keeps the chance of naming any term wrongly.
 

@@ -39,7 +39,9 @@ class Texts:
 
     labels: list[str]
     codes: Array
+    """The place of every word in ``labels``."""
     offsets: Array
+    """Where each person's words begin; one more at the end."""
     written: bool = False
     """Whether the words are those of texts, and not from lists of words."""
 
@@ -114,7 +116,7 @@ class Texts:
         return _offsets(np.bincount(self.people[items >= 0], minlength=len(self))), items[items >= 0]
 
     def places(self, index: Mapping[str, int]) -> Array:
-        """Where each label stands in a list; -1 if it does not."""
+        """Where each label stands in a list, by its ``index``; -1 if it does not."""
         return np.array([index.get(label, -1) for label in self.labels], dtype=np.int64)
 
 

@@ -46,10 +46,13 @@ class Topics(Table):
     """
 
     vocabulary: tuple[str, ...]
+    """The words that were asked about."""
     weights: Array
+    """Topics x words, in rows that add up to one."""
     visible: int
     """How many topics so many people show, at most."""
     counts: PairCounts
+    """What the topics were found in, and are checked with."""
 
     def words(self, topic: int, k: int = SHOWN) -> list[str]:
         """The k words of a topic that weigh most."""
@@ -79,8 +82,7 @@ class Topics(Table):
 
     def headline(self) -> str:
         doubt = "" if len(self.weights) <= self.visible else f"; ONLY {self.visible} CAN BE SEEN, the others are made of noise"
-        reports = self.counts.finding.n + self.counts.checking.n
-        return f"{len(self.weights)} topics from {reports:,} reports; share of pairs of their {SHOWN} words, checked by others{doubt}"
+        return f"{len(self.weights)} topics from {self.counts.n:,} reports; share of pairs of their {SHOWN} words, checked by others{doubt}"
 
     def order(self) -> Array:
         return np.argsort(-self.rows()["share"], kind="stable")

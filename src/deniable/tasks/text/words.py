@@ -11,6 +11,7 @@ from typing import Any
 
 from deniable.contract.source import Source
 from deniable.errors import DomainError, ParameterError
+from deniable.tasks.checks import check_whole
 
 _JOINERS = (0x200C, 0x200D)
 """Invisible, and inside words of Persian and of many scripts of India."""
@@ -72,8 +73,7 @@ def ngrams_of(words: Sequence[str], n: int) -> list[str]:
 
 def check_ngram(n: object) -> None:
     """Refuse what is no number of words in a row."""
-    if type(n) is not int or not 1 <= n <= 8:
-        raise ParameterError("ngram", n, allowed="an integer from 1 to 8", fix="1 asks for single words, 2 for pairs in a row")
+    check_whole("ngram", n, 1, 8, fix="1 asks for single words, 2 for pairs in a row")
 
 
 def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:

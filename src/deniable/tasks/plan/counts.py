@@ -21,38 +21,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, exp, inf, log
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy import stats
 
-from deniable.client.dbitflip import DBitFlip
 from deniable.client.frequency import FrequencySpec
-from deniable.client.grr import GRR
-from deniable.client.hadamard_response import HadamardResponse
-from deniable.client.pgr import PGR
-from deniable.client.pure import PureProtocol
-from deniable.client.rr import RR
-from deniable.client.rws import RWS
-from deniable.client.sketch import SketchProtocol
-from deniable.client.subset_selection import SubsetSelection
 from deniable.contract.domain import Domain
-from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.contract.spec import MECHANISMS
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import check_people, oracles_for, planned_variance, predicted_error
-from deniable.local.work import asked, device_work, server_work
+from deniable.local.choose import check_people, oracles_for, predicted_error
+from deniable.local.work import device_work, server_work
+from deniable.tasks.plan.figures import detectable, epsilon_needed, most_gain, people_needed
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
-
-ALPHA = 0.05
-"""How often any value that nobody holds may seem to be held."""
-EPSILON_DIGITS = 1e-6
-"""How near to the smallest epsilon the one that is found is, relatively."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,9 +54,12 @@ class Plan(Table):
     """
 
     specs: tuple[FrequencySpec, ...]
+    """The oracles, the smallest error first."""
     n: int
     error: float | None
+    """The standard error of a frequency that is aimed at."""
     left_out: tuple[str, ...]
+    """Why others cannot."""
     shown: ClassVar[int] = 100  # side by side: nothing is hidden
 
     def rows(self) -> dict[str, Any]:
@@ -108,21 +96,24 @@ class Plan(Table):
         return [f"left out: {'; '.join(self.left_out)}"] if self.left_out else []
 
     def gain(self, *, targets: int, liars: float, held: float = 0.0) -> dict[str, float]:
-        """How much liars can add to the frequencies of their targets together, by oracle; see ``most_gain``."""
+        """How much a share of liars can add to the frequencies of their targets together, by oracle; see ``most_gain``.
+
+        ``held`` is the share of honest people who hold a target.
+        """
         return {spec.mechanism: most_gain(spec, targets=targets, liars=liars, held=held) for spec in self.specs}
 
     def chart(self, against: str = "epsilon") -> Chart:
         """The standard error of a frequency against "epsilon" or "domain_size", one line for each oracle."""
-        from deniable.tasks.plan_chart import error_chart
+        from deniable.tasks.plan.chart import error_chart
 
         return error_chart(self, against)
 
 
 def plan(
     *,
-    epsilon: float,
     domain_size: int | None = None,
     domain: Domain | None = None,
+    epsilon: float,
     n: int = 100_000,
     error: float | None = None,
     oracles: Iterable[str] | None = None,
@@ -146,95 +137,3 @@ def plan(
     if not able:
         raise ParameterError("oracles", names, allowed=f"oracles for this domain and epsilon: {'; '.join(left_out)}", fix="name others")
     return Plan(tuple(sorted(able, key=lambda spec: predicted_error(spec, n))), n, error, tuple(left_out))
-
-
-def people_needed(spec: FrequencySpec, error: float) -> int | None:
-    """How many people make the standard error of a frequency at most ``error``; None if no number does.
-
-    >>> from deniable.client import HCMS, OUE
-    >>> people_needed(OUE(domain_size=128, epsilon=1.0), 0.01), people_needed(HCMS(domain_size=128, epsilon=1.0), 0.0001)
-    (36906, None)
-    """
-    shared = spec.collisions if isinstance(spec, SketchProtocol) else 0.0  # this part does not average out
-    one = planned_variance(spec, 1, 1 / spec.domain_size) - shared
-    if one == inf:
-        return None
-    return ceil(one / (error**2 - shared)) if error**2 > shared else None
-
-
-def epsilon_needed(spec: FrequencySpec, n: int, error: float) -> float | None:
-    """The epsilon at which n people make the standard error of a frequency at most ``error``, by bisection; None if there is none.
-
-    All parameters but the domain are chosen anew for each epsilon. Where such a choice jumps and the error with it (HadamardResponse's
-    blocks), a smaller epsilon may do as well; the one that is found does.
-
-    >>> from deniable.client import GRR, OUE
-    >>> round(epsilon_needed(GRR(domain_size=2, epsilon=1.0), 10_000, 0.01), 4), epsilon_needed(OUE(domain_size=2, epsilon=1.0), 100, 0.01)
-    (0.9624, None)
-    """
-
-    def enough(epsilon: float) -> bool:
-        other = at_epsilon(spec, epsilon)
-        return other is not None and predicted_error(other, n) <= error * n
-
-    whole = range(int(LARGEST_EPSILON), 0, -1)
-    high: float = next((epsilon for epsilon in whole if at_epsilon(spec, epsilon) is not None), spec.epsilon)  # the largest it can take
-    low = SMALLEST_EPSILON
-    if not enough(high):
-        return None
-    if enough(low):
-        return low
-    while high > low * (1 + EPSILON_DIGITS):
-        middle = exp((log(low) + log(high)) / 2)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def at_epsilon(spec: FrequencySpec, epsilon: float) -> FrequencySpec | None:
-    """The same oracle for the same domain at another epsilon; None where 64 bits or its parameters do not reach."""
-    able, _ = oracles_for([spec.mechanism], epsilon=epsilon, domain=spec.domain)
-    return able[0] if able else None
-
-
-def detectable(spec: FrequencySpec, n: int) -> float:
-    """The smallest frequency whose expected count reaches the threshold that counts of values held by nobody stay below, 95 % of the time.
-
-    >>> from deniable.client import OUE
-    >>> round(detectable(OUE(domain_size=128, epsilon=1.0), 10_000), 5)
-    0.06447
-    """
-    variance = planned_variance(spec, n, 0.0)
-    if isinstance(spec, HadamardResponse):  # everybody else in the same block: the threshold is to hold whatever they say
-        variance = n * float((spec.marked + spec.unmarked) / spec.gap**2)
-    return float(stats.norm.isf(ALPHA / asked(spec.domain)) * variance**0.5 / n)
-
-
-def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 0.0) -> float:
-    """How much a share of liars can add to the frequencies of their targets together: the maximal gain attack (Cao, Jia, Gong 2021).
-
-    A share b of all reports is made up, and honest people hold the targets with frequency ``held``. A report that supports k of r targets
-    adds (k - r q) / (p - q) to their counts, so the frequencies rise by b ((k - r q) / (p - q) - held), for the largest k possible: one
-    for GRR, the size of the set for subset selection, and r where bits, seeds or rows can be chosen to support every target.
-
-    >>> from deniable.client import GRR, OUE
-    >>> attack = {"targets": 10, "liars": 0.05, "held": 0.01}
-    >>> [round(most_gain(oracle(domain_size=128, epsilon=1.0), **attack), 5) for oracle in (GRR, OUE)]
-    [3.48316, 1.58148]
-    """
-    if type(targets) is not int or not 1 <= targets <= spec.domain_size:
-        raise ParameterError("targets", targets, allowed=f"an integer from 1 to {spec.domain_size}", fix="say how many values are raised")
-    if not (0 <= liars <= 1 and 0 <= held <= 1):
-        raise ParameterError("liars, held", (liars, held), allowed="shares from 0 to 1", fix="0.01 is one report in a hundred")
-    if not isinstance(spec, PureProtocol):
-        return liars * (min(targets, spec.bits if isinstance(spec, DBitFlip) else targets) * spec.influence - held)
-    supported = min(targets, _most_supported(spec))
-    return liars * (float((supported - targets * spec.q) / (spec.p - spec.q)) - held)
-
-
-def _most_supported(spec: PureProtocol) -> int:
-    """How many values a report supports at most. A geometry or a progression holds so many, but not any so many."""
-    if isinstance(spec, GRR | RR):
-        return 1
-    if isinstance(spec, SubsetSelection | RWS):
-        return spec.size
-    return spec.orthogonal if isinstance(spec, PGR) else spec.domain_size

@@ -13,7 +13,7 @@ from deniable.errors import ParameterError
 from deniable.local.choose import oracles_for, predicted_error
 
 if TYPE_CHECKING:
-    from deniable.tasks.plan import Plan
+    from deniable.tasks.plan.counts import Plan
 
 AXES = {"epsilon": np.geomspace(0.1, 10, 41), "domain_size": 2 ** np.arange(1, 21)}
 """What the error is drawn against, and where it is computed."""

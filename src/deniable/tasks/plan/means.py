@@ -33,10 +33,9 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import MOST_PEOPLE, check_people
 from deniable.local.choose_mean import means_for, worst_error
+from deniable.tasks.plan.bisection import smallest_epsilon
 
 CENTRAL = "central Laplace"
-EPSILON_DIGITS = 1e-6
-"""How near to the smallest epsilon the one that is found is, relatively."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,9 +53,12 @@ class MeanPlan(Table):
     """
 
     specs: tuple[MeanSpec, ...]
+    """The mechanisms, the smallest error first."""
     n: int
     error: float | None
+    """The standard error of the mean that is aimed at."""
     left_out: tuple[str, ...]
+    """Why others cannot."""
     shown: ClassVar[int] = 100  # side by side: nothing is hidden
 
     @property
@@ -101,10 +103,10 @@ class MeanPlan(Table):
 
 def plan_mean(
     *,
-    epsilon: float,
     low: Any = None,
     high: Any = None,
     domain: Numbers | None = None,
+    epsilon: float,
     n: int = 100_000,
     error: float | None = None,
     mechanisms: Iterable[str] | None = None,
@@ -164,13 +166,7 @@ def epsilon_needed(spec: MeanSpec, n: int, error: float) -> float | None:
         return None
     if _fits(spec, low, n, error):
         return low
-    while high - low > EPSILON_DIGITS * high:
-        middle = (low + high) / 2
-        if _fits(spec, middle, n, error):
-            high = middle
-        else:
-            low = middle
-    return high
+    return smallest_epsilon(lambda epsilon: _fits(spec, epsilon, n, error), low, high)
 
 
 def _people_told(spec: MeanSpec, error: float) -> float | None:

@@ -1,0 +1,37 @@
+"""What all tasks refuse in the same manner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deniable.contract.question import Round
+from deniable.errors import ParameterError, ProtocolError
+
+MOST_PEOPLE = 10**15
+
+
+def check_whole(name: str, value: object, least: int, most: int | None = None, *, fix: str = "count in whole numbers") -> None:
+    """Refuse a parameter that is no whole number from ``least`` on, or none up to ``most``.
+
+    >>> check_whole("k", 3, 1)
+    >>> check_whole("k", 2.5, 1, 10)
+    Traceback (most recent call last):
+    deniable.errors.ParameterError: k: got 2.5; allowed: an integer from 1 to 10; count in whole numbers
+    """
+    if type(value) is not int or value < least or (most is not None and value > most):
+        allowed = f"an integer from {least} on" if most is None else f"an integer from {least} to {most:,}"
+        raise ParameterError(name, value, allowed=allowed, fix=fix)
+
+
+def check_people(people: object) -> None:
+    """Refuse a number of expected people that is none."""
+    check_whole("people", people, 0, MOST_PEOPLE, fix="say how many reports you expect")
+
+
+def check_tallies(asked: Round, tallies: Mapping[str, Any]) -> None:
+    """Refuse tallies that do not answer a round's questions, each once."""
+    names = [question.name for question in asked.questions]
+    if set(tallies) != set(names):
+        shown = names if len(names) <= 8 else [*names[:8], "..."]
+        raise ProtocolError("tallies", sorted(tallies)[:8], allowed=f"one for each of {shown}", fix="tally every question once")
