@@ -72,7 +72,12 @@ def test_an_alarm_can_look_at_the_status(collector):
             ["UsageError: --domain-size: got 'x'; allowed: a valid integer; see: deniable plan --help"],
         ),
         (["plan", "--domain-sise", "4"], ERROR, ["UsageError: --domain-sise: no such option; did you mean --domain-size; see:"]),
-        (["token", "add", "me", "--role", "king", "--store", "s"], ERROR, ["--role: got 'king'; allowed: one of 'analyst', 'admin'; see:"]),
+        (["audit", "OUEE"], ERROR, ["MECHANISM: got 'OUEE'", "did you mean OUE; see: deniable audit --help"]),
+        (
+            ["token", "add", "me", "--role", "king", "--store", "s"],
+            ERROR,
+            ["--role: got 'king'; allowed: one of 'analyst', 'admin'; check"],
+        ),
         (["task", "check", "absent.toml"], ERROR, ["FileNotFoundError: path: got 'absent.toml'", "; allowed: a file", "check the path"]),
         (["task", "new", "x.csv"], ERROR, ["FileExistsError: path: got 'x.csv'", "nothing is overwritten"]),
         (["task", "check", "x.csv"], ERROR, ["ParameterError: FILE: got 'x.csv'; allowed: TOML"]),

@@ -47,7 +47,10 @@ def _received(error: Any) -> str:
 
 
 def _reason(text: str) -> str:
-    _, sign, choices = text.partition(" is not one of ")
+    received, sign, choices = text.partition(" is not one of ")
     if sign:
-        return f"allowed: one of {choices}"
+        from deniable.core.declared import did_you_mean  # here, since few runs end like this
+
+        near = did_you_mean(received.rpartition(", '")[2].strip("'"), choices.strip("'").split("', '"))
+        return f"allowed: one of {choices}; {near.rstrip('?')}"
     return text.replace("Input should be", "allowed:").partition(", unable to parse")[0]
