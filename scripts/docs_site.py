@@ -23,16 +23,29 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "benchmarks/README.md": "benchmarks.md",
     "clients/js/README.md": "javascript.md",
+    "examples/README.md": "examples.md",
 }
 """Pages of the repository, and where the site has them."""
-CONTRACT = ("spec", "domain", "numbers", "question", "survey", "protocol", "guarantee")
+DEVICE = ("reporter.Reporter", "reporter.Receipt", "ledger", "file_ledger", "transport.HTTPTransport", "board.Board")
+DEVICE += ("bulletin.Bulletin", "bulletin.Everywhere", "diary.Diary")
+LAB = ("experiment.Experiment", "methods", "attacks", "runner.run", "results.Results", "declared.experiment_from_toml")
+LAB += ("experiments", "metrics", "distances")
+CONTRACT = ("spec", "domain", "numbers.Numbers", "question.Question", "question.Round", "survey", "protocol.Protocol")
+CONTRACT += ("protocol.protocol_from_json", "guarantee", "law", "source.Source", "task.Task")
+ENCODERS = ("Encoder", "Identity", "Attribute", "Prefix", "encoder_from_json")
+ESTIMATES = ("reports.Reports", "tally.Tally", "tally.Candidates", "table.Table", "chart.Chart", "frequency", "comparison", "mean")
+ESTIMATES += ("mean_comparison", "distribution", "histogram", "vector", "postprocess.Postprocessed", "integrity")
+CHOOSING = ("choose.frequency_oracle", "choose.Choice", "choose_mean.mean_oracle", "choose_mean.MeanChoice")
+RELEASED = ("number", "mean", "histogram", "histogram_comparison", "quantiles.QuantileEstimate", "count_series")
 REFERENCE = {
+    "device": ("Reporting and the ledger", *(f"deniable.client.{name}" for name in DEVICE)),
     "mechanisms": ("What a device sends", "deniable.client"),
     "contract": ("Specs, domains, questions, protocols", *(f"deniable.contract.{name}" for name in CONTRACT)),
-    "estimates": ("Reports, tallies, estimates", *(f"deniable.core.{name}" for name in ("reports", "tally", "frequency", "mean"))),
+    "encoders": ("Encoders", *(f"deniable.contract.encoder.{name}" for name in ENCODERS)),
+    "estimates": ("Reports, tallies, estimates", *(f"deniable.core.{name}" for name in ESTIMATES)),
     "vectors": ("Means of vectors", "deniable.local.vector.priv_unit", "deniable.local.vector.proj_unit"),
-    "planning": ("Planning and choosing", "deniable.tasks.plan", "deniable.local.choose", "deniable.local.choose_mean"),
-    "heavy-hitters": ("Heavy hitters", "deniable.tasks.heavy_hitters", "deniable.tasks.heavy_hitters.finding"),
+    "planning": ("Planning and choosing", "deniable.tasks.plan", *(f"deniable.local.{name}" for name in CHOOSING)),
+    "heavy-hitters": ("Heavy hitters", "deniable.tasks.heavy_hitters"),
     "sets": ("Sets", "deniable.tasks.itemsets"),
     "tables": ("Tables", "deniable.tasks.marginals"),
     "ranges": ("Ranges", "deniable.tasks.ranges"),
@@ -42,17 +55,22 @@ REFERENCE = {
     "ratings": ("Ratings", "deniable.tasks.recommend"),
     "words": ("Words", "deniable.tasks.text"),
     "models": ("Models", "deniable.tasks.learning"),
-    "central": ("A trusted curator", "deniable.central"),
-    "shuffle": ("The shuffle model", "deniable.shuffle"),
+    "central": ("A trusted curator", "deniable.central", *(f"deniable.central.{name}" for name in RELEASED)),
+    "shuffle": ("The shuffle model", "deniable.shuffle", "deniable.shuffle.sums.ShuffledSum"),
+    "sealing": ("Sealed reports", "deniable.sealing.keys", "deniable.sealing.seal", "deniable.sealing.identity"),
     "multiparty": ("Secure sums", "deniable.multiparty"),
-    "accounting": ("Accounting", "deniable.accounting"),
-    "lab": ("The lab", "deniable.lab"),
+    "accounting": ("Accounting", "deniable.accounting", "deniable.accounting.budget.Cost", "deniable.accounting.budget.Request"),
+    "lab": ("The lab", *(f"deniable.lab.{name}" for name in LAB)),
+    "populations": ("Populations", "deniable.lab.populations"),
+    "curator-attacks": ("Attacks on a curator", "deniable.lab.curator_attacks"),
     "audit": ("Audits", "deniable.lab.audit"),
     "engines": ("Engines", "deniable.engines.local", "deniable.engines.spark", "deniable.engines.gpu"),
     "testing": ("For tests", "deniable.testing"),
     "errors": ("Errors", "deniable.errors"),
 }
-"""The reference's pages: a title, and where the public names of each are."""
+"""The reference's pages: a title, and the public names of each: all that a module offers, or single ones."""
+API = "reference/api"
+"""Where they are."""
 OUTSIDE = re.compile(r"\]\(((?:\.\./)+|)([^)#\s:]+)(#[^)]*)?\)")
 
 
@@ -68,16 +86,44 @@ def public(module: Any) -> list[str]:
     return sorted(found, key=lambda full: full.rpartition(".")[2].lower())
 
 
+def listed() -> dict[str, list[str]]:
+    """The full names on each page of the reference, each on the first page that has it."""
+    pages: dict[str, list[str]] = {}
+    for page, (_, *sources) in REFERENCE.items():
+        before = {full for names in pages.values() for full in names}
+        found = [full for source in sources for full in ([source] if source.rpartition(".")[2][:1].isupper() else _offered(source))]
+        pages[page] = [full for full in found if full not in before]
+    return pages
+
+
+def _offered(source: str) -> list[str]:
+    """What a module offers, or the single function of that name."""
+    home, _, name = source.rpartition(".")
+    module = importlib.import_module(home)
+    return [source] if inspect.isfunction(getattr(module, name, None)) else public(importlib.import_module(source))
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the reference's pages where the navigation says "reference/api": they are listed here, and nowhere else."""
+    pages = [{title: f"{API}/{name}.md"} for name, (title, *_) in REFERENCE.items()]
+    for section in config.nav or []:
+        for entries in section.values():
+            if isinstance(entries, list):
+                entries[:] = [
+                    {next(iter(entry)): pages} if isinstance(entry, dict) and API in entry.values() else entry for entry in entries
+                ]
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     for source, target in PAGES.items():
         files.append(File.generated(config, target, content=(ROOT / source).read_text()))
     for target, content in notebook_pages(ROOT / "docs"):
         files.append(File.generated(config, target, content=content))
-    for name, (title, *modules) in REFERENCE.items():
-        entries = [full for module in modules for full in public(importlib.import_module(module))]
-        content = "\n\n".join([f"# {title}", *(f"::: {full}" for full in entries)])
-        files.append(File.generated(config, f"reference/api/{name}.md", content=content))
+    for name, entries in listed().items():
+        content = "\n\n".join([f"# {REFERENCE[name][0]}", *(f"::: {full}" for full in entries)])
+        files.append(File.generated(config, f"{API}/{name}.md", content=content))
     return files
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import deniable as dn
 
@@ -32,6 +33,23 @@ def test_every_page_and_every_public_name_is_there(site):
     described = set(re.findall(r'id="deniable\.[\w.]*?(\w+)"', reference))
     names = {name for name in dir(dn) if callable(getattr(dn, name))}
     assert names - described == set()
+
+
+def leaves(entry):
+    """The pages below an entry of the navigation."""
+    if isinstance(entry, str):
+        return [entry]
+    return [page for part in (entry.values() if isinstance(entry, dict) else entry) for page in leaves(part)]
+
+
+def test_every_page_is_in_the_navigation_once(site):
+    listed = leaves(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
+    built = [path.parent.relative_to(site).as_posix() for path in site.rglob("index.html")]
+    addresses = ["index.md" if folder == "." else f"{folder}.md" for folder in built]
+    by_hand = [address for address in addresses if not address.startswith("reference/api/")]  # those follow from scripts/docs_site.py
+    assert sorted(listed) == sorted([*by_hand, "reference/api"])
+    shown = (site / "index.html").read_text()
+    assert all(f'href="{address.removesuffix(".md")}/"' in shown for address in addresses if address != "index.md")
 
 
 def test_nothing_is_fetched_from_elsewhere(site):
