@@ -16,6 +16,7 @@ REQUIREMENTS = {
     "peers-old-numpy": ("numpy==1.26.4", "xxhash<4", "scikit-learn", "statsmodels", "numba", "pure-ldp", "multi-freq-ldpy"),
     "peers-new-numpy": ("xxhash<4", "ldp-toolbox", "opendp"),
     "peers-sums": ("phe", "gmpy2", "flwr", "pycryptodome"),
+    "peers-fresh": ("pure-ldp", "multi-freq-ldpy"),  # without pins: what a first user gets
 }
 HOMES = {
     "pure-ldp": "peers-old-numpy",
@@ -24,6 +25,7 @@ HOMES = {
     "opendp": "peers-new-numpy",
     "phe": "peers-sums",
     "flwr": "peers-sums",
+    "fresh": "peers-fresh",
 }
 _FAILED = {}
 

@@ -1,4 +1,4 @@
-"""Write docs/figures/means.svg: the standard error of every mechanism for a mean, theory as lines and measurement as points.
+"""The figure of means: the standard error of every mechanism for a mean, theory as lines and measurement as points.
 
 Half of the people hold the middle of the range and half an end. Measured is the root mean square error over repetitions, on fixed streams.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from figure_frame import FOLDER, log_axes
+from figure_frame import Recipe, framed, lines_and_points
 
 import deniable as dn
 from deniable.core.chart import Chart
@@ -21,18 +21,14 @@ LINE = [float(epsilon) for epsilon in np.geomspace(0.25, 8, 28)]
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 
-def main() -> None:
+def means() -> Chart:
     """Measure, then draw."""
-    lines = [{"mechanism": name, "epsilon": epsilon, "error": theory(name, epsilon)} for name in NAMES for epsilon in LINE]
-    points = [{"mechanism": name, "epsilon": epsilon, "error": measured(name, epsilon)} for name in NAMES for epsilon in EPSILONS]
-    color = alt.Color("mechanism:N", title=None, sort=list(NAMES))
-    curves = log_axes(lines, "epsilon", "standard error").mark_line(strokeWidth=1.5).encode(color=color)
-    dots = log_axes(points, "epsilon", "standard error").mark_point(filled=True, size=40, opacity=1).encode(color=color)
-    title = alt.Title(
-        "Standard error of a mean on a range from -1 to 1",
-        subtitle=f"{PEOPLE:,} people, half at an end and half in the middle (SignRR: at both ends); lines: theory, points: measured",
-    )
-    Chart((curves + dots).properties(title=title, width=460, height=340)).save(FOLDER / "means.svg")
+    lines = [{"name": name, "epsilon": epsilon, "error": theory(name, epsilon)} for name in NAMES for epsilon in LINE]
+    points = [{"name": name, "epsilon": epsilon, "error": measured(name, epsilon)} for name in NAMES for epsilon in EPSILONS]
+    drawn = lines_and_points(lines, points, "epsilon", "standard error", color=alt.Color("name:N", title=None, sort=list(NAMES)))
+    who = f"{PEOPLE:,} people, half at an end and half in the middle (SignRR: at both ends)"
+    title = "Standard error of a mean on a range from -1 to 1"
+    return framed(drawn, title, f"{who}; lines: theory, points: measured, {REPETITIONS} runs", height=340)
 
 
 def crowd(name: str) -> Any:
@@ -58,5 +54,4 @@ def measured(name: str, epsilon: float) -> float:
     return float(np.mean(np.square(errors)) ** 0.5)
 
 
-if __name__ == "__main__":
-    main()
+FIGURES: dict[str, Recipe] = {"means": means}

@@ -1,0 +1,64 @@
+"""The figures of worked examples: drawn from what the page's own code computes, so that a figure shows the numbers of its page."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from figure_frame import Recipe
+
+from deniable.core.chart import Chart, stacked
+from deniable.core.distribution_chart import distribution_chart
+from deniable.tasks.marginals.chart import marginal_chart
+
+DOCS = Path(__file__).parent.parent / "docs"
+Names = dict[str, Any]
+
+
+def drawn(page: str, last: str, draw: Callable[[Names], Chart]) -> Chart:
+    """Run a page until it has given this name, and draw from all its names."""
+    names: Names = {}
+    for example in doctest.DocTestParser().get_examples((DOCS / page).read_text()):
+        exec(compile(example.source, page, "exec"), names)  # noqa: S102  # the page is ours
+        if last in names:
+            return draw(names)
+    raise KeyError(f"{page} gives no {last}")
+
+
+def marginals(names: Names) -> Chart:
+    """The combinations of place and sentiment, with the truth."""
+    truth = [count / len(names["people"]) for counts in names["guests"].values() for count in counts]
+    return marginal_chart(names["both"], truth=truth)
+
+
+def ranges(names: Names) -> Chart:
+    """The same visits as a tree and as AHEAD see them, with the truth."""
+    truth = np.bincount(names["visits"], minlength=names["line"].size) / names["visits"].size
+    return stacked([names[found].chart(truth) for found in ("found", "adaptive")])
+
+
+def distribution(names: Names) -> Chart:
+    """The ages and how they add up, with the truth."""
+    spec, ages = names["oracle"], names["ages"]
+    nearest = np.floor(ages * (spec.steps / spec.high) + 0.5).astype(int)
+    return distribution_chart(names["est"], np.bincount(nearest, minlength=spec.steps + 1) / ages.size)
+
+
+def chart(names: Names) -> Chart:
+    """What the page draws itself."""
+    made: Chart = names["chart"]
+    return made
+
+
+FIGURES: dict[str, Recipe] = {
+    "histograms": partial(drawn, "tutorials/histograms.md", "chart", chart),
+    "places": partial(drawn, "how-to/places.md", "chart", chart),
+    "words": partial(drawn, "how-to/words.md", "chart", chart),
+    "marginals": partial(drawn, "how-to/marginals.md", "both", marginals),
+    "ranges": partial(drawn, "how-to/ranges.md", "adaptive", ranges),
+    "distribution": partial(drawn, "how-to/distributions.md", "est", distribution),
+}
