@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -23,6 +24,10 @@ DEVICE = [path for folder in ("contract", "client", "testing") for path in sorte
     SOURCE / "errors.py",
     SOURCE / "__init__.py",
 ]
+ORDER = (
+    "errors < contract < client < sealing, testing < kernels < core < accounting < local, central < shuffle, multiparty"
+    " < tasks < lab, engines < collect < cli"
+)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -45,6 +50,15 @@ def test_the_device_imports_the_standard_library_only(path):
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
         for name in names:
             assert name.split(".")[0] in sys.stdlib_module_names | {"deniable"}, f"{name} in {path.name}"
+
+
+def test_imports_point_one_way_without_exceptions():
+    """Every room is a layer of the contract that ``make lint`` checks, and nothing is let through."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert not any(name.startswith(("ignore", "unmatched")) for contract in contracts for name in contract)
+    layers = [{name.strip("() ") for name in layer.split("|")} for layer in reversed(contracts[0]["layers"])]
+    assert layers == [set(layer.split(", ")) for layer in ORDER.split(" < ")]
+    assert set.union(*layers) == {path.stem for path in SOURCE.iterdir() if path.name[0] != "_" and path.suffix in ("", ".py")}
 
 
 def test_a_published_spec_can_be_read_before_anything_else_is_imported():

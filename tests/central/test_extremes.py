@@ -106,7 +106,7 @@ def test_noise_that_is_too_wide_for_floats_is_refused(rho):
 def test_hardly_any_noise_has_a_price_all_the_same():
     made = MAKERS["Gaussian"](epsilon=None, sigma=1e-3)
     assert made.epsilon > 1e5
-    assert (made.release(7), made.variance, made.interval()) == (7, 0.0, 0.0)
+    assert (made.release(7), made.variance, made.reach()) == (7, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("name", ["tree", "root"])

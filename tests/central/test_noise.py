@@ -102,7 +102,7 @@ def check_spread(mechanism, reach):
     law = [float(mechanism.probability(z)[0]) for z in range(reach)]
     assert mechanism.variance == pytest.approx(2 * sum(p * z * z for z, p in enumerate(law)), rel=1e-9)
     for level in (0.5, 0.95, 0.999):
-        half = int(mechanism.interval(level))
+        half = int(mechanism.reach(level))
         inside = law[0] + 2 * sum(law[1 : half + 1])
         assert inside >= level
         assert half == 0 or inside - 2 * law[half] < level

@@ -102,8 +102,9 @@ def waiting(tmp_path):
 
 def test_ctrl_c_stops(waiting, tmp_path):
     child, file = waiting
-    with file, child.stdout:
+    with child.stdout:
         child.send_signal(signal.SIGINT)
+        file.close()  # wakes a read that began when the signal was there already
         assert (child.wait(), child.stdout.read(), (tmp_path / "err").read_text()) == (STOPPED, "", "stopped\n")
 
 

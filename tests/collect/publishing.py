@@ -10,7 +10,7 @@ import numpy as np
 import deniable as dn
 from deniable.collect.collector import Collector
 from deniable.collect.publication.published import CONTEXT
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables
 from deniable.collect.storage.store import Store
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.envelope import Envelope
@@ -27,7 +27,7 @@ def opened(folder, *, minimum_batch=40):
     """A collector whose key is known, and a task of three questions and two strata."""
     store = Store.open(folder)
     with store.writing() as connection:
-        connection.execute(db.secret.insert().values(name="signing", value=SEED))
+        connection.execute(tables.secret.insert().values(name="signing", value=SEED))
     collector = Collector(store, clock=lambda: NOON + HOUR + 300)  # the first period takes late reports, the second has begun
     task = survey_task(collector.registry.key, *SPECS, strata=STRATA, minimum_batch=minimum_batch)
     collector.publish(task)

@@ -160,14 +160,14 @@ def test_sealing_twice_changes_nothing_and_rebuilding_agrees_to_the_byte(collect
 
 
 def test_a_tally_that_was_tampered_with_is_found_and_repaired(collector, task):
-    from deniable.collect.storage import database as db
+    from deniable.collect.storage import tables
 
     send(collector, *(envelope(task, value) for value in range(9)))
     collector.seal(task.id, 0)
     good = collector.store.tallies(task.id)[0, 0, 0]
     with collector.store.writing() as connection:
         forged = replace(good, n=9, counters=np.roll(good.counters, 1))
-        connection.execute(db.tally.update().values(image=forged.to_bytes()))
+        connection.execute(tables.tally.update().values(image=forged.to_bytes()))
     ((_, verdict),) = collector.store.rebuild(collector.questions)
     assert verdict == "differs: question and stratum [(0, 0)]"
     ((_, verdict),) = collector.store.rebuild(collector.questions, repair=True)

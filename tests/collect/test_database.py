@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sql
 
 from deniable.collect.collector import Collector
-from deniable.collect.storage import database
+from deniable.collect.storage import database, tables
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.store import Store
 from deniable.contract.public_log import verify_chain
@@ -33,22 +33,22 @@ def use(address, action):
 
 
 def number(connection):
-    return connection.execute(sql.select(database.schema.c.number)).scalars().all()
+    return connection.execute(sql.select(tables.schema.c.number)).scalars().all()
 
 
 def test_tables_are_made_once_and_kept(address):
-    use(address, lambda connection: connection.execute(database.secret.insert().values(name="a", value=b"\0\xff")))
-    assert use(address, lambda connection: connection.execute(sql.select(database.secret.c.value)).scalar_one()) == b"\0\xff"
+    use(address, lambda connection: connection.execute(tables.secret.insert().values(name="a", value=b"\0\xff")))
+    assert use(address, lambda connection: connection.execute(sql.select(tables.secret.c.value)).scalar_one()) == b"\0\xff"
     assert use(address, number) == [database.SCHEMA]
 
 
 def test_the_tables_of_reports_are_in_postgresql_only(address):
     names = set(use(address, lambda connection: sql.inspect(connection).get_table_names()))
-    assert names - set(database.tables.tables) == (set() if not isinstance(address, str) else {"report", "sealed_report"})
+    assert names - set(tables.metadata.tables) == (set() if not isinstance(address, str) else {"report", "sealed_report"})
 
 
 def test_a_newer_schema_is_refused_and_left_alone(address):
-    use(address, lambda connection: connection.execute(database.schema.update().values(number=database.SCHEMA + 1)))
+    use(address, lambda connection: connection.execute(tables.schema.update().values(number=database.SCHEMA + 1)))
     with pytest.raises(StorageError, match=r"schema: got 5; allowed: at most 4; .*upgrade"):
         database.connect(address)
     with pytest.raises(StorageError):  # the refusal changed nothing
@@ -84,14 +84,14 @@ def shape(connection):
 @pytest.mark.parametrize("schema", [1, 2, 3])
 def test_an_old_database_gets_the_tables_of_a_new_one(address, schema):
     def go_back(connection):
-        database.batch.drop(connection)
+        tables.batch.drop(connection)
         if schema < 3:
-            for index in (database.unfinished, database.kept):
+            for index in (tables.unfinished, tables.kept):
                 index.drop(connection)
-            database.deleted_task.drop(connection)
+            tables.deleted_task.drop(connection)
         if schema < 2:
-            database.enrolment.drop(connection)
-        connection.execute(database.schema.update().values(number=schema))
+            tables.enrolment.drop(connection)
+        connection.execute(tables.schema.update().values(number=schema))
         return shape(connection)
 
     new = use(address, shape)
@@ -157,17 +157,17 @@ def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
 
 def test_a_bucket_has_one_row_and_goes_with_its_task(address):
     def fill(connection):
-        connection.execute(database.task.insert().values(id=b"t", name="n", canonical=b"", signature=b""))
-        connection.execute(database.bucket.insert().values(task=b"t", period=2**32 - 1))
-        assert connection.execute(sql.select(database.bucket.c.state)).scalar_one() == "open"
+        connection.execute(tables.task.insert().values(id=b"t", name="n", canonical=b"", signature=b""))
+        connection.execute(tables.bucket.insert().values(task=b"t", period=2**32 - 1))
+        assert connection.execute(sql.select(tables.bucket.c.state)).scalar_one() == "open"
 
     use(address, fill)
     with pytest.raises(sql.exc.IntegrityError):
-        use(address, lambda connection: connection.execute(database.bucket.insert().values(task=b"t", period=2**32 - 1)))
+        use(address, lambda connection: connection.execute(tables.bucket.insert().values(task=b"t", period=2**32 - 1)))
     with pytest.raises(sql.exc.IntegrityError):
-        use(address, lambda connection: connection.execute(database.bucket.insert().values(task=b"unknown", period=0)))
-    use(address, lambda connection: connection.execute(database.task.delete()))
-    assert use(address, lambda connection: connection.execute(sql.select(database.bucket)).all()) == []
+        use(address, lambda connection: connection.execute(tables.bucket.insert().values(task=b"unknown", period=0)))
+    use(address, lambda connection: connection.execute(tables.task.delete()))
+    assert use(address, lambda connection: connection.execute(sql.select(tables.bucket)).all()) == []
 
 
 def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path):
@@ -183,27 +183,27 @@ def test_a_reader_does_not_wait_for_a_writer_and_a_writer_waits_for_its_turn(tmp
 
     def write(name):
         with engine.begin() as connection:
-            seen = len(connection.execute(sql.select(database.secret)).all())
-            connection.execute(database.secret.insert().values(name=name, value=b""))
+            seen = len(connection.execute(sql.select(tables.secret)).all())
+            connection.execute(tables.secret.insert().values(name=name, value=b""))
             return seen
 
     with ThreadPoolExecutor(1) as pool:
         with engine.begin() as writer:
-            writer.execute(database.secret.insert().values(name="first", value=b""))
+            writer.execute(tables.secret.insert().values(name="first", value=b""))
             second = pool.submit(write, "second")
             with reader.connect() as connection:  # waiting, this would fail: the writer goes on only after it
-                assert connection.execute(sql.select(database.secret)).all() == []
+                assert connection.execute(sql.select(tables.secret)).all() == []
             assert not second.done()
         assert second.result() == 1
     with reader.connect() as connection:
-        assert len(connection.execute(sql.select(database.secret)).all()) == 2
+        assert len(connection.execute(sql.select(tables.secret)).all()) == 2
     engine.dispose()
 
 
 def test_an_error_of_the_database_shows_no_values(address):
     def twice(connection):
         for _ in range(2):
-            connection.execute(database.secret.insert().values(name="name", value=b"a secret value"))
+            connection.execute(tables.secret.insert().values(name="name", value=b"a secret value"))
 
     with pytest.raises(sql.exc.IntegrityError) as caught:
         use(address, twice)

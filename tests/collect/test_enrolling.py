@@ -18,7 +18,7 @@ from deniable.client import FileLedger, MemoryLedger, Reporter
 from deniable.client.enrolment import TOKENS, enrol, stamp_for
 from deniable.client.transport import Response
 from deniable.collect.issuing import CodeError
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables
 from deniable.contract.source import SYSTEM
 from deniable.errors import ProtocolError, WireError
 from tests.collect.crowd import envelope, send, survey_task
@@ -55,7 +55,7 @@ def test_whoever_guesses_codes_does_not_wait_for_the_database_nor_keep_others_wa
     numbers = [[bytes(255) + bytes([last])] for last in (1, 2)]
     signed = collector.issuer.redeem(task, code, numbers[0])
     with collector.store.engine.begin() as connection:
-        connection.execute(db.enrolment.update().values(request=db.enrolment.c.request))
+        connection.execute(tables.enrolment.update().values(request=tables.enrolment.c.request))
         for wrong in ("dc_" + "0" * 32, code):
             with pytest.raises(CodeError):
                 collector.issuer.redeem(task, wrong, numbers[1])

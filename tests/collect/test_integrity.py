@@ -12,7 +12,7 @@ from deniable.collect.analysis import integrity
 from deniable.collect.analysis.analyst import Selection
 from deniable.collect.analysis.integrity import integrity_json, integrity_of
 from deniable.contract.envelope import Envelope
-from deniable.core.integrity import check
+from deniable.core.integrity import check_reports
 from deniable.core.reports import Reports
 from deniable.errors import ParameterError
 from deniable.lab.attacks import craft
@@ -72,7 +72,9 @@ def test_made_up_reports_are_found_where_they_are(asked, sealed):
 def test_it_is_the_test_of_the_reports_that_were_sent(asked):
     collector, task = asked
     sent = reports(task, OUE, 0, made_up=40, period=1, stratum=1)
-    expected = check(Reports.from_rows(OUE, b"".join(each.payload for each in sent)), 0.005)  # half of alpha for each of two questions
+    expected = check_reports(
+        Reports.from_rows(OUE, b"".join(each.payload for each in sent)), 0.005
+    )  # half of alpha for each of two questions
     found = integrity_of(collector, task.id, Selection((1,), {"platform": "web"}))
     assert found["q0"].findings == expected.findings
     [told, _] = integrity_json(found)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sql
 
-from deniable.collect.storage import database, postgres_sealed
+from deniable.collect.storage import database, postgres_sealed, tables
 from deniable.collect.storage.block import Block, Bucket, sort_once
 from deniable.collect.storage.postgres import PostgresLog
 
@@ -33,7 +33,7 @@ def plain(blocks):
 
 def add_task(engine, task=TASK):
     with engine.begin() as connection:
-        connection.execute(database.task.insert().values(id=task, name="test", canonical=b"{}", signature=b""))
+        connection.execute(tables.task.insert().values(id=task, name="test", canonical=b"{}", signature=b""))
 
 
 def read_open(engine, log, bucket):
@@ -49,11 +49,11 @@ def read_sealed(engine, log, bucket):
 @contextmanager
 def sealing(engine, log, bucket):
     """A seal's transaction; it is committed when the block is left."""
-    where = (database.bucket.c.task == bucket.task, database.bucket.c.period == bucket.period)
+    where = (tables.bucket.c.task == bucket.task, tables.bucket.c.period == bucket.period)
     with log.closing(bucket), engine.begin() as connection:
-        assert connection.execute(sql.select(database.bucket.c.state).where(*where).with_for_update()).scalar_one() == "open"
+        assert connection.execute(sql.select(tables.bucket.c.state).where(*where).with_for_update()).scalar_one() == "open"
         yield connection
-        connection.execute(database.bucket.update().where(*where).values(state="sealed"))
+        connection.execute(tables.bucket.update().where(*where).values(state="sealed"))
 
 
 def seal(engine, log, bucket):
@@ -177,7 +177,7 @@ def test_while_a_bucket_is_being_closed_appends_wait_and_go_on_if_it_stays_open(
 def test_collectors_that_meet_a_new_bucket_at_once_make_it_once(two_collectors):
     start, (engine, log) = Barrier(8, timeout=60), two_collectors[0]
     with engine.begin() as connection:  # some have a row already, and no partition
-        connection.execute(database.bucket.insert(), [{"task": TASK, "period": period} for period in range(0, 10, 2)])
+        connection.execute(tables.bucket.insert(), [{"task": TASK, "period": period} for period in range(0, 10, 2)])
 
     def send(number):
         for period in range(10):
@@ -196,7 +196,7 @@ def test_collectors_that_start_at_once_make_the_tables_once(postgres_address):
     def connect(_):
         start.wait()
         with opened(postgres_address) as (engine, _), engine.begin() as connection:
-            return connection.execute(sql.select(database.schema.c.number)).scalars().all()
+            return connection.execute(sql.select(tables.schema.c.number)).scalars().all()
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(connect, range(4))) == [[database.SCHEMA]] * 4
@@ -290,7 +290,7 @@ def test_whatever_a_deleted_task_left_is_swept_up(collector):
     log.append({Bucket(TASK, 0): [block(report(1))], Bucket(other, 0): [block(report(2))], Bucket(other, 1): [block(report(2))]})
     seal(engine, log, Bucket(other, 1))
     with engine.begin() as connection:
-        connection.execute(database.task.delete().where(database.task.c.id == other))
+        connection.execute(tables.task.delete().where(tables.task.c.id == other))
         assert connection.exec_driver_sql("SELECT count(*) FROM sealed_report").scalar_one() == 0
     assert log.append({Bucket(other, 0): [block(report(3))], Bucket(TASK, 0): [block(report(3))]}) == {Bucket(other, 0)}
     log.drop_open(Bucket(other, 1))

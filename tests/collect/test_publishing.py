@@ -12,7 +12,7 @@ from deniable.collect.analysis.analyst import TooFew, estimate
 from deniable.collect.collector import Collector
 from deniable.collect.publication.publish import publish_reports
 from deniable.collect.publication.verification import read_publication, verify_publication
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.store import Store
 from deniable.contract.canonical import canonical_json, parse_canonical
@@ -61,8 +61,8 @@ def test_reports_that_give_another_count_than_was_sealed_are_not_published(tmp_p
     assert send(collector, *crowd(task)) == {}
     sealed(collector, task)
     with collector.store.writing() as connection:
-        image = connection.execute(db.tally.select().where(db.tally.c.question == 1)).first().image
-        connection.execute(db.tally.update().where(db.tally.c.question == 1).values(image=image))
+        image = connection.execute(tables.tally.select().where(tables.tally.c.question == 1)).first().image
+        connection.execute(tables.tally.update().where(tables.tally.c.question == 1).values(image=image))
     with pytest.raises(StorageError, match="rebuild"):
         publish_reports(collector, task.id, tmp_path / "open")
     collector.store.close()

@@ -8,8 +8,7 @@ import pytest
 import sqlalchemy as sql
 
 from deniable.collect.collector import Collector
-from deniable.collect.storage import catalog
-from deniable.collect.storage import database as db
+from deniable.collect.storage import catalog, tables
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.store import Store
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
@@ -52,7 +51,7 @@ def bury(store, task, count=SEALED):
     """As after years: so many periods that were sealed, without the reports that nobody asks for here."""
     rows = [{"task": task.id, "period": 1000 + period, "state": "sealed", "sealed": NOON, "reports": 1} for period in range(count)]
     with store.writing() as connection:
-        connection.execute(db.bucket.insert(), rows)
+        connection.execute(tables.bucket.insert(), rows)
         connection.exec_driver_sql("ANALYZE")
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sql
 
 from deniable.collect.collector import Collector
 from deniable.collect.receiving import BatchRefused
-from deniable.collect.storage import database as db
+from deniable.collect.storage import tables
 from deniable.collect.storage.store import Store
 from deniable.contract.notice import ANALYST, read_keys
 from deniable.errors import DeniableError
@@ -67,7 +67,7 @@ def test_a_deleted_key_is_on_no_disk(tmp_path, clock):
 
         assert found()
         with store.reading() as connection:  # what it sees must stay for it
-            connection.execute(sql.select(db.secret)).all()
+            connection.execute(sql.select(tables.secret)).all()
             later = at(Collector(store, clock=clock), clock, task.end + LIFETIME + GRACE + task.period + task.late)
             assert pair.id not in later.keys.pairs()
             assert found()
@@ -107,7 +107,7 @@ def test_what_was_sealed_for_a_key_that_is_gone_cannot_be_opened(collector, cloc
     assert late.receive(batch).outcome == "taken"
     more = opened(message(task, seals(task, reports(task, MINIMUM), analyst_key(late, task))))
     with collector.store.writing() as connection:
-        connection.execute(db.secret.delete().where(db.secret.c.name.startswith("hpke ")))
+        connection.execute(tables.secret.delete().where(tables.secret.c.name.startswith("hpke ")))
     with pytest.raises(BatchRefused) as caught:
         late.receive(more)
     assert caught.value.code == "too_few"
@@ -141,5 +141,5 @@ def test_a_task_is_answered_through_a_key_made_while_another_was_in_use(collecto
     assert hand_in(late, task, reports(task, MINIMUM)) == "taken"
     assert late.receive(opened(message(task, early))).outcome == "taken"
     with collector.store.reading() as connection:
-        kept = connection.execute(sql.select(db.secret.c.name).where(db.secret.c.name.startswith("hpke "))).scalars().all()
+        kept = connection.execute(sql.select(tables.secret.c.name).where(tables.secret.c.name.startswith("hpke "))).scalars().all()
     assert len(kept) == 2

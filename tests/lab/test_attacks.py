@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.core.integrity import check
+from deniable.core.integrity import check_reports
 from deniable.core.popcount import chance_of, popcount_laws, sift
 from deniable.core.postprocess import norm_sub
 from deniable.core.reports import Reports
@@ -144,7 +144,7 @@ def test_the_closed_form_of_local_hashing_is_reached(d, epsilon):
     assert closed_form("OLH", d, epsilon, held, exp(epsilon) + 1) == pytest.approx(closed_form("OUE", d, epsilon, held))
     made_up = craft(spec, "crafted", np.arange(d - TARGETS, d), 1_000, source)
     assert np.unique(made_up.columns["seed"], axis=0).shape == (1_000, 2)
-    assert check(made_up).suspicious == []  # no two seeds alike: nothing to be seen
+    assert check_reports(made_up).suspicious == []  # no two seeds alike: nothing to be seen
     supports = spec.tally(made_up).counters
     assert supports[-TARGETS:].tolist() == [1_000] * TARGETS
     assert supports.sum() / 1_000 < 3 * d / spec.hash_range + TARGETS
@@ -169,7 +169,7 @@ def test_made_up_reports_are_ones_that_a_collector_takes(kind):
         assert np.all(supports[targets] < 5_000)
     else:
         assert supports[targets].tolist() == [5_000] * 3
-        assert check(made_up).suspicious == (["popcount", "pairs"] if kind == "crafted" else ["pairs"])
+        assert check_reports(made_up).suspicious == (["popcount", "pairs"] if kind == "crafted" else ["pairs"])
     if kind == "hidden":  # what was cleared for them is spread over all other values
         others = np.delete(supports, targets)
         assert np.abs(others - others.mean()).max() < 4.9 * np.sqrt(others.mean())

@@ -98,9 +98,9 @@ def spread(method: Release, population, n: int) -> float:
     plan = method.setup(population, 1.0, n)
     mechanism = mechanism_of(plan)
     rows = mechanism.reconstruct(np.eye(mechanism.questions))
-    longest = 1.0 if mechanism.questions == mechanism.n and method.way == "LPA" else np.linalg.norm(rows, 2)
+    longest = 1.0 if mechanism.questions == mechanism.points and method.way == "LPA" else np.linalg.norm(rows, 2)
     one = sqrt(mechanism.noise.variance) / 2**mechanism.bits
-    return float(longest * one / sqrt(mechanism.n) * (1 if mechanism.delta else sqrt(2)))
+    return float(longest * one / sqrt(mechanism.points) * (1 if mechanism.delta else sqrt(2)))
 
 
 # The table of the reference at 1,000 people who switch. Gaussian rows are 4.53 / 4.22 times its figures, since vectors are priced by zCDP.

@@ -84,13 +84,15 @@ def test_a_joint_histogram_has_the_noise_of_all_curators():
     assert 0.95 - 5 * sqrt(0.95 * 0.05 / 800) < covered < 0.97 + 5 * sqrt(0.03 * 0.97 / 800)
 
 
-def test_replacing_a_person_costs_twice_the_noise():
+def test_replacing_a_person_costs_what_that_can_move():
     curators, data = Curators(2), [["a"], ["b"]]
     scale = {
         neighbors: curators.histogram(data, values=["a", "b"], epsilon=1.0, neighbors=neighbors).stderr[0]
         for neighbors in ("add-remove", "replace")
     }
     assert scale["replace"] > 1.9 * scale["add-remove"]
+    total = curators.total([[20.0], [200.0]], low=20, high=200, epsilon=1.0, neighbors="replace")
+    assert total.stderr[0] == pytest.approx(sqrt(2 * 2) * 180, rel=0.02)  # a number moves from end to end, and not by 200
 
 
 def test_a_joint_sum_is_right_within_its_interval():

@@ -237,7 +237,7 @@ def test_norms_that_people_can_have():
         lambda: PrivateSum(parties=5, honest="1", codec=FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0), epsilon=1.0, delta="x"),
         lambda: PrivateSum(parties=1, honest="1", codec=FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0), epsilon=1.0),
         lambda: PrivateSum(parties=5, honest="1/10", codec=FixedPoint(length=1, largest=1.0, norm_1=1.0, norm_2=1.0), epsilon=1.0),
-        lambda: Paste(mechanism=FPA(n=5, k=2, epsilon=1.0, neighbors="replace"), parties=5, honest="1"),
+        lambda: Paste(mechanism=FPA(points=5, k=2, epsilon=1.0, neighbors="replace"), parties=5, honest="1"),
     ],
 )
 def test_mistakes_are_refused(wrong):
@@ -250,7 +250,12 @@ def test_mistakes_are_refused(wrong):
 
 @pytest.mark.parametrize(
     "mechanism",
-    [LPA(n=24, epsilon=2.0), Decimation(n=24, every=8, epsilon=2.0), FPA(n=24, k=3, epsilon=2.0), FPA(n=24, k=3, epsilon=2.0, delta=1e-6)],
+    [
+        LPA(points=24, epsilon=2.0),
+        Decimation(points=24, every=8, epsilon=2.0),
+        FPA(points=24, k=3, epsilon=2.0),
+        FPA(points=24, k=3, epsilon=2.0, delta=1e-6),
+    ],
 )
 def test_paste_has_the_noise_of_the_central_mechanism(mechanism):
     """30 parties of whom 15 are honest: measured over 400 releases, to 5 standard errors; the bias of each party's rounding included."""
@@ -272,7 +277,7 @@ def test_paste_has_the_noise_of_the_central_mechanism(mechanism):
 
 
 def test_a_person_beyond_the_bounds_takes_no_part():
-    plan = Paste(mechanism=FPA(n=8, k=2, epsilon=1.0), parties=5, honest="4/5")
+    plan = Paste(mechanism=FPA(points=8, k=2, epsilon=1.0), parties=5, honest="4/5")
     for series in (np.full(8, 1.5), np.full(8, -0.1), np.ones(7)):
         with pytest.raises(DomainError):
             plan.contribution(series)

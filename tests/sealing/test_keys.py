@@ -159,8 +159,9 @@ def test_files_are_their_owners_alone_and_replaced_whole(ring, monkeypatch):
     path = ring.folder / "keys.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(ring.folder.stat().st_mode) == 0o700
-    (ring.folder / "keys.new").write_text("half of a file, left by a crash")
+    (ring.folder / ".keys.json.part").write_text("half of a file, left by a crash")
     pair = ring.rotate(NOW)
+    assert [found.name for found in ring.folder.iterdir()] == ["keys.json"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     before = path.read_bytes()
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.core.integrity import check, manipulation_budget
+from deniable.core.integrity import check_reports, manipulation_budget
 from deniable.core.reports import Reports
 from deniable.errors import ParameterError
 from deniable.lab.attacks import craft
@@ -56,9 +56,9 @@ def test_naive_manipulation_by_one_percent_is_seen_and_honest_reports_are_not():
     alarms, seen = 0, 0
     for _ in range(RUNS):
         honest = OUE.privatize(crowd(n, 1024), source=source)
-        alarms += bool(check(honest, ALPHA).suspicious)
+        alarms += bool(check_reports(honest, ALPHA).suspicious)
         kept = Reports(OUE, n - liars, {"bits": honest.columns["bits"][liars:]})
-        seen += "popcount" in check(joined(kept, made_up), ALPHA).suspicious
+        seen += "popcount" in check_reports(joined(kept, made_up), ALPHA).suspicious
     assert seen == RUNS
     assert alarms <= stats.binom.isf(1e-6, RUNS, ALPHA)
 
@@ -68,7 +68,7 @@ def test_honest_crowds_are_left_alone(spec):
     """At alpha = 0.2, where false alarms could be counted; values as one-sided as it gets, and spread."""
     source = ReplaySource.from_key(f"honest {spec.mechanism}")
     crowds = np.zeros(500, dtype=int), crowd(500, 30)
-    alarms = sum(bool(check(spec.privatize(crowds[run % 2], source=source), 0.2).suspicious) for run in range(200))
+    alarms = sum(bool(check_reports(spec.privatize(crowds[run % 2], source=source), 0.2).suspicious) for run in range(200))
     assert alarms <= stats.binom.isf(1e-6, 200, 0.2)
 
 
@@ -79,9 +79,9 @@ def test_filters_whose_hash_functions_meet_are_left_alone():
     assert set(marked) == {1, 2, 3}
     for bits, value in marked.items():
         reports = spec.privatize(np.full(20_000, value), source=ReplaySource.from_key(f"filters {bits}"))
-        assert check(reports).suspicious == []
+        assert check_reports(reports).suspicious == []
     empty = Reports(spec, 20_000, {"cohort": reports.columns["cohort"], "bits": np.zeros_like(reports.columns["bits"])})
-    assert check(empty).suspicious == ["popcount"]
+    assert check_reports(empty).suspicious == ["popcount"]
 
 
 @pytest.mark.parametrize("name", ["OUE", "SUE", "THE", "CMS", "BloomRR", "DBitFlip"])
@@ -90,7 +90,7 @@ def test_another_epsilon_shows_in_the_bits(name):
     spec = next(each for each in HONEST if each.mechanism == name)
     other = replace(spec, epsilon=3.0)
     reports = other.privatize(crowd(20_000, 30), source=ReplaySource.from_key("twin"))
-    assert "popcount" in check(Reports(spec, reports.n, reports.columns)).suspicious
+    assert "popcount" in check_reports(Reports(spec, reports.n, reports.columns)).suspicious
 
 
 def test_liars_who_match_the_popcount_are_seen_by_pairs_once_they_are_many():
@@ -98,7 +98,7 @@ def test_liars_who_match_the_popcount_are_seen_by_pairs_once_they_are_many():
     for n, share, expected in ((50_000, 0.05, True), (20_000, 0.005, False)):  # the second is too few, and this says so
         made_up = craft(OUE, "hidden", TARGETS, round(share * n), source)
         honest = OUE.privatize(crowd(n - made_up.n, 1024), source=source)
-        report = check(joined(honest, made_up))
+        report = check_reports(joined(honest, made_up))
         assert report.suspicious == (["pairs"] if expected else [])
         if expected:
             [finding] = [finding for finding in report.findings if finding.test == "pairs"]
@@ -112,7 +112,7 @@ def test_sets_with_the_same_members_are_seen_by_pairs():
     bits = np.zeros((2_000, 64), dtype=np.uint8)
     bits[:, : spec.size] = 1
     made_up = Reports(spec, 2_000, {"members": np.packbits(bits, axis=1, bitorder="little")})
-    assert check(joined(honest, made_up)).suspicious == ["pairs"]
+    assert check_reports(joined(honest, made_up)).suspicious == ["pairs"]
 
 
 @pytest.mark.parametrize(
@@ -128,28 +128,28 @@ def test_sets_with_the_same_members_are_seen_by_pairs():
 )
 def test_a_device_that_always_draws_the_same_is_seen(spec, column):
     reports = spec.privatize(crowd(5_000, 100), source=ReplaySource.from_key("draws"))
-    assert check(reports).suspicious == []
+    assert check_reports(reports).suspicious == []
     reports.columns[column][:100] = reports.columns[column][0]
-    assert check(reports).suspicious == [f"draws of {column}"]
+    assert check_reports(reports).suspicious == [f"draws of {column}"]
 
 
 def test_lying_and_single_values_show_nothing():
     source = ReplaySource.from_key("lies")
     grr = dn.GRR(domain_size=100, epsilon=1.0)
     lifted = craft(grr, "crafted", np.arange(90, 100), 500, source)
-    report = check(joined(grr.privatize(crowd(500, 100), source=source), lifted))
+    report = check_reports(joined(grr.privatize(crowd(500, 100), source=source), lifted))
     assert report.findings == ()
     assert "nothing to test" in repr(report)
     lies = craft(OUE, "lying", TARGETS, 2_000, source)
-    assert check(lies).suspicious == []
+    assert check_reports(lies).suspicious == []
 
 
 def test_nobody_and_nonsense():
-    assert check(OUE.privatize([])).suspicious == []
+    assert check_reports(OUE.privatize([])).suspicious == []
     with pytest.raises(ParameterError, match="alpha"):
-        check(OUE.privatize([1]), 1.5)
+        check_reports(OUE.privatize([1]), 1.5)
     with pytest.raises(ParameterError, match="Reports"):
-        check([1, 2])
+        check_reports([1, 2])
 
 
 @pytest.mark.parametrize("name", ["GRR", "OUE", "OLH", "DBitFlip", "HRR", "BloomRR"])

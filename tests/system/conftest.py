@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from deniable.cli.token import Database
+from deniable.cli.stores import Database
 from deniable.collect.storage.database import connect
 from deniable.collect.web.access import add_token, list_tokens
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
@@ -94,8 +94,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it says where it serves."""
-        where = "--database" if self.store.startswith("postgresql") else "--store"  # two names of one option
-        self.launch("serve", where, self.store, "--port", "0", *self.options)
+        self.launch("serve", "--store", self.store, "--port", "0", *self.options)
 
     def launch(self, *arguments: str) -> None:
         """Run a command that serves, and wait until it says where."""

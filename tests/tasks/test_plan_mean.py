@@ -13,7 +13,7 @@ from deniable.client.mean import MeanSpec
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose_mean import PREFERENCE, worst_error
-from deniable.tasks.plan_mean import CENTRAL, central_error, epsilon_needed, people_needed, plan_mean
+from deniable.tasks.plan.means import CENTRAL, central_error, epsilon_needed, people_needed, plan_mean
 from tests.cli.running import run
 from tests.exact.test_check_values import CHECKS, close
 
@@ -86,7 +86,7 @@ def test_the_command(tmp_path):
     assert "Hybrid" in shown
     assert "central Laplace" in shown
     assert "1 % of" in shown
-    content = json.loads(run("plan", "mean", "--n", 10**6, "--json", cwd=tmp_path).stdout)
+    content = json.loads(run("plan", "mean", "--people", 10**6, "--json", cwd=tmp_path).stdout)
     found = {row["mechanism"]: row for row in content["mechanisms"]}
     assert 2 * found["SignRR"]["sum"] == close(SLIDES["local_RR"])
     assert "2026-12-31" in run("plan", "mean", "--low", "2026-01-01", "--high", "2026-12-31", cwd=tmp_path).stdout

@@ -38,7 +38,7 @@ def test_networkx_and_scipy_in_and_out():
     for form in (matrix, matrix.toarray(), sparse.coo_array(matrix), graph):
         again = Graph.of(form)
         assert np.array_equal(again.starts, graph.starts)
-        assert np.array_equal(again.neighbors, graph.neighbors)
+        assert np.array_equal(again.ties, graph.ties)
     assert Graph.of(graph.pairs, nodes=graph.nodes).stars(3) == sum(d * (d - 1) * (d - 2) // 6 for _, d in names.degree())
     assert graph.before_degrees.sum() == graph.edges
 
@@ -158,10 +158,10 @@ def test_a_device_refuses_what_a_collector_sends_whatever_is_on_its_list(device,
 def test_what_is_no_list_is_refused_and_not_shown(mine):
     first = ClippedTriangles(nodes=MANY, epsilon=1.0)
     for device in (sent(WORDS), partial(Triangles(nodes=MANY, epsilon=1.0).randomize, 129), partial(first.randomize_first, 129)):
-        with pytest.raises(DomainError, match="neighbors"):
+        with pytest.raises(DomainError, match="ties"):
             device(mine)
     if mine != [129]:  # whose list it is does not matter to groups
-        with pytest.raises(DomainError, match="neighbors"):
+        with pytest.raises(DomainError, match="ties"):
             grouped(one_wrong(1))(mine)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deniable.errors import DomainError, ParameterError, WireError
-from deniable.tasks.places import Box, Grid, Polygon, UniformGrid, read_geojson_points, read_regions, write_cells, write_tracks
+from deniable.tasks.places import Box, Grid, Polygon, UniformGrid, read_geojson_points, read_regions
 from deniable.tasks.places.polygon import coverage
 from deniable.tasks.places.tracks import Tracks
 from deniable.testing import ReplaySource
@@ -135,7 +135,7 @@ def test_boxes_that_are_none_are_refused(sides, wrong):
 def test_geojson_goes_out_and_comes_back():
     box = Box(-88, 41, -87, 42)
     found = UniformGrid(grid=Grid(box, 3, 2), epsilon=2.0, people=900).run([(-87.6, 41.8)] * 900, source=ReplaySource.from_key("chicago"))
-    written = json.loads(json.dumps(write_cells(found)))
+    written = json.loads(json.dumps(found.to_geojson()))
     regions = read_regions(written)
     assert len(regions) == 6
     for place, parts in enumerate(regions.values()):
@@ -144,12 +144,12 @@ def test_geojson_goes_out_and_comes_back():
         assert again.count == pytest.approx(told["count"])
         assert again.stderr == pytest.approx(told["stderr"])
         assert again.uneven == 0
-    lines = write_tracks(Tracks(np.array([0, 1, 5]), np.array([0, 2, 3])), found.grid)
+    lines = Tracks(np.array([0, 1, 5]), np.array([0, 2, 3])).to_geojson(found.grid)
     assert [feature["geometry"]["type"] for feature in lines["features"]] == ["LineString", "Point"]
     assert found.grid.cells(lines["features"][0]["geometry"]["coordinates"]).tolist() == [0, 1]
     for cells in ([found.grid.size], []):
         with pytest.raises(ParameterError, match="tracks"):
-            write_tracks(Tracks(np.array(cells, dtype=int), np.array([0, len(cells)])), found.grid)
+            Tracks(np.array(cells, dtype=int), np.array([0, len(cells)])).to_geojson(found.grid)
     feature = {"type": "Feature", "properties": None, "geometry": {"type": "Point", "coordinates": [-87.5, 41.5]}}
     assert read_geojson_points(json.dumps({"type": "FeatureCollection", "features": [feature] * 2})).tolist() == [[-87.5, 41.5]] * 2
 

@@ -12,7 +12,6 @@ import pytest
 from deniable.contract.probability import exp_below
 from deniable.errors import DomainError, ParameterError
 from deniable.tasks.places import Box, Grid, Movement, Tracks
-from deniable.tasks.places.chart import flow_chart
 from deniable.testing import ReplaySource, law_of
 
 ROAD = Grid(Box(0, 0, 3, 1, plane=True), 3, 1)
@@ -48,7 +47,7 @@ def test_a_twin_that_sends_every_answer_is_caught():
 
 def test_events_cost_twice_for_a_visit_and_more_for_a_track():
     """Reports are independent, so that ratios multiply: one visit is in two of them, a track of k moves in k + 2."""
-    asking = Movement(grid=ROAD, epsilon=1.0, longest=4, level="event", oracle="GRR")
+    asking = Movement(grid=ROAD, epsilon=1.0, longest=4, privacy="event", oracle="GRR")
     start, end, _, move = asking.protocol.questions
 
     def worst(track, other):
@@ -68,7 +67,7 @@ def test_events_cost_twice_for_a_visit_and_more_for_a_track():
     assert asking.guarantee.epsilon == 2.0
     assert "(k + 2) times 1, at most 6" in asking.guarantee.unit
     assert "relaxation" in asking.statement()
-    with pytest.raises(ParameterError, match="level"):
+    with pytest.raises(ParameterError, match="privacy"):
         asking.answer((0, 1))
 
 
@@ -89,7 +88,7 @@ def drifting(n, longest=6):
 @pytest.mark.parametrize("level", ["user", "event"])
 def test_moves_are_estimated_and_tracks_are_made_that_move_alike(level):
     tracks = drifting(40_000)
-    asking = Movement(grid=SQUARE, epsilon=4.0, longest=6, people=40_000, level=level)
+    asking = Movement(grid=SQUARE, epsilon=4.0, longest=6, people=40_000, privacy=level)
     found = asking.run(tracks, source=ReplaySource.from_key(level))
     east, stay = 5, 4  # of nine ways
     for cell in range(16):
@@ -107,7 +106,7 @@ def test_moves_are_estimated_and_tracks_are_made_that_move_alike(level):
     assert set(asking.moves.numbers(going, coming)) <= set(range(asking.moves.jump))  # nobody jumps
     if level == "user":
         assert found.move.n == pytest.approx(25_000, abs=600)  # five of eight people
-    assert "rule" in str(flow_chart(found).altair.to_dict())
+    assert "rule" in str(found.chart().altair.to_dict())
 
 
 def test_moves_weigh_people_and_not_moves():
@@ -137,7 +136,7 @@ def test_whoever_went_nowhere_or_left_the_box_is_counted_too(level):
     grid = Grid(ROAD.box, 3, 1, "count")
     out, west, east = (9.0, 9.0), (0.5, 0.5), (1.5, 0.5)
     tracks = Tracks.of(grid, [[], [out, out], [west, out, west], [west, east]] * 1000 + [[]])
-    asking = Movement(grid=grid, epsilon=6.0, longest=3, people=4001, level=level)
+    asking = Movement(grid=grid, epsilon=6.0, longest=3, people=4001, privacy=level)
     found = asking.run(tracks, source=ReplaySource.from_key(f"nowhere {level}"))
     asked = {"user": {"0 > 1": 0.25, "jump": 0.5, "none": 0.25}, "event": {"0 > 1": 0.25, "jump": 0.75, "none": 0.0}}[level]
     numbers = {"0 > 1": asking.moves.number(0, 1), "jump": asking.moves.jump, "none": asking.moves.none}
@@ -168,12 +167,12 @@ def test_tracks_that_cannot_be_are_refused():
     with pytest.raises(DomainError, match="same grid"):
         Movement(grid=ROAD, epsilon=1.0, longest=2).run(Tracks(np.array([7]), np.array([0, 1])))
     with pytest.raises(DomainError, match="longest = 2"):
-        Movement(grid=ROAD, epsilon=1.0, longest=2, level="event").run(Tracks(np.zeros(4, dtype=int), np.array([0, 4])))
+        Movement(grid=ROAD, epsilon=1.0, longest=2, privacy="event").run(Tracks(np.zeros(4, dtype=int), np.array([0, 4])))
     for cell in (3, -1, True, 0.5):
         with pytest.raises(DomainError, match="cells from 0 to 2"):
             Movement(grid=ROAD, epsilon=1.0, longest=2).answer([0, cell])
     for options in (
-        {"level": "day"},
+        {"privacy": "day"},
         {"longest": 0},
         {"reach": 0},
         {"grid": Grid(ROAD.box, 1, 1)},

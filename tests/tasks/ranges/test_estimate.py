@@ -73,7 +73,7 @@ def test_points_in_time_and_what_is_out_of_range():
 
 
 def test_labels_have_an_order_but_no_mean():
-    found = found_by(["small", "medium", "medium", "huge"] * 1000, SIZES, rounds=True)
+    found = found_by(["small", "medium", "medium", "huge"] * 1000, SIZES, adaptive=True)
     assert found.count("small", "medium") == pytest.approx(3000, rel=0.1)
     assert found.quantile(0.5) == "medium"
     assert found.cdf("medium") == pytest.approx(0.75, abs=0.06)

@@ -28,9 +28,9 @@ def people(n: int, changes: int) -> np.ndarray:
 
 
 def both(n: int, changes: int, **parts):
-    yield TreeChanges(n=n, changes=changes, epsilon=1.0, **parts)
-    yield TreeChanges(n=n, changes=changes, epsilon=1.0, delta=1e-6, **parts)
-    yield RootChanges(n=n, changes=changes, epsilon=1.0, delta=1e-6, **parts)
+    yield TreeChanges(points=n, changes=changes, epsilon=1.0, **parts)
+    yield TreeChanges(points=n, changes=changes, epsilon=1.0, delta=1e-6, **parts)
+    yield RootChanges(points=n, changes=changes, epsilon=1.0, delta=1e-6, **parts)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
@@ -47,7 +47,7 @@ def test_no_person_moves_more_than_is_paid_for(n):
                 apart = moved[:, None] - moved[None]
                 sizes = np.sqrt((apart**2).sum(axis=2)) if mechanism.delta else np.abs(apart).sum(axis=2)
                 assert sizes.max() <= replaced.steps <= 2 * mechanism.steps
-        tree = TreeChanges(n=n, changes=changes, epsilon=1.0)
+        tree = TreeChanges(points=n, changes=changes, epsilon=1.0)
         most = np.abs(tree.ask(people(n, n).astype(float))).sum(axis=1).max()
         if changes == 1:
             assert tree.steps == n.bit_length()
@@ -55,7 +55,7 @@ def test_no_person_moves_more_than_is_paid_for(n):
 
 
 def replace_neighbors(mechanism):
-    parts = {"n": mechanism.n, "changes": mechanism.changes, "epsilon": 1.0, "delta": mechanism.delta, "neighbors": "replace"}
+    parts = {"points": mechanism.points, "changes": mechanism.changes, "epsilon": 1.0, "delta": mechanism.delta, "neighbors": "replace"}
     return type(mechanism)(**parts)
 
 
@@ -126,9 +126,9 @@ def test_people_are_held_to_their_changes():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: TreeChanges(n=3, changes=0, epsilon=1.0),
-        lambda: TreeChanges(n=1 << 16, changes=1, epsilon=1.0),
-        lambda: RootChanges(n=3, changes=1, epsilon=1.0),
+        lambda: TreeChanges(points=3, changes=0, epsilon=1.0),
+        lambda: TreeChanges(points=1 << 16, changes=1, epsilon=1.0),
+        lambda: RootChanges(points=3, changes=1, epsilon=1.0),
         lambda: limited(np.array([0, 1]), 0),
     ],
 )

@@ -17,10 +17,10 @@ N = 2000
 
 
 def mechanisms(n: int, **parts):
-    yield LPA(n=n, **parts)
-    yield Decimation(n=n, every=max(n // 3, 1), **parts)
+    yield LPA(points=n, **parts)
+    yield Decimation(points=n, every=max(n // 3, 1), **parts)
     for basis in ("fourier", "cosine"):
-        yield FPA(n=n, k=max(n // 3, 1), basis=basis, **parts)
+        yield FPA(points=n, k=max(n // 3, 1), basis=basis, **parts)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -40,7 +40,7 @@ def test_rounded_answers_of_neighbors_are_as_near_as_is_paid_for(delta, neighbor
 def test_rounding_to_even_would_not_keep_it():
     """The evil twin of ``_nearest``: a person who adds 1 to every half moves every point by two steps."""
     half = np.arange(5) + 0.5
-    assert np.abs(np.rint(half + 1) - np.rint(half)).sum() > LPA(n=5, epsilon=1.0).steps == 5
+    assert np.abs(np.rint(half + 1) - np.rint(half)).sum() > LPA(points=5, epsilon=1.0).steps == 5
     assert np.abs(_nearest(half + 1) - _nearest(half)).sum() == 5
 
 
@@ -69,14 +69,14 @@ def test_the_noise_is_as_large_as_stated_and_intervals_cover(delta):
 @pytest.mark.parametrize(("n", "epsilon"), [(1, 1.0), (1, 2.5), (3, 8.0), (2, 0.3)])
 def test_intervals_cover_where_the_noise_is_often_zero(n, epsilon):
     """By the exact law of a discrete Laplace variable, P(|z| > h) = 2 a^(h + 1) / (1 + a)."""
-    mechanism = LPA(n=n, epsilon=epsilon)
+    mechanism = LPA(points=n, epsilon=epsilon)
     low, high = mechanism.release(np.zeros(n), source=ReplaySource.from_key("few")).interval(0.95)
     ratio, whole = exp(-epsilon / n), floor((high[0] - low[0]) / 2)
     assert 1 - 2 * ratio ** (whole + 1) / (1 + ratio) >= 0.95
 
 
 def test_a_series_that_efpa_released_tells_its_whole_price():
-    found = EFPA(n=20, epsilon=1.0).release(np.arange(20.0), source=ReplaySource.from_key("price"))
+    found = EFPA(points=20, epsilon=1.0).release(np.arange(20.0), source=ReplaySource.from_key("price"))
     assert found.guarantee.epsilon == 1.0
     assert "EFPA" in found.headline()
     assert "epsilon = 1;" in found.headline()
@@ -95,16 +95,16 @@ def population(people: int, n: int) -> np.ndarray:
 
 
 TABLE = {
-    "LPA": (LPA(n=N, epsilon=1.0), 2000, 0.03),
-    "LPA, Gaussian": (LPA(n=N, epsilon=1.0, delta=1e-6), 161, 0.03),  # 150 for one number; a vector is priced by zCDP, 7 % more
-    "FPA": (FPA(n=N, k=20, epsilon=1.0), 24.9, 0.2),
-    "FPA, Gaussian": (FPA(n=N, k=20, epsilon=1.0, delta=1e-6), 23.2, 0.2),
-    "FPA, k = 10": (FPA(n=N, k=10, epsilon=1.0), 15.9, 0.25),
-    "FPA, replace": (FPA(n=N, k=20, epsilon=1.0, neighbors="replace"), 44.2, 0.2),
-    "cosine": (FPA(n=N, k=20, epsilon=1.0, basis="cosine"), 14.1, 0.25),
-    "decimation, 100": (Decimation(n=N, every=100, epsilon=1.0), 17.6, 0.25),
-    "decimation, 200": (Decimation(n=N, every=200, epsilon=1.0), 15.9, 0.3),
-    "EFPA": (EFPA(n=N, epsilon=1.0), 22.9, 0.3),
+    "LPA": (LPA(points=N, epsilon=1.0), 2000, 0.03),
+    "LPA, Gaussian": (LPA(points=N, epsilon=1.0, delta=1e-6), 161, 0.03),  # 150 for one number; a vector is priced by zCDP, 7 % more
+    "FPA": (FPA(points=N, k=20, epsilon=1.0), 24.9, 0.2),
+    "FPA, Gaussian": (FPA(points=N, k=20, epsilon=1.0, delta=1e-6), 23.2, 0.2),
+    "FPA, k = 10": (FPA(points=N, k=10, epsilon=1.0), 15.9, 0.25),
+    "FPA, replace": (FPA(points=N, k=20, epsilon=1.0, neighbors="replace"), 44.2, 0.2),
+    "cosine": (FPA(points=N, k=20, epsilon=1.0, basis="cosine"), 14.1, 0.25),
+    "decimation, 100": (Decimation(points=N, every=100, epsilon=1.0), 17.6, 0.25),
+    "decimation, 200": (Decimation(points=N, every=200, epsilon=1.0), 15.9, 0.3),
+    "EFPA": (EFPA(points=N, epsilon=1.0), 22.9, 0.3),
 }
 
 
@@ -123,7 +123,7 @@ def test_a_fixed_k_is_worse_than_noise_on_every_point_where_people_are_many():
     source = ReplaySource.from_key("many")
     error = {
         mechanism: np.mean([mechanism.release(season, source=source).errors(season)["error"] for _ in range(5)])
-        for mechanism in (LPA(n=309, epsilon=1.0), FPA(n=309, k=20, epsilon=1.0), EFPA(n=309, epsilon=1.0))
+        for mechanism in (LPA(points=309, epsilon=1.0), FPA(points=309, k=20, epsilon=1.0), EFPA(points=309, epsilon=1.0))
     }
     every_point, few, chosen = error.values()
     assert few > 20 * every_point
@@ -132,7 +132,7 @@ def test_a_fixed_k_is_worse_than_noise_on_every_point_where_people_are_many():
 
 @pytest.mark.parametrize("basis", ["fourier", "cosine"])
 def test_one_person_moves_no_score_of_efpa_further_than_is_paid_for(basis):
-    mechanism = EFPA(n=6, epsilon=1.0, basis=basis)
+    mechanism = EFPA(points=6, epsilon=1.0, basis=basis)
     for base in (np.zeros(6), np.arange(6) * 3.3, np.array([0, 9, 0, 9, 0, 9.0])):
         before = np.array(mechanism.scores(base))
         for person in product((0.0, 1.0), repeat=6):
@@ -140,7 +140,7 @@ def test_one_person_moves_no_score_of_efpa_further_than_is_paid_for(basis):
 
 
 def test_the_choice_of_efpa_keeps_its_half_of_epsilon():
-    mechanism = EFPA(n=6, epsilon=1.0)
+    mechanism = EFPA(points=6, epsilon=1.0)
     first, second = (mechanism.selection.law(mechanism.scores(np.array(series))) for series in ([3.0] * 6, [4, 3, 4, 3, 4, 3.0]))
     for one, other in zip(first, second, strict=True):
         assert max(one.high / other.low, other.high / one.low) <= exp(0.5)
@@ -150,15 +150,15 @@ def test_the_choice_of_efpa_keeps_its_half_of_epsilon():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: LPA(n=0, epsilon=1.0),
-        lambda: LPA(n=3, epsilon=0.0),
-        lambda: LPA(n=3, epsilon=1.0, delta=1.0),
-        lambda: LPA(n=3, epsilon=1.0, neighbors="either"),
-        lambda: Decimation(n=3, every=4, epsilon=1.0),
-        lambda: FPA(n=3, k=4, epsilon=1.0),
-        lambda: FPA(n=3, k=1, epsilon=1.0, basis="haar"),
-        lambda: EFPA(n=3, epsilon=1.0, basis="haar"),
-        lambda: LPA(n=3, epsilon=1.0).release([1.0, 2.0, 3.0], source=ReplaySource.from_key("x")).errors([1.0]),
+        lambda: LPA(points=0, epsilon=1.0),
+        lambda: LPA(points=3, epsilon=0.0),
+        lambda: LPA(points=3, epsilon=1.0, delta=1.0),
+        lambda: LPA(points=3, epsilon=1.0, neighbors="either"),
+        lambda: Decimation(points=3, every=4, epsilon=1.0),
+        lambda: FPA(points=3, k=4, epsilon=1.0),
+        lambda: FPA(points=3, k=1, epsilon=1.0, basis="haar"),
+        lambda: EFPA(points=3, epsilon=1.0, basis="haar"),
+        lambda: LPA(points=3, epsilon=1.0).release([1.0, 2.0, 3.0], source=ReplaySource.from_key("x")).errors([1.0]),
     ],
 )
 def test_mistakes_are_refused(wrong):
@@ -169,6 +169,6 @@ def test_mistakes_are_refused(wrong):
 @pytest.mark.parametrize("series", [[1.0, 2.0], [1.0, 2.0, float("nan")], [1.0, 2.0, 1e15]])
 def test_series_that_are_none_are_refused_before_noise_is_drawn(series):
     source = ReplaySource([])
-    for mechanism in (LPA(n=3, epsilon=1.0), FPA(n=3, k=1, epsilon=1.0), EFPA(n=3, epsilon=1.0)):
+    for mechanism in (LPA(points=3, epsilon=1.0), FPA(points=3, k=1, epsilon=1.0), EFPA(points=3, epsilon=1.0)):
         with pytest.raises(DomainError):
             mechanism.release(series, source=source)
