@@ -7,6 +7,7 @@ import http.client
 import random
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from deniable.client.ledger import MemoryLedger
@@ -22,7 +23,7 @@ KILLS = 20
 IN_A_SEAL, IN_A_ROUND = POINTS[1:6], POINTS[1:]
 UNDONE = ("reports read", "sealed reports written", "seal complete")
 """Nothing is left of a seal that dies at one of these."""
-DEVICES = 20
+DEVICES, FEW = 20, 5
 SEARCH = f"""
 name = "word"
 question = "Which word is yours?"
@@ -143,8 +144,8 @@ def die_between_rounds(folder: Path, points: Sequence[str]) -> None:
         admin = server.token("admin")
         for number, point in enumerate(points):
             task = server.task(SEARCH.replace("word", f"word-{number}", 1), admin)
-            sent = sum(answer(server, task.id) for _ in range(DEVICES))
-            assert sent > 0
+            sent = sum(islice(filter(None, (answer(server, task.id) for _ in range(1_000))), FEW))  # as many as it takes: few are asked
+            assert sent == FEW
             server.fault(f"{point}:1")
             server.restart()
             ask_for_death(server, f"/v1/tasks/{task.id.hex()}/advance", admin)

@@ -35,12 +35,15 @@ def _print(console: Console, text: str, style: str = "") -> None:
     console.print(text, style=style or None, soft_wrap=whole)
 
 
-def table(title: str, names: Iterable[str], *, words: Iterable[str] = (), caption: str = "") -> Table:
-    """An empty table; columns of numbers are aligned on the right, the first and those that hold ``words`` on the left."""
+def table(title: str, names: Iterable[str], *, words: Iterable[str] = (), whole: Iterable[str] = (), caption: str = "") -> Table:
+    """An empty table; columns of numbers are aligned on the right, the first and those that hold ``words`` on the left.
+
+    What stands in the ``whole`` columns is never broken into lines: people copy it.
+    """
     made = Table(title=title or None, title_justify="left", caption=caption or None, caption_justify="left")
-    left = set(words)
+    left, unbroken = set(words), set(whole)
     for place, name in enumerate(names):
-        made.add_column(name, justify="left" if place == 0 or name in left else "right")
+        made.add_column(name, justify="left" if place == 0 or name in left else "right", no_wrap=name in unbroken)
     return made
 
 

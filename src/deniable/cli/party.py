@@ -136,7 +136,7 @@ def sums(folder: Folder, json_output: Json = False) -> None:
         ]
         print_json({"sums": listed})
         return
-    rows = table("Sums", ("sum", "name", "state", "epsilon", "delta"), words=("name", "state"))
+    rows = table("Sums", ("sum", "name", "state", "epsilon", "delta"), words=("name", "state"), whole=("sum", "state"))
     for name, each in found.items():
         spent = (f"{each.epsilon:g}", f"{each.delta:g}") if each.spent else ("0", "0")
         rows.add_row(name[:16], each.name, each.state, *spent)

@@ -45,7 +45,7 @@ def rebuild(
     if json_output:
         print_json({"buckets": found})
     else:
-        rows = table("Counted again", ("task", "period", "result"), words=("result",))
+        rows = table("Counted again", ("task", "period", "result"), words=("result",), whole=("task",))
         for row in found:
             rows.add_row(str(row["task"])[:12], str(row["period"]), str(row["result"]))
         out.print(rows)

@@ -97,7 +97,7 @@ def list_tasks(url: Url = "", json_output: Json = False) -> None:
     if json_output:
         print_json({"tasks": tasks})
         return
-    rows = table("Tasks", HEADS, words=HEADS)
+    rows = table("Tasks", HEADS, words=HEADS, whole=("id", "state"))
     now = time.time()
     for entry in tasks:
         state = "closed" if entry["closed"] else "to come" if now < entry["start"] else "open" if now < entry["end"] else "over"
