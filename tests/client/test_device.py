@@ -151,3 +151,12 @@ def test_an_entry_is_shown_as_it_was_sent():
     assert str(entry) == "2024-10-04 00:00 UTC  morning-drink: What?\n    period 3, epsilon 0.5, pending\n    0f"
     refused = entry._replace(report=b"", state="refused", code="too_late")
     assert str(refused).splitlines()[1:] == ["    period 3, epsilon 0.5, refused (too_late)", "    nothing is kept"]
+
+
+def test_a_sign_supports_the_values_that_it_speaks_for():
+    """A holder's with probability p, everybody else's with one half, over the exact law."""
+    spec = deniable.client.HRR(domain_size=4, epsilon=1.0)
+    for held in range(4):
+        for asked in range(4):
+            chance = sum(weight for report, weight in spec.law(held).items() if spec.supports(report, asked))
+            assert chance == (spec.p if held == asked else Fraction(1, 2))

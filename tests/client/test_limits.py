@@ -47,7 +47,7 @@ LIMITS = {
     "LongitudinalGRR domain": ("domain", of("LongitudinalGRR", "domain_size"), [2, 2**26], [2**26 + 1]),
     "BloomRR bits": ("bits", of("BloomRR", "bits"), [2, 2**16], [1, 2**16 + 1, True]),
     "BloomRR hashes": ("hashes", of("BloomRR", "hashes"), [1, 32], [0, 33]),
-    "BloomRR cohorts": ("cohorts", of("BloomRR", "cohorts", bits=4095), [1, 2**16], [0, 2**16 + 1]),
+    "BloomRR cohorts": ("cohorts", of("BloomRR", "cohorts", bits=2), [1, 2**16], [0, 2**16 + 1]),
     "BloomRR table": ("cohorts", of("BloomRR", "bits", cohorts=2**16), [4095], [4096]),
     "BloomRR salt": ("salt", of("BloomRR", "salt"), [0, ONE - 1], [-1, ONE]),
     "false positives": ("false_positive", lambda rate: BloomRR.size_for(false_positive=rate), [0.5], [0, 1, True, "0.5"]),
@@ -143,4 +143,4 @@ def test_the_usual_grids():
     signs = dn.SignRR(epsilon=1.0)
     assert (signs.low, signs.high, signs.steps, signs.clip) == (-1, 1, 1, False)
     assert dn.SignRR(epsilon=1.0, clip=True).clip
-    assert [dn.THE(domain_size=2, epsilon=epsilon).theta for epsilon in (1e-8, 0.0008, 1.0)] == [0.50001, 0.5001, 0.61855]
+    assert [dn.THE(domain_size=2, epsilon=epsilon).theta for epsilon in (1e-8, 0.0008, 0.001, 1.0)] == [0.50001, 0.5001, 0.50014, 0.61855]

@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.contract.assigned import Assigned, assigned_seed, has_assigned_seed
 from deniable.contract.cells import Cell
 from deniable.contract.clusters import ClusterSide
-from deniable.contract.domain import Bytes, Categories, Integers
+from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute, Identity
 from deniable.contract.envelope import Envelope
 from deniable.contract.features import Features
@@ -20,7 +20,7 @@ from deniable.contract.hashing import HashFamily
 from deniable.contract.law import Law
 from deniable.contract.records import Record
 from deniable.contract.subsets import Subsets
-from deniable.errors import DomainError
+from deniable.errors import DomainError, ParameterError
 from deniable.testing import ReplaySource
 
 
@@ -108,3 +108,9 @@ def test_sets_of_strings_are_counted():
 @pytest.mark.parametrize(("key_bits", "shared", "words"), [(32, False, 2), (33, False, 3), (64, False, 3), (10, True, 3), (64, True, 3)])
 def test_a_seed_has_a_third_word_for_long_keys_and_for_shared_functions(key_bits, shared, words):
     assert HashFamily(key_bits=key_bits, range=4, shared=shared).seed_words == words
+
+
+def test_what_cannot_be_listed_is_no_column_of_a_cell():
+    assert Text(4).key_bits == 64
+    with pytest.raises(ParameterError, match=r"column 'word': got .*list the labels"):
+        Cell((("smoker", IndexRange(2)), ("word", Text(4))))
