@@ -12,7 +12,7 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError, ProtocolError
 from deniable.local.longitudinal.counter_crowd import CounterCrowd
 from deniable.tasks.charts import row_chart
-from deniable.tasks.checks import check_people, check_tallies, check_whole
+from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.graphs import Degrees, Graph
 from deniable.tasks.heavy_hitters import PEM, heavy_hitters
 from deniable.tasks.itemsets import SetEstimate, association_rules, frequent_items, frequent_itemsets
@@ -129,7 +129,7 @@ def test_whole_numbers_people_and_tallies_are_refused_in_one_manner():
     with pytest.raises(ParameterError, match="people: got -1"):
         check_people(-1)
     asked = PEM(bits=8, k=2, epsilon=1.0).open()
-    check_tallies(asked, dict.fromkeys(question.name for question in asked.questions))
+    asked.check_tallies(dict.fromkeys(question.name for question in asked.questions))
     for wrong in ({}, {"other": None}, dict.fromkeys([asked.questions[0].name, "other"])):
         with pytest.raises(ProtocolError, match="one for each of"):
-            check_tallies(asked, wrong)
+            asked.check_tallies(wrong)

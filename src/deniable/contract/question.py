@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +16,7 @@ from deniable.contract.encoder import Encoder, Identity, encoder_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import Spec, spec_from_json
-from deniable.errors import DomainError, ParameterError, WireError
+from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 
 LARGEST_SCALE = 1 << 32
 """The finest scale on which people are split among questions."""
@@ -135,6 +136,13 @@ class Round:
         edges = self.edges(scale)
         pairs = zip(self.questions, edges[:-1], edges[1:], strict=True)
         return next((question for question, start, end in pairs if start <= ticket < end), None)
+
+    def check_tallies(self, tallies: Mapping[str, Any]) -> None:
+        """Refuse ``tallies`` that do not answer the questions, each once."""
+        names = [question.name for question in self.questions]
+        if set(tallies) != set(names):
+            shown = names if len(names) <= 8 else [*names[:8], "..."]
+            raise ProtocolError("tallies", sorted(tallies)[:8], allowed=f"one for each of {shown}", fix="tally every question once")
 
 
 def read_share(text: object) -> Fraction:

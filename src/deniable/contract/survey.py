@@ -14,7 +14,6 @@ from deniable.contract.guarantee import ONE_REPORT, Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.spec import Spec
-from deniable.errors import ProtocolError
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,7 @@ class Survey(Protocol):
         return Round(self.questions)
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        names = [question.name for question in self.questions]
-        if set(tallies) != set(names):
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one for each of {names}", fix="tally every question once")
+        self.open().check_tallies(tallies)
         return {
             question.name: question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in self.questions
         }

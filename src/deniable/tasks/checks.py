@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from deniable.contract.question import Round
-from deniable.errors import ParameterError, ProtocolError
+from deniable.errors import ParameterError
 
 MOST_PEOPLE = 10**15
 
@@ -27,11 +23,3 @@ def check_whole(name: str, value: object, least: int, most: int | None = None, *
 def check_people(people: object) -> None:
     """Refuse a number of expected people that is none."""
     check_whole("people", people, 0, MOST_PEOPLE, fix="say how many reports you expect")
-
-
-def check_tallies(asked: Round, tallies: Mapping[str, Any]) -> None:
-    """Refuse tallies that do not answer a round's questions, each once."""
-    names = [question.name for question in asked.questions]
-    if set(tallies) != set(names):
-        shown = names if len(names) <= 8 else [*names[:8], "..."]
-        raise ProtocolError("tallies", sorted(tallies)[:8], allowed=f"one for each of {shown}", fix="tally every question once")

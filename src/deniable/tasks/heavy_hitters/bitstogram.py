@@ -20,7 +20,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.one_round import (
     COUNT,
     MOST_QUESTIONS,
@@ -128,7 +128,7 @@ class Bitstogram(Protocol):
         return counting_question(self, candidates=min(self.functions << self.hash_bits, LARGEST_LIST))
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         found = dict.fromkeys(value for questions in self._spelling for value in self._read(questions, tallies))
         return counted(self, self._counting, tallies[COUNT], found)
 

@@ -25,7 +25,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
-from deniable.tasks.checks import check_people, check_tallies, check_whole
+from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.heavy_hitters.searching import (
     RESULT,
     check_oracle,
@@ -141,7 +141,7 @@ class CountedSearch:
 
     def close(self, tallies: Mapping[str, Any]) -> Self | dict[str, Any]:
         questions = self._round.questions
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         salt = b"".join(tallies[question.name].to_bytes() for question in questions)
         if self.candidates is not None:
             estimate = estimate_of(questions[0], tallies[questions[0].name], self.candidates)

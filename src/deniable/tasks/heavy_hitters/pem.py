@@ -18,7 +18,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError
-from deniable.tasks.checks import check_people, check_tallies, check_whole
+from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.heavy_hitters.allocation import group_weights, prefix_lengths, usual_keep
 from deniable.tasks.heavy_hitters.searching import (
     RESULT,
@@ -151,7 +151,7 @@ class PEM(Protocol):
         return prefix_question(name, self.domain, length, self.asked, oracle=self.oracle, epsilon=self.epsilon, people=people, share=share)
 
     def close(self, tallies: Mapping[str, Any]) -> PEM | dict[str, Any]:
-        check_tallies(self.open(), tallies)
+        self.open().check_tallies(tallies)
         tally = tallies[self._question.name]
         estimate = estimate_of(self._question, tally, self.asked)
         last = self.stage >= len(self.lengths) - 1

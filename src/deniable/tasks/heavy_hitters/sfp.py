@@ -20,7 +20,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.one_round import (
     COUNT,
     MOST_QUESTIONS,
@@ -138,7 +138,7 @@ class SFP(Protocol):
         return counting_question(self, candidates=LARGEST_LIST >> 4)
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         found: dict[Any, None] = {}
         for questions in self._puzzles:
             pieces = [self._pieces(question, tallies[question.name]) for question in questions]

@@ -18,7 +18,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.errors import ParameterError
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.allocation import usual_keep
 from deniable.tasks.heavy_hitters.one_round import (
     FALSE_CHILDREN,
@@ -116,7 +116,7 @@ class TreeHist(Protocol):
         return Question(name=f"prefix-{end}", spec=spec, encoder=Identity() if whole else Prefix(self.domain, end), share=share)
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         kept: tuple[int, ...] = (0,)
         for (start, end), question in zip(pairwise((0, *self.lengths)), self._round.questions, strict=True):
             last = end == self.bits

@@ -24,7 +24,6 @@ from deniable.core.sets import ItemSets
 from deniable.core.tally import Tally, require_same_spec
 from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
-from deniable.tasks.checks import check_tallies
 
 ITEMS, LENGTHS, ITEMSETS, COUNTED = "items", "lengths", "itemsets", "counted"
 """The names of the results."""
@@ -51,7 +50,7 @@ class SetProtocol:
 
     def only(self, tallies: Mapping[str, Any]) -> Any:
         """The tally of the one question that was asked."""
-        check_tallies(self.open(), tallies)
+        self.open().check_tallies(tallies)
         return tallies[self.open().questions[0].name]
 
 

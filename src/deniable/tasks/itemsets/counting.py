@@ -13,7 +13,6 @@ from deniable.contract.question import Question, Round
 from deniable.contract.sets import Candidates, Overflow
 from deniable.contract.subsets import Subsets
 from deniable.core.tally import Tally
-from deniable.tasks.checks import check_tallies
 from deniable.tasks.itemsets.asking import Lengths, read_tally
 from deniable.tasks.itemsets.estimate import ItemEstimate, most_missing
 from deniable.tasks.itemsets.padding import padded_estimate, padded_question
@@ -44,7 +43,7 @@ def ticket_scale(shares: Sequence[Fraction], *counting: Fraction) -> int:
 
 def images(asked: Round, tallies: Mapping[str, Any]) -> tuple[str, ...]:
     """The tallies of a round as a state remembers them, in the order of its questions."""
-    check_tallies(asked, tallies)
+    asked.check_tallies(tallies)
     return tuple(tallies[question.name].to_bytes().hex() for question in asked.questions)
 
 
@@ -57,7 +56,7 @@ def counted(asked: Round, tallies: Mapping[str, Tally] | Sequence[str], values: 
     if not isinstance(tallies, Mapping):
         told = {question.name: read_tally(text, question) for question, text in zip(asked.questions, tallies, strict=True)}
     else:
-        check_tallies(asked, tallies)
+        asked.check_tallies(tallies)
         told = dict(tallies)
     question, *rest = asked.questions
     plain = replace(padded_estimate(question, told[question.name], values), possible=measured.limits)

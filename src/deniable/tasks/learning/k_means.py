@@ -25,7 +25,7 @@ from deniable.core.postprocess import norm_sub
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.learning.clustering import ClusterEstimate
 from deniable.tasks.learning.sides import Sides, pooled
 
@@ -147,7 +147,7 @@ class KMeans(Protocol):
         return super().run(table_of(values, self.features), source=source, progress=progress)
 
     def close(self, tallies: Mapping[str, Any]) -> KMeans | dict[str, Any]:
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         found = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         if self.clip is None:
             clip = clipping(found[0].counts, found[0].stderr, found[0].n)

@@ -26,7 +26,7 @@ from deniable.core.features import table_of
 from deniable.core.mean import MeanEstimate
 from deniable.errors import ParameterError
 from deniable.local.choose_mean import mean_oracle
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.learning.linear_model import INTERCEPT, LinearModel
 from deniable.tasks.learning.settling import settle
 
@@ -137,7 +137,7 @@ class LogisticRegression(Protocol):
         return super().run(table_of(values, self.features, self.label, self.classes), source=source, progress=progress)
 
     def close(self, tallies: Mapping[str, Any]) -> LogisticRegression | dict[str, Any]:
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         means = [self.spec.estimate(tallies[question.name]) for question in self._round.questions]
         pace = self.step * (self.rounds - self.stage) / self.rounds
         weights, noise = np.array(self.weights, dtype=float).ravel(), np.array(self.noise).ravel()

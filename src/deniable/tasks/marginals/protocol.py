@@ -16,7 +16,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.marginals.choose import design_for
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.designs import METHODS, Asked, groups_of, wanted
@@ -100,7 +100,7 @@ class Marginals(Protocol):
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
         questions = self._round.questions
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         pairs = zip(self.asked, questions, strict=True)
         groups = tuple(Group.of(asked.columns, asked.masks, question.spec, tallies[question.name]) for asked, question in pairs)  # type: ignore[arg-type]  # ours
         return {RESULT: TableEstimate(self.columns, self.wanted, self.method, self.epsilon, groups, questions[0].spec, self.why)}

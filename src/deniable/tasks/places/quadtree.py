@@ -22,7 +22,7 @@ from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
-from deniable.tasks.checks import check_people, check_tallies, check_whole
+from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.heavy_hitters.searching import check_oracle, estimate_of, prefix_question
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.estimate import PlacesEstimate
@@ -165,7 +165,7 @@ class QuadTree(Protocol):
         return tuple(questions)
 
     def close(self, tallies: Mapping[str, Any]) -> QuadTree | dict[str, PlacesEstimate]:
-        check_tallies(self.open(), tallies)
+        self.open().check_tallies(tallies)
         now = tuple(
             Level.of(level, self.asked(level), estimate_of(question, tallies[question.name], self.asked(level)))
             for level, question in zip(self._now, self._questions, strict=True)

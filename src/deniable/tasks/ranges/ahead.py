@@ -18,7 +18,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.ranges.consistency import Tree
 from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
@@ -113,7 +113,7 @@ class AHEAD(Protocol):
         return level_question(f"round-{self.stage + 1}", self.domain, self.cells, **asking)  # type: ignore[arg-type]  # as declared
 
     def close(self, tallies: Mapping[str, Any]) -> AHEAD | dict[str, Any]:
-        check_tallies(self.open(), tallies)
+        self.open().check_tallies(tallies)
         tally = tallies[self._question.name]
         told = (*self.told, (self.cells, tally.to_bytes()))
         if not self.last:

@@ -26,7 +26,6 @@ from deniable.core.values import keys_of
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.transforms import walsh_hadamard
-from deniable.tasks.checks import check_tallies
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import RESULT, check_line
 
@@ -149,7 +148,7 @@ class HaarHRR(Protocol):
         return {RESULT: replace(found, domain=self.domain)}
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         told = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         differences, groups = [], []
         for _, level in groupby(zip(self.masks, told, strict=True), key=lambda pair: pair[0][0]):

@@ -14,7 +14,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
-from deniable.tasks.checks import check_tallies, check_whole
+from deniable.tasks.checks import check_whole
 from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
@@ -98,7 +98,7 @@ class Hierarchy(Protocol):
         return Round(tuple(level_question(f"width-{width}", self.domain, starts, **asking) for width, starts in levels))  # type: ignore[arg-type]  # as declared
 
     def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
-        check_tallies(self._round, tallies)
+        self._round.check_tallies(tallies)
         levels = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         return {RESULT: TreeEstimate.of(self.domain, self.how, self.cells, levels)}
 
