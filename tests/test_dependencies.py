@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import tomllib
 from collections import defaultdict
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.answering import answering
 from tests.conftest import ROOT
 from tests.services import needed
 
@@ -170,14 +170,8 @@ CASES = {
 @contextmanager
 def serving(pages):
     """The address of an index with these pages, or of none."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), type("Pages", (Index,), {"pages": pages})) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), type("Pages", (Index,), {"pages": pages}))) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
+from tests.answering import answering
 from tests.conftest import ROOT
 from tests.services import needed
 
@@ -54,14 +54,8 @@ class _Client(Files):
 @contextmanager
 def serving(folder: Path, files: type[Files] = Files) -> Iterator[str]:
     """The address of a server of files on this machine."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(files, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://localhost:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), partial(files, directory=str(folder)))) as port:
+        yield f"http://localhost:{port}"
 
 
 @contextmanager

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pickle
 import socket
 import ssl
-import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -19,6 +18,7 @@ from deniable.client import MemoryLedger, Reporter
 from deniable.client.transport import LARGEST_RESPONSE, HTTPTransport, TransportError, persist
 from deniable.contract.source import SYSTEM
 from deniable.errors import DeniableError, ParameterError
+from tests.answering import answering
 from tests.client.fake import START, FakeCollector, drink_task
 
 
@@ -59,18 +59,11 @@ class Server(ThreadingHTTPServer):
 @contextmanager
 def serving(answer, tls=None):
     """A server whose requests are answered by a function of the handler and the body, and a way to it."""
-    with Server(("127.0.0.1", 0), Handler) as server:
-        server.answer, server.connections, server.seen, server.tls = answer, 0, [], tls
-        server.address = f"{'https' if tls else 'http'}://localhost:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        transport = HTTPTransport(server.address, timeout=5.0)
-        try:
-            yield server, transport
-        finally:
-            transport.close()
-            server.shutdown()
-            thread.join()
+    server = Server(("127.0.0.1", 0), Handler)
+    server.answer, server.connections, server.seen, server.tls = answer, 0, [], tls
+    server.address = f"{'https' if tls else 'http'}://localhost:{server.server_port}"
+    with answering(server), closing(HTTPTransport(server.address, timeout=5.0)) as transport:
+        yield server, transport
 
 
 def test_one_connection_for_many_requests_and_nothing_about_the_device():

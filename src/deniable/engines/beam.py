@@ -41,7 +41,7 @@ class TallyCoder(beam.coders.Coder):  # type: ignore[misc]  # Beam has no types
         return True
 
 
-class TallyFn(beam.CombineFn):  # type: ignore[misc]
+class TallyFn(beam.CombineFn):  # type: ignore[misc]  # Beam is untyped
     """Folds Arrow tables of reports into the bytes of their tally, globally or by key, for instance by period.
 
     >>> import numpy as np
@@ -76,7 +76,7 @@ class TallyFn(beam.CombineFn):  # type: ignore[misc]
         return TallyCoder()
 
 
-class TallyReports(beam.PTransform):  # type: ignore[misc]
+class TallyReports(beam.PTransform):  # type: ignore[misc]  # Beam is untyped
     """From Arrow tables of reports, as ``ReadFromParquetBatched`` gives them, to one element: the bytes of their tally."""
 
     def __init__(self, spec: Spec, candidates: Any = None) -> None:
@@ -87,7 +87,7 @@ class TallyReports(beam.PTransform):  # type: ignore[misc]
         return input_or_inputs | beam.CombineGlobally(self._fold)
 
 
-class Privatize(beam.PTransform):  # type: ignore[misc]
+class Privatize(beam.PTransform):  # type: ignore[misc]  # Beam is untyped
     """From (index, values) to Arrow tables of reports, one for each chunk of simulated people. An index that comes twice is refused."""
 
     def __init__(self, spec: Spec, *, key: bytes | None = None) -> None:
@@ -126,7 +126,7 @@ def _name(key: bytes, canonical: bytes) -> str:
     return hmac.digest(key, b"file" + canonical, hashlib.sha256).hex() + ".json"
 
 
-class _EachOnce(beam.PTransform):  # type: ignore[misc]
+class _EachOnce(beam.PTransform):  # type: ignore[misc]  # Beam is untyped
     """Chunks as they are; the pipeline fails if two have one index, since their people would draw the same numbers."""
 
     def expand(self, input_or_inputs: Any) -> Any:

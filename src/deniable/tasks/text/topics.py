@@ -24,7 +24,7 @@ def factorize(matrix: Array, k: int) -> Array:
     """The k rows of a non-negative factorization of a symmetric matrix, each adding up to one (scikit-learn, extra ``lab``)."""
     try:
         from sklearn.decomposition import NMF  # type: ignore[import-untyped]  # it has no types
-        from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+        from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]  # scikit-learn has no types
     except ModuleNotFoundError as error:
         raise MissingExtra("topics", "lab", error.name) from error
     if not matrix.any():  # nothing was seen: every word is as good as another
