@@ -116,6 +116,7 @@ LIMITS = {
     "clip": ("clip", changed(SIDE, "clip"), [0, 8], [-1, 9]),
     "side coordinate": ("coordinate", changed(SIDE, "coordinate"), [0], [-1, 1]),
     "centers": ("centers", lambda count: replace(SIDE, centers=((0,),) * count), [1, 256], [0, 257]),
+    "centers in a tuple": ("centers", lambda centers: replace(SIDE, centers=centers), [((0,),)], [7, [(0,)]]),
     "center": ("centers", lambda place: replace(SIDE, centers=((place,),)), [-2048, 2048], [-2049, 2049]),
     "gradient coordinate": ("coordinate", changed(ILL, "coordinate"), [0, 1], [-1, 2]),
     "weights": ("weights", lambda weight: replace(ILL, weights=(0, weight)), [-(2**20), 2**20], [-(2**20) - 1, 2**20 + 1]),

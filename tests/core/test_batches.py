@@ -341,3 +341,9 @@ def test_each_ticket_is_asked_its_own_question():
     assert draw_tickets(single, 3, ReplaySource([])).tolist() == [0, 0, 0]
     with pytest.raises(DomainError, match=r"values\[4\]"):
         ask(survey, {"a": [0] * 5, "b": [1, 1, 1, 1, 2]}, np.zeros(5, dtype=np.uint32))
+
+
+def test_images_begin_as_the_reference_says():
+    """Magic, version, and which of the two it is: files of other versions must stay readable."""
+    reports = RR.privatize([0, 1, 1], source=ReplaySource.from_key("images"))
+    assert (reports.to_bytes()[:6], RR.tally(reports).to_bytes()[:6]) == (b"DNBL\x01\x01", b"DNBL\x01\x02")
