@@ -50,7 +50,7 @@ bench: $(STAMP)           ## side by side with the other libraries and with plai
 bench-billion: $(STAMP)   ## a billion reports counted on two cores, beside Polars and DuckDB (some minutes, 2.6 GB of disk)
 	@$(BIN)/python benchmarks/billion.py
 
-figures: $(STAMP)         ## draw the docs' figures and run its notebooks anew, theory and measurement (about 25 minutes on two cores)
+figures: $(STAMP)         ## draw the docs' figures and run its notebooks anew, theory and measurement (more than half an hour on two cores)
 	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_notebooks.py && git status --short docs/figures docs/notebooks
 
 docs: $(STAMP)            ## the docs as a site in site/: every page, and the reference of public names
