@@ -126,14 +126,14 @@ def test_known_answers_are_counted_exactly(collector):
 def test_a_period_that_is_sealed_while_an_analyst_reads_is_not_lost(collector, monkeypatch):
     task = publish(collector, Identity(domain=dn.IndexRange(4)))
     report(collector, task, [0, 1, 1, 3])
-    read = collector.store.snapshot
+    read = collector.store.log.read_open
 
-    def sealed_in_between(bucket, *arguments, **options):
-        monkeypatch.setattr(collector.store, "snapshot", read)
+    def sealed_in_between(connection, bucket):
+        monkeypatch.setattr(collector.store.log, "read_open", read)
         collector.seal(*bucket)
-        return read(bucket, *arguments, **options)
+        return read(connection, bucket)
 
-    monkeypatch.setattr(collector.store, "snapshot", sealed_in_between)
+    monkeypatch.setattr(collector.store.log, "read_open", sealed_in_between)
     answer = estimate(collector, task.id)
     assert answer.estimates["q0"].counts.tolist() == [1, 2, 0, 1]
     assert not answer.provisional

@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from deniable.collect import admission
 from deniable.collect.analysis.analyst import estimate
 from deniable.collect.collector import Collector
 from deniable.collect.receiving import BatchRefused
 from deniable.collect.storage.log import StorageError
 from tests.collect.crowd import HOUR, NOON
 from tests.collect.mixing import MINIMUM, analyst_key, count, hand_in, message, opened, published, reports, seals
+
+MODULUS = b"\x80" + bytes(254) + b"\x01"
+"""An issuer's: whether a token is good is tested with the tokens."""
 
 
 class Crash(BaseException):
@@ -112,11 +116,8 @@ def test_a_disk_that_is_full_for_a_while_loses_nothing(collector, monkeypatch, b
 
 def test_a_token_counts_in_one_batch_of_all_periods(collector, clock, monkeypatch):
     """As tokens give reports their ids, the same id in another period is a token that was spent before."""
-    from deniable.collect import admission
-
-    monkeypatch.setattr(admission, "holds", lambda *_: True)  # whether a token is good is tested with the tokens
-    modulus = b"\x80" + bytes(254) + b"\x01"
-    task = published_with(collector, admission="token", issuer=modulus, retention=30)
+    monkeypatch.setattr(admission, "holds", lambda *_: True)
+    task = published_with(collector, admission="token", issuer=MODULUS, retention=30)
     token = bytes(288)
     first = [each._replace(token=token) for each in reports(task, MINIMUM)]
     assert hand_in(collector, task, first) == "taken"
@@ -131,6 +132,24 @@ def test_a_token_counts_in_one_batch_of_all_periods(collector, clock, monkeypatc
     assert hand_in(collector, task, again, period=1) == "taken"
     collector.seal(task.id, 1)
     assert count(collector, task, 1) == MINIMUM == collector.batches.listed(task.id, [1])[0].reports
+
+
+def test_a_token_counts_in_one_batch_of_all_open_periods(collector, clock, monkeypatch):
+    """The period that is sealed first would take it from the other batch, which is priced with it."""
+    clock.now = NOON + 3500
+    monkeypatch.setattr(admission, "holds", lambda *_: True)
+    task = published_with(collector, admission="token", issuer=MODULUS, retention=30)
+    first = [each._replace(token=bytes(288)) for each in reports(task, MINIMUM, period=1)]
+    assert hand_in(collector, task, first, period=1) == "taken"
+    earlier = [each._replace(period=0) for each in first]
+    with pytest.raises(BatchRefused, match="too_few"):
+        hand_in(collector, task, earlier)
+    fresh = [each._replace(token=bytes(288)) for each in reports(task, MINIMUM + 1)]
+    assert hand_in(collector, task, earlier + fresh) == "taken"
+    for period in (0, 1):
+        collector.seal(task.id, period)
+    assert [count(collector, task, period) for period in (0, 1)] == [MINIMUM + 1, MINIMUM]
+    assert [batch.reports for batch in collector.batches.listed(task.id)] == [MINIMUM + 1, MINIMUM]
 
 
 def published_with(collector, **rules):

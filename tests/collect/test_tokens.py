@@ -15,6 +15,7 @@ import deniable as dn
 from deniable.client import MemoryLedger, Reporter
 from deniable.client.enrolment import DRAWN, enrol, stamp_for
 from deniable.client.transport import Response
+from deniable.collect.analysis.analyst import TooFew, estimate, task_status
 from deniable.collect.collector import Collector
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.store import Store
@@ -149,6 +150,24 @@ def test_a_token_spent_in_two_periods_counts_in_the_one_that_is_sealed_first(col
     collector.seal(task.id, 0)
     assert counts(collector, task) == {0: (1, 2), 1: (3, 0)}
     assert [result for _, result in collector.store.rebuild(collector.questions)] == ["same", "same"]
+
+
+def test_a_token_spent_in_ten_open_periods_is_shown_once(collector, clock):
+    """Or else one code would take a provisional estimate past the minimum batch."""
+    task = publish(collector, late=10 * HOUR, minimum_batch=10)
+    stamp = device(collector, task)
+    clock.now += 9 * HOUR + 1
+    assert send(collector, *(stamp(envelope(task, 7, period=period), 0) for period in range(10))) == {}
+    with pytest.raises(TooFew):
+        estimate(collector, task.id)
+    assert [found["reports"] for found in task_status(collector, task.id)["periods"]] == [1, *[0] * 9]
+    assert collector.tallies(task.id, [3]) == {}, "the first of the open periods will count it, and is not asked for"
+    for _ in range(9):
+        assert send(collector, device(collector, task)(envelope(task, 8, period=9), 0)) == {}
+    shown = estimate(collector, task.id).to_json()
+    collector.close_task(task.id)
+    assert {period: reports for period, (reports, _) in counts(collector, task).items()} == {0: 1, **dict.fromkeys(range(1, 9), 0), 9: 9}
+    assert estimate(collector, task.id).to_json() | {"provisional": True} == shown
 
 
 @pytest.fixture

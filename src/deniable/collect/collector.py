@@ -186,13 +186,8 @@ class Collector:
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
         """Tallies by period, question and stratum, of some periods or all: sealed ones, and for open periods what is there so far."""
-        found: Tallies = {}
-        for stored in self.store.buckets(task):
-            period = stored.bucket.period
-            if stored.state == "open" and (periods is None or period in periods):
-                once = self.task(task).task.admission == TOKEN
-                tallies = self.store.snapshot(stored.bucket, self.questions(stored.bucket), once=once)
-                found |= {(period, *address): tally for address, tally in tallies.items()}
+        once = self.task(task).task.admission == TOKEN
+        found = self.store.open_tallies(task, self.questions, periods, once=once)
         return found | self.store.tallies(task, periods)  # read last: a period that is sealed meanwhile is here, whole
 
     # --- rounds ---

@@ -8,7 +8,7 @@ by their ids, so that appending them twice does no harm. Rows lie in the order o
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ import sqlalchemy as sql
 from sqlalchemy import Connection
 
 from deniable.collect.storage import tables as db
-from deniable.collect.storage.block import ID_BYTES, Block, Bucket, sort_once, without
+from deniable.collect.storage.block import ID_BYTES, Block, Bucket, ids_of, sort_once, without
 from deniable.collect.storage.database import insert_once
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.records import StoredBatch
@@ -95,21 +95,25 @@ class Batches:
 
     def _new_rows(self, connection: Connection, bucket: Bucket, batch: bytes, block: Block, *, once: bool) -> np.ndarray[Any, Any]:
         """The rows whose ids are neither in the log nor in a batch that is on its way there."""
-        width = block.rows.shape[1]
-        others = sql.select(db.batch.c.rows).where(db.batch.c.task == bucket.task, db.batch.c.period == bucket.period)
-        waiting = connection.execute(others.where(db.batch.c.rows.is_not(None), db.batch.c.id != batch)).scalars().all()
-        held = [np.frombuffer(bytes(rows), np.uint8).reshape(-1, width) for rows in waiting]
-        held += [part.rows for part in self._store.log.read_open(connection, bucket)]
-        kept = without([block], _ids(held))
+        others = sql.select(db.batch.c.rows, db.batch.c.reports).where(db.batch.c.task == bucket.task, db.batch.c.rows.is_not(None))
+        others = others.where(db.batch.c.id != batch)
+        buckets = [bucket]
+        if once:  # the period that is sealed first takes a token from all others: no batch may be priced with it but one
+            buckets += [each.bucket for each in self._store.buckets(bucket.task, ["open"]) if each.bucket != bucket]
+        else:
+            others = others.where(db.batch.c.period == bucket.period)
+        held = {at for rows, reports in connection.execute(others).all() for at in _ids(bytes(rows), reports)}
+        for each in buckets:
+            held.update(ids_of(self._store.log.read_open(connection, each)))
+        kept = without([block], held)
         if once:
             kept = self._store.spent(connection, bucket, kept)
         sorted_once = sort_once(kept)
-        return sorted_once[0].rows if sorted_once else np.zeros((0, width), np.uint8)
+        return sorted_once[0].rows if sorted_once else np.zeros((0, block.rows.shape[1]), np.uint8)
 
     def _is_sealed_in(self, bucket: Bucket, batch: StoredBatch) -> bool:
         """Whether the bucket was sealed with the batch's rows: another collector may have done so after this one was stopped."""
-        data = batch.rows or b""
-        ids = [data[at : at + ID_BYTES] for at in range(0, len(data), len(data) // batch.reports)]
+        ids = _ids(batch.rows or b"", batch.reports)
         with self._store.reading() as connection:
             try:
                 return len(self._store.log.sealed_ids(connection, bucket, ids)) == len(ids)
@@ -117,8 +121,9 @@ class Batches:
                 return True
 
 
-def _ids(blocks: Sequence[np.ndarray[Any, Any]]) -> set[bytes]:
-    return {row.tobytes() for rows in blocks for row in np.ascontiguousarray(rows[:, :ID_BYTES])}
+def _ids(rows: bytes, reports: int) -> list[bytes]:
+    """The ids of so many rows that are laid end to end."""
+    return [rows[at : at + ID_BYTES] for at in range(0, len(rows), len(rows) // reports)]
 
 
 def _stored(row: Any, rows: Any = None) -> StoredBatch:

@@ -77,6 +77,11 @@ def sort_once(blocks: Sequence[Block]) -> list[Block]:
     return result
 
 
+def ids_of(blocks: Sequence[Block]) -> list[bytes]:
+    """The ids of all rows."""
+    return [row.tobytes() for block in blocks for row in block.rows[:, :ID_BYTES]]
+
+
 def without(blocks: Sequence[Block], ids: Set[bytes]) -> list[Block]:
     """The blocks without the rows of some ids; a block without rows is left out."""
     if not ids:

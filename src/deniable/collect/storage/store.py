@@ -14,7 +14,7 @@ import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
 from deniable.collect.storage import tables as db
-from deniable.collect.storage.block import ID_BYTES, Block, Bucket, digest, sort_once, tally_blocks, without
+from deniable.collect.storage.block import Block, Bucket, digest, ids_of, sort_once, tally_blocks, without
 from deniable.collect.storage.catalog import Catalog
 from deniable.collect.storage.database import connect, insert_once
 from deniable.collect.storage.embedded import EmbeddedLog
@@ -121,18 +121,33 @@ class Store(Catalog):
             self.log.drop_open(bucket)
             self._left.discard(bucket)
 
-    def snapshot(self, bucket: Bucket, questions: Sequence[Question], *, once: bool = False) -> dict[tuple[int, int], Tally]:
-        """The tallies that an open bucket would be sealed with now."""
-        return tally_blocks(questions, self._there(bucket, once=once))
+    def open_tallies(self, task: bytes, questions: Questions, periods: Collection[int] | None = None, *, once: bool = False) -> Tallies:
+        """The tallies that a task's open periods, some or all, would be sealed with now."""
+        return {
+            (bucket.period, *address): tally
+            for bucket, blocks in self._open_reports(task, periods, once=once)
+            for address, tally in tally_blocks(questions(bucket), blocks).items()
+        }
 
     def count(self, bucket: Bucket, *, once: bool = False) -> int:
         """The reports that an open bucket would be sealed with now."""
-        return sum(len(block.rows) for block in self._there(bucket, once=once))
+        return sum(len(block.rows) for _, blocks in self._open_reports(bucket.task, [bucket.period], once=once) for block in blocks)
 
-    def _there(self, bucket: Bucket, *, once: bool) -> list[Block]:
-        with self.reading() as connection:
-            blocks = sort_once(self.log.read_open(connection, bucket))
-            return self._once(connection, bucket, blocks, locked=False) if once else blocks
+    def _open_reports(self, task: bytes, periods: Collection[int] | None, *, once: bool) -> Iterator[tuple[Bucket, list[Block]]]:
+        """The reports that open buckets would be sealed with now: with ``once``, an id is in the earliest period, which is sealed first."""
+        spent: set[bytes] = set()
+        for bucket in (stored.bucket for stored in self.buckets(task, ["open"])):
+            asked = periods is None or bucket.period in periods
+            if periods and bucket.period > max(periods):
+                return
+            if asked or once:
+                with self.reading() as connection:
+                    blocks = sort_once(self.log.read_open(connection, bucket))
+                    blocks = without(self._once(connection, bucket, blocks, locked=False), spent) if once else blocks
+                if once:
+                    spent.update(ids_of(blocks))
+                if asked:
+                    yield bucket, blocks
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
         """The tallies of a task's sealed periods, of some or of all."""
@@ -212,7 +227,7 @@ class Store(Catalog):
         if locked:  # not against those who open a bucket, which only need the row to stay
             connection.execute(sql.select(db.task.c.id).where(db.task.c.id == bucket.task).with_for_update(key_share=True))
         others = sql.select(db.bucket.c.period).where(db.bucket.c.task == bucket.task, db.bucket.c.state == "sealed")
-        ids = [row.tobytes() for block in blocks for row in block.rows[:, :ID_BYTES]]
+        ids = ids_of(blocks)
         found: set[bytes] = set()
         for period in connection.execute(others.where(db.bucket.c.period != bucket.period)).scalars().all():
             found |= self.log.sealed_ids(connection, Bucket(bucket.task, period), ids)
