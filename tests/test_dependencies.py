@@ -29,8 +29,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = {name: [Requirement(line) for line in lines] for name, lines in PROJECT["project"]["optional-dependencies"].items()}
 MODULES = {"nacl": "pynacl", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python", "cupy": "cupy-cuda12x"}
 """Modules that are called otherwise than their packages."""
-NOT_IMPORTED = {"psycopg", "duckdb"}
-"""SQLAlchemy loads the first by its address; the second is for a connection that its user hands over."""
+NOT_IMPORTED = {"psycopg"}
+"""SQLAlchemy loads it by the database's address."""
 ROOMS = {
     **{room: {"analysis"} for room in ("kernels", "core", "accounting", "local", "central", "shuffle", "tasks", "engines")},
     **{"sealing": {"sealed"}, "multiparty": {"multiparty"}, "lab": {"lab"}, "collect": {"server"}, "cli": {"cli"}},

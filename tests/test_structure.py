@@ -94,7 +94,7 @@ for bulk in (lambda: spec.privatize(["tea"]), lambda: dn.Survey.of(drink=spec).r
     try:
         bulk()
     except ImportError as error:
-        assert 'pip install "deniable[analysis]"' in str(error), error
+        assert 'pip install ".[analysis]"' in str(error), error
     else:
         raise SystemExit("bulk work without packages")
 from deniable.cli import main
@@ -102,7 +102,7 @@ sys.argv = ["deniable"]
 main()
 """
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(SOURCE.parent)], capture_output=True, text=True, check=False)
-    assert 'pip install "deniable[cli]"' in done.stderr
+    assert 'pip install ".[cli]"' in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,6 +1,6 @@
 """A small editor that reports its theme, privately, and shows its user what it has told: the part that an application adds.
 
-It needs nothing but the base install: ``pip install deniable``, no dependencies.
+It needs nothing but the base install: ``pip install .`` in a checkout, no dependencies.
 """
 
 from __future__ import annotations

@@ -66,8 +66,17 @@ class MissingExtra(DeniableError, ImportError):
             feature,
             f"no module named {missing!r}",
             allowed=f"an installation with the extra '{extra}'",
-            fix=f'run: pip install "deniable[{extra}]"',
+            fix=f"run in a checkout of deniable: {install_command(extra)}",
         )
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an ``extra``, for the folder of a checkout: deniable is on no package index.
+
+    >>> install_command("analysis")
+    'pip install ".[analysis]"'
+    """
+    return f'pip install ".[{extra}]"'
 
 
 def _rebuild(kind: type[DeniableError], parameter: str, received: object, allowed: str, fix: str) -> DeniableError:

@@ -127,7 +127,7 @@ def test_demo_without_the_servers_packages_names_the_extra(tmp_path):
     code = "import sys; sys.modules['sqlalchemy'] = None; sys.argv = ['deniable', 'demo']; from deniable.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert 'pip install "deniable[server]"' in " ".join(done.stderr.split())
+    assert 'pip install ".[server]"' in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("mechanism", ["CMS", "SHE", "BloomRR", "HCMS", "FLH", "DBitFlip"])

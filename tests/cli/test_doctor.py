@@ -18,10 +18,10 @@ def test_a_healthy_installation():
     states = {each["what"]: each["state"] for each in found["checks"]}
     assert {states[what] for what in ("Python", "exact law", "kernels", "charts")} == {"fine"}
     extras = {each["what"]: each for each in found["extras"]}
-    assert {"analysis", "cli", "lab", "server", "multiparty", "sealed", "duckdb", "spark", "beam", "gpu"} == set(extras)
+    assert {"analysis", "cli", "lab", "server", "multiparty", "sealed", "spark", "beam", "gpu"} == set(extras)
     assert extras["cli"]["state"] == "fine"
     assert "typer" in extras["cli"]["detail"]
-    assert [extras["gpu"][field] for field in ("state", "advice")] == ["missing", 'pip install "deniable[gpu]"']
+    assert [extras["gpu"][field] for field in ("state", "advice")] == ["missing", 'pip install ".[gpu]"']
     assert "Extras" in run("doctor").stdout
 
 
@@ -37,7 +37,7 @@ def test_a_healthy_installation():
 def test_an_extra_is_there_missing_or_too_old(needs, state, words):
     finding = doctor._extra("some", needs)
     assert (finding.state, words in finding.detail) == (state, True)
-    assert (finding.advice == 'pip install "deniable[some]"') == (state != "fine")
+    assert (finding.advice == 'pip install ".[some]"') == (state != "fine")
 
 
 def test_what_does_not_work_is_told_and_ends_with_status_1(monkeypatch, capsys):

@@ -240,7 +240,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.hpke", None)
     for name in ("deniable.sealing.seal", "deniable.sealing"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    with pytest.raises(MissingExtra, match=r'pip install "deniable\[sealed\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "\.\[sealed\]"'):
         device.report("tea")
     assert (device.ledger.entries(), world.asked[1:]) == ([], [])
 

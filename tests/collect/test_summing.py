@@ -302,5 +302,5 @@ def test_a_party_shows_no_secret_and_keeps_its_folder_to_itself(five):
 
 
 def test_a_missing_package_is_told_as_the_extras_to_install():
-    with pytest.raises(MissingExtra, match=r'pip install "deniable\[server,multiparty\]"'), summing_extra("deniable party"):
+    with pytest.raises(MissingExtra, match=r'pip install "\.\[server,multiparty\]"'), summing_extra("deniable party"):
         import no_such_package  # noqa: F401  # importing is what fails

@@ -64,5 +64,5 @@ def test_beam_agrees_to_the_byte(datasets, tmp_path, monkeypatch):
 
 @pytest.mark.skipif(importlib.util.find_spec("apache_beam") is not None, reason="Apache Beam is installed here")
 def test_without_beam_the_extra_is_named():
-    with pytest.raises(MissingExtra, match=r'pip install "deniable\[beam\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "\.\[beam\]"'):
         importlib.import_module("deniable.engines.beam")

@@ -29,7 +29,7 @@ def cupy_with(count):
 
 def test_without_cupy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(MissingExtra, match=r'pip install "deniable\[gpu\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "\.\[gpu\]"'):
         gpu.tally(SPEC.privatize([1, 2]), SPEC)
 
 

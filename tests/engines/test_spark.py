@@ -38,7 +38,7 @@ KEY = b"k" * 32
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Spark on two cores of this machine. A task may fail often: one may be given a worker that was killed while it was idle."""
-    needed(find_spec("pyspark"), 'PySpark is not installed (pip install "deniable[spark]")')
+    needed(find_spec("pyspark"), 'PySpark is not installed (pip install ".[spark]")')
     needed(
         shutil.which("java") or os.environ.get("JAVA_HOME"),
         "Java is not installed (Debian and Ubuntu: apt-get install default-jre-headless)",
@@ -230,5 +230,5 @@ def test_a_message_says_what_is_missing(monkeypatch):
         spark.tally([0, 1], GRR(domain_size=4, epsilon=1.0))
     for name in ("pyspark", "pyspark.sql", "pyspark.sql.functions"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r'pip install "deniable\[spark\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "\.\[spark\]"'):
         spark.tally([0, 1], GRR(domain_size=4, epsilon=1.0))

@@ -68,7 +68,7 @@ def test_recorded_series_name_the_extra_that_they_need(monkeypatch):
     series_crowds.recorded.cache_clear()
     monkeypatch.setitem(sys.modules, "statsmodels", None)
     assert Recorded(name="co2").describe() == "co2, 2,284 points"  # lists of experiments do not need it
-    with pytest.raises(MissingExtra, match=r'pip install "deniable\[lab\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "\.\[lab\]"'):
         Recorded(name="co2").draw(1000)
 
 

@@ -289,7 +289,7 @@ def test_errors_cross_processes(kind):
     assert (str(error), error.received) == ("epsilon: got -1.0; allowed: above 0; try 1.0", -1.0)
     missing = pickle.loads(pickle.dumps(MissingExtra("bulk", "analysis", "numpy")))
     assert isinstance(missing, ImportError)
-    assert 'pip install "deniable[analysis]"' in str(missing)
+    assert 'pip install ".[analysis]"' in str(missing)
 
 
 def test_tallies_can_be_summed():

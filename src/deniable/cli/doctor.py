@@ -20,7 +20,7 @@ from deniable.cli.extra import packages
 from deniable.cli.options import Json
 from deniable.cli.statuses import DIFFERS
 from deniable.core.stream import cores
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, install_command
 
 FINE, MISSING, BROKEN = "fine", "missing", "broken"
 STYLES = {FINE: "green", MISSING: "yellow", BROKEN: "bold red"}
@@ -62,7 +62,7 @@ def _show(title: str, what: str, found: list[Finding]) -> None:
 
 
 def _extra(name: str, needs: dict[str, str]) -> Finding:
-    install = f'pip install "deniable[{name}]"'
+    install = install_command(name)
     there: list[str] = []
     absent: list[str] = []
     old: list[str] = []

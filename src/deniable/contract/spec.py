@@ -23,7 +23,7 @@ from deniable.contract.law import Law
 from deniable.contract.mechanisms import Mechanisms
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
-from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError
+from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError, install_command
 
 SpecType = TypeVar("SpecType", bound="Spec")
 BulkType = TypeVar("BulkType")
@@ -216,7 +216,9 @@ def _mechanism(name: object) -> type[Spec]:
     try:
         found: type[Spec] = getattr(importlib.import_module(FLOATING[name]), name)
     except ModuleNotFoundError as error:
-        raise WireError("mechanism", name, allowed="an exact mechanism on a device", fix='pip install "deniable[analysis]"') from error
+        raise WireError(
+            "mechanism", name, allowed="an exact mechanism on a device", fix=f"run in a checkout of deniable: {install_command('analysis')}"
+        ) from error
     return found
 
 

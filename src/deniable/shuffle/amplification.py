@@ -22,8 +22,7 @@ def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, delta: f
 
     Give a spec, for the privacy blanket of that very mechanism, or only ``epsilon0``, for any randomizers of that local epsilon.
 
-    Cost: O(sqrt n) terms for ``epsilon0`` (milliseconds up to a million people), one Fourier transform for a spec (some tenths of a
-    second).
+    Cost: sums of O(sqrt n) terms for ``epsilon0``, Fourier transforms for a spec: tenths of a second for a million people.
 
     >>> import deniable as dn
     >>> promise = amplify(epsilon0=2.0, delta=1e-6, n=100_000)

@@ -1,6 +1,6 @@
 """What all shuffle protocols share: a promise, messages, a shuffler in memory, and an estimate with its error.
 
-A protocol is calibrated from (epsilon, delta, n) to the least noise that exact engines allow, never by a paper's constants. ``n`` counts
+A protocol is calibrated from (epsilon, delta, n) to the least noise that a proved bound allows, never by a paper's constants. ``n`` counts
 *honest, distinct* people: subtract those who may collude, and count neither dummies nor a person's second message. More people may take
 part; fewer are refused, since the promise would not hold.
 """

@@ -1,11 +1,12 @@
-"""Streams that survive the loss of parties: the binary tree over *parties* of Chan, Shi and Song. A baseline, and what it costs.
+"""The blocks of Chan, Shi and Song: which parties a stream sum that survives losses would add up. The protocol itself is not here.
 
-Party u belongs to about log2(U) + 1 blocks: itself, its pair, its four, and so on up to all. It encrypts its number once for each of them,
-with a secret and a noise share of that block. When parties fail, the sum is put together from the largest blocks without a failure.
+Party u belongs to about log2(U) + 1 blocks: itself, its pair, its four, and so on up to all. In the published protocol it encrypts its
+number once for each of them, with a secret and a noise share of that block. When parties fail, the sum is put together from the largest
+blocks without a failure.
 
 A number is then in log2(U) + 1 sums, each with noise for epsilon / (log2(U) + 1), and some f log2(U) blocks are added after f failures:
-the error is larger than that of one sum by several times the logarithm, which at practical sizes is worse than asking again. Documented as
-the published baseline; masking and the committee both tolerate losses at the error of one sum.
+the error is larger than that of one sum by several times the logarithm, which at practical sizes is worse than asking again. Masking
+and the committee tolerate losses at the error of one sum.
 
 References: Chan, Shi, Song 2012; Grining, Klonowski, Syga 2016 (how inaccurate it is).
 """
