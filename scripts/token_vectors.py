@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import replace
+from math import gcd
 from typing import Any
 
 import gmpy2
@@ -19,7 +21,7 @@ from deniable.client.transport import Response
 from deniable.contract import ed25519
 from deniable.contract.admission import SECRET_MARK, prove
 from deniable.contract.assigned import assigned_seed, seed_words
-from deniable.contract.blind_rsa import EXPONENT, blind
+from deniable.contract.blind_rsa import EXPONENT, blind, encode, small_factor
 from deniable.contract.domain import Integers
 from deniable.contract.ed25519 import ORDER, P
 from deniable.contract.envelope import Envelope
@@ -70,11 +72,12 @@ def tokens() -> dict[str, Any]:
     texts = [f"{SECRET_MARK}{secret.hex()}", secret.hex(), f" {SECRET_MARK}{secret.hex().upper()}\n"]
     assert all(read_secret(text) == secret for text in texts)  # noqa: S101  # a script's own check
     return {
-        "blinding": [_blinding(issuer.modulus)],
+        "blinding": [_blinding(issuer.modulus), *(_blinding_again(modulus) for modulus in _factored(issuer.n, (3, 257)))],
         "cases": [case],
         "refused": [{"why": why, "answer": answer} for why, answer in answers.items()],
         "assigned": [_assigned(spec, bytes.fromhex(case["tokens"])[288 * i : 288 * (i + 1)]) for spec in SEEDED for i in range(3)],
         "secrets": [{"text": text, "envelope": sent.pack().hex(), "proof": prove(secret, sent).hex()} for text in texts],
+        "issuers": _issuers(issuer),
         "refused_secrets": ["", "ds_", texts[0][:-2], f"{texts[0][:-1]}g", f"dc_{secret.hex()}", f"{texts[0]}00"],
     }
 
@@ -122,6 +125,43 @@ def _blinding(modulus: bytes) -> dict[str, Any]:
         "blinded": made.message.hex(),
         "inverse": made.inverse.hex(),
     }
+
+
+def _blinding_again(modulus: bytes) -> dict[str, Any]:
+    """Salts are drawn until the encoded message is coprime to the modulus, which only a malicious issuer's is not."""
+    n, source = int.from_bytes(modulus, "big"), ReplaySource.from_key(f"salts/{modulus[-8:].hex()}")
+    shared: dict[bool, list[list[int]]] = {True: [], False: []}
+    while len(shared[True]) < 2 or not shared[False]:
+        salt = list(source.words(6))
+        encoded = encode(b"message", b"".join(word.to_bytes(8, "big") for word in salt), n.bit_length())
+        shared[gcd(int.from_bytes(encoded, "big"), n) != 1].append(salt)
+    words = [*shared[True][0], *shared[True][1], *shared[False][0], *[1] * 32]
+    made = blind(modulus, b"message", ReplaySource(words))
+    return {
+        "modulus": modulus.hex(),
+        "message": b"message".hex(),
+        "words": [f"{word:016x}" for word in words],
+        "blinded": made.message.hex(),
+        "inverse": made.inverse.hex(),
+    }
+
+
+def _factored(n: int, factors: Iterable[int]) -> list[bytes]:
+    """For each factor, a modulus of 2048 bits that has no smaller one: the factor times a prime."""
+    return [(factor * int(gmpy2.next_prime(n // factor))).to_bytes(256, "big") for factor in factors]
+
+
+def _issuers(issuer: Issuer) -> list[dict[str, Any]]:
+    """Moduli, and the small factor for which a device refuses them; None for those that it takes."""
+    cases: list[tuple[str, bytes, int | None]] = [("two primes of 1024 bits", issuer.modulus, None)]
+    refused = (3, 5, 257, 65_519, 65_521)
+    cases += [(f"a multiple of {factor}", modulus, factor) for factor, modulus in zip(refused, _factored(issuer.n, refused), strict=True)]
+    taken = (65_537, 65_539)
+    cases += [(f"a multiple of {factor}", modulus, None) for factor, modulus in zip(taken, _factored(issuer.n, taken), strict=True)]
+    cases += [("a power of a small prime", (65_521**128).to_bytes(256, "big"), 65_521)]
+    cases += [("all ones", b"\xff" * 256, 3), ("a one at both ends", b"\x80" + bytes(254) + b"\x01", 3)]
+    assert all(small_factor(modulus) == factor for _, modulus, factor in cases)  # noqa: S101  # a script's own check
+    return [{"why": why, "modulus": modulus.hex(), "factor": factor} for why, modulus, factor in cases]
 
 
 # --- signatures ---

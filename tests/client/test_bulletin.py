@@ -14,6 +14,7 @@ from deniable.client.transport import ATTEMPTS, Response
 from deniable.contract.envelope import open_batch
 from deniable.errors import ParameterError, ProtocolError, WireError
 from tests.client.fake import START, TASK, Device, FakeCollector, drink_task, error, rounds_task
+from tests.sealing.parties import ISSUER
 
 HOTEL = Response(200, {}, b"<html>Welcome! Please sign in.</html>")
 
@@ -152,7 +153,7 @@ def test_files_tell_neither_when_nor_in_which_order(folder, tmp_path):
 @pytest.mark.parametrize("beside", [False, True])
 def test_tokens_never_lie_open(folder, admission, beside):
     """Whoever reads one could spend it; so such a task is refused before anything is spent."""
-    rules = {"admission": admission, "issuer": b"\xff" * 256} if admission == "token" else {"admission": admission}
+    rules = {"admission": admission, "issuer": ISSUER} if admission == "token" else {"admission": admission}
     task = drink_task(**rules)
     serving = FakeCollector(task)
     (folder / f"{task.id.hex()}.task").write_bytes(serving.request("GET", f"/v1/tasks/{task.id.hex()}", b"", {}).body)

@@ -225,7 +225,7 @@ def test_forged_foreign_and_missing_tokens_are_refused(collector):
         rest = [blinded.message] * key_of.answers
         body = {"code": collector.issuer.add_codes(key_of, 1)[0], "blinded": [part.hex() for part in rest]}
         answer = json.loads(post(json.dumps(body).encode()).body)["signatures"][0]
-        return finalize(key_of.issuer, token_message(task_id, number), bytes.fromhex(answer), blinded.inverse)
+        return finalize(key_of.issuer, token_message(task_id, number), bytes.fromhex(answer), blinded)
 
     flipped = [number + signature[:i] + bytes([signature[i] ^ 1]) + signature[i + 1 :] for i in (0, 128, 255)]
     wrong = [

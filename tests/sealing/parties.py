@@ -13,8 +13,10 @@ from deniable.sealing.identity import public_key
 from deniable.sealing.keys import KeyPair
 from deniable.sealing.seal import seal_report
 from tests.client.fake import DAY, KEY, START, drink_task
+from tests.conftest import vectors
 
-ISSUER = b"\xc1" + bytes(254) + b"\x01"
+ISSUER = bytes.fromhex(vectors("tokens")["blinding"][0]["modulus"])
+"""The key of an honest issuer."""
 
 
 class Parties:

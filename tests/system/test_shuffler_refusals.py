@@ -127,7 +127,7 @@ def token(task: Task, issuer: rsa.RSAPrivateKey) -> bytes:
     number = draw_bytes(SYSTEM, 32)
     blinded = blind(task.issuer, token_message(task.id, number), SYSTEM)
     answer = pow(int.from_bytes(blinded.message, "big"), numbers.d, numbers.public_numbers.n).to_bytes(256, "big")
-    return number + finalize(task.issuer, token_message(task.id, number), answer, blinded.inverse)
+    return number + finalize(task.issuer, token_message(task.id, number), answer, blinded)
 
 
 def test_keys_are_rotated_announced_and_refused_after_their_grace(tmp_path, receiver):

@@ -1,7 +1,8 @@
 /** Who is counted: a task takes reports from everybody, from those who share a secret, or one for each one-time token. */
 
+import { SMALLEST_FACTOR, smallFactor } from "./blind_rsa.js";
 import { fromHex } from "./bytes.js";
-import { ParameterError } from "./errors.js";
+import { ParameterError, ProtocolError } from "./errors.js";
 
 const MODULUS_BYTES = 256;
 const MOST_TOKENS = 366;
@@ -27,6 +28,14 @@ export function readIssuer(/** @type {Record<string, any>} */ content) {
     allowed: "an RSA modulus of 2048 bits, for tokens only",
     fix: "publish the task again",
   });
+}
+
+/** Refuse an issuer's key with a small factor: a device's check before it enrols, reports or shows the task. */
+export function checkIssuer(/** @type {import("./task.js").Task} */ { admission, issuer }) {
+  const factor = admission === "token" ? smallFactor(issuer) : null;
+  if (factor === null) return;
+  const allowed = `an RSA modulus of 2048 bits without factors below ${SMALLEST_FACTOR}`;
+  throw new ProtocolError("issuer", `a multiple of ${factor}`, { allowed, fix: "do not trust this collector" });
 }
 
 /** Who chooses the hash function of a report that brings its own: "own", the device, where it says nothing; or its token. */

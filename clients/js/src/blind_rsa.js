@@ -1,9 +1,12 @@
 /**
- * Blind RSA signatures (RFC 9474), the half of whoever wants one: a signature on a message that its signer never sees.
+ * Blind RSA signatures (RFC 9474), the client's half: get a signature on a message that the signer never sees.
  *
  * The message is encoded as for RSA-PSS and multiplied by r^e for a random r. The signer raises the product to its secret d; dividing by r
  * leaves the signature of the message, an ordinary one. The variant is RSABSSA-SHA384-PSS-Deterministic. Keys are moduli as bytes, most
  * significant first; the exponent is 65537. BigInts do not take constant time: r is used once, on the device that drew it.
+ *
+ * Nothing connects the signature with what was signed, however a malicious signer chose the modulus (docs/theory/tokens.md): the encoded
+ * message and r are coprime to it, and `finalize` accepts an answer only if its e-th power is what the signer was shown.
  */
 
 import { bigEndian, concat, readBigEndian, toHex } from "./bytes.js";
@@ -13,21 +16,29 @@ import { sha384, verifies } from "./platform.js";
 const EXPONENT = 65537n;
 const HASH_BYTES = 48;
 const SALT_BYTES = 48;
+/** Devices refuse a modulus with a prime factor below this. Looking for one takes about 10 milliseconds. */
+export const SMALLEST_FACTOR = 2 ** 16;
 
 /** @typedef {import("./source.js").Source} Source */
 /** @typedef {{message: Uint8Array, inverse: Uint8Array}} Blinded what the signer gets, and what turns its answer into a signature */
 
-/** Hide a message from the signer with this key. Draws 6 words for the salt, then as many for r as the key is long, until one fits. */
+/**
+ * Hide a message from the signer with this key.
+ *
+ * Draws 6 words for the salt until the encoded message is coprime to the modulus, then as many for r as the key is long, until one fits.
+ */
 export async function blind(/** @type {Uint8Array} */ modulus, /** @type {Uint8Array} */ message, /** @type {Source} */ source) {
-  const salt = drawBytes(source, SALT_BYTES);
-  for (const n = readBigEndian(modulus); ;) {
+  const n = readBigEndian(modulus);
+  let salt = drawBytes(source, SALT_BYTES);
+  while (inverseOf(await encoded(message, salt, n), n) === null) salt = drawBytes(source, SALT_BYTES);
+  for (;;) {
     const r = readBigEndian(drawBytes(source, modulus.length));
     if (0n < r && r < n && inverseOf(r, n) !== null) return blindWith(modulus, message, salt, r);
   }
 }
 
 /**
- * Hide a message with a salt and a factor that were drawn before.
+ * Hide a message with a salt and a factor that were drawn before; `blind` draws those that hide it.
  *
  * @param {Uint8Array} modulus
  * @param {Uint8Array} message
@@ -37,23 +48,23 @@ export async function blind(/** @type {Uint8Array} */ modulus, /** @type {Uint8A
  */
 export async function blindWith(modulus, message, salt, r) {
   const n = readBigEndian(modulus);
-  const encoded = readBigEndian(await encode(message, salt, n.toString(2).length));
-  const product = (encoded * power(r, EXPONENT, n)) % n;
+  const product = ((await encoded(message, salt, n)) * power(r, EXPONENT, n)) % n;
   return { message: bigEndian(product, modulus.length), inverse: bigEndian(/** @type {bigint} */ (inverseOf(r, n)), modulus.length) };
 }
 
 /**
- * The signature of the message, from what the signer answered; WireError if it did not sign.
+ * The signature of the message, given the signer's answer; WireError unless the answer signs exactly what was blinded.
  *
  * @param {Uint8Array} modulus
  * @param {Uint8Array} message
  * @param {Uint8Array} answer
- * @param {Uint8Array} inverse
+ * @param {Blinded} blinded
  */
-export async function finalize(modulus, message, answer, inverse) {
-  const n = readBigEndian(modulus);
-  const signature = bigEndian((readBigEndian(answer) * readBigEndian(inverse)) % n, modulus.length);
-  if (answer.length === modulus.length && (await verify(modulus, message, signature))) return signature;
+export async function finalize(modulus, message, answer, blinded) {
+  const [n, number] = [readBigEndian(modulus), readBigEndian(answer)];
+  const signature = bigEndian((number * readBigEndian(blinded.inverse)) % n, modulus.length);
+  const signed = answer.length === modulus.length && power(number, EXPONENT, n) === readBigEndian(blinded.message);
+  if (signed && (await verify(modulus, message, signature))) return signature;
   throw new WireError("signature", toHex(answer), { allowed: "a signature by the task's issuer", fix: "do not trust this collector" });
 }
 
@@ -66,6 +77,17 @@ export async function verify(/** @type {Uint8Array} */ modulus, /** @type {Uint8
     .replace(/=/g, "");
   const algorithm = { name: "RSA-PSS", hash: "SHA-384", saltLength: SALT_BYTES };
   return verifies("jwk", { kty: "RSA", n: digits, e: "AQAB", alg: "PS384" }, algorithm, message, signature);
+}
+
+/** The smallest factor of the modulus below `SMALLEST_FACTOR`; null if it has none. */
+export function smallFactor(/** @type {Uint8Array} */ modulus) {
+  const n = readBigEndian(modulus);
+  for (let factor = 2; factor < SMALLEST_FACTOR; factor += factor === 2 ? 1 : 2) if (n % BigInt(factor) === 0n) return factor;
+  return null;
+}
+
+async function encoded(/** @type {Uint8Array} */ message, /** @type {Uint8Array} */ salt, /** @type {bigint} */ n) {
+  return readBigEndian(await encode(message, salt, n.toString(2).length));
 }
 
 /** EMSA-PSS (RFC 8017, section 9.1.1) for a key of so many bits. */

@@ -1,5 +1,6 @@
 /** The board: what a collector has published, fetched once, and believed only under its signature. */
 
+import { checkIssuer } from "./admission.js";
 import { errorCode, parsed } from "./answer.js";
 import { checkAnswerable } from "./answerable.js";
 import { readId } from "./budget.js";
@@ -59,7 +60,7 @@ export class Board {
     this.#keepRounds = keepRounds;
   }
 
-  /** The task with this id; WireError if the collector hands out another one, ProtocolError if it has none. */
+  /** The task with this id; WireError if the collector hands out another one, ProtocolError if it has none that a device may answer. */
   async task(/** @type {Uint8Array | string} */ id) {
     return once(this.#tasks, toHex(readId(id)), () => this.#fetchTask(readId(id)));
   }
@@ -153,8 +154,9 @@ export class Board {
       throw new WireError("task", data, { allowed: `the task with id ${toHex(id)}`, fix: "this is another task; do not answer it" });
     }
     const task = await Task.fromJson(data);
-    if (await isSigned(task.key, TASK_CONTEXT, data, signature)) return task;
-    throw badSignature(signature);
+    if (!(await isSigned(task.key, TASK_CONTEXT, data, signature))) throw badSignature(signature);
+    checkIssuer(task);
+    return task;
   }
 
   async #fetchRound(/** @type {Task} */ task) {

@@ -6,6 +6,7 @@
  * step that also records the report, and a report that is sent again carries the token that it had.
  */
 
+import { checkIssuer } from "./admission.js";
 import { parsed } from "./answer.js";
 import { assignedSeed, seedWords } from "./assigned.js";
 import { blind, drawBytes, finalize } from "./blind_rsa.js";
@@ -43,6 +44,7 @@ const SPENT = utf8("deniable spend 1\n");
 export async function enrol(task, code, ledger, post, source) {
   if (task.admission !== "token")
     throw new ParameterError("task", task.name, { allowed: "a task with one-time tokens", fix: "report without enrolling" });
+  checkIssuer(task);
   if ((await ledger.recall(task.id, TOKENS)) !== null) return;
   const drawn = cut(await ledger.remember(task.id, DRAWN, () => drawTokens(task, source)), DRAWN_BYTES);
   const blinded = drawn.map((part) => toHex(part.subarray(-MODULUS_BYTES)));
@@ -139,8 +141,9 @@ async function drawTokens(/** @type {Task} */ task, /** @type {import("./source.
 }
 
 async function tokenOf(/** @type {Task} */ task, /** @type {Uint8Array} */ drawn, /** @type {Uint8Array} */ signature) {
-  const [number, inverse] = [drawn.subarray(0, NUMBER_BYTES), drawn.subarray(NUMBER_BYTES, -MODULUS_BYTES)];
-  return concat(number, await finalize(task.issuer, tokenMessage(task.id, number), signature, inverse));
+  const number = drawn.subarray(0, NUMBER_BYTES);
+  const blinded = { message: drawn.subarray(-MODULUS_BYTES), inverse: drawn.subarray(NUMBER_BYTES, -MODULUS_BYTES) };
+  return concat(number, await finalize(task.issuer, tokenMessage(task.id, number), signature, blinded));
 }
 
 function cut(/** @type {Uint8Array} */ data, /** @type {number} */ size) {

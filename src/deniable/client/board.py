@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from deniable.client.answerable import check_answerable
 from deniable.client.transport import HTTPTransport, Response, Transport, persist
+from deniable.contract.admission import check_issuer
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice, read_keys
 from deniable.contract.question import Question, Round
@@ -82,7 +83,10 @@ class Board:
         return f"<Board of {self.transport!r}: {len(self._tasks)} tasks known>"
 
     def task(self, task_id: bytes) -> Task:
-        """The task with this id, ``task_id``; WireError if the collector hands out another one, ProtocolError if it has none."""
+        """The task with this id, ``task_id``; WireError if the collector hands out another one.
+
+        ProtocolError if it has none, or one whose issuer's key no device may use.
+        """
         if (known := self._tasks.get(task_id)) is not None:
             return known
         with self._lock:  # whoever comes while it is fetched waits for it
@@ -169,6 +173,7 @@ class Board:
         task = Task.from_json(data)
         if not verify(task.key, TASK_CONTEXT + data, signature):
             raise WireError("signature", signature.hex(), allowed="a signature by the task's own key", fix="do not trust this collector")
+        check_issuer(task)
         return task
 
     def _fetch_round(self, task: Task) -> OpenedRound | None:

@@ -22,12 +22,13 @@ from deniable.contract.admission import (
     SECRET_MARK,
     TOKEN,
     TOKEN_BYTES,
+    check_issuer,
     prove,
     spend_id,
     token_message,
 )
 from deniable.contract.assigned import assigned_seed, seed_words
-from deniable.contract.blind_rsa import blind, draw_bytes, finalize
+from deniable.contract.blind_rsa import Blinded, blind, draw_bytes, finalize
 from deniable.contract.envelope import Envelope
 from deniable.contract.source import Source
 from deniable.contract.spec import Spec
@@ -46,6 +47,7 @@ def enrol(task: Task, code: str, ledger: Ledger, post: Callable[[bytes], Respons
     """Exchange a code for tokens and keep them; nothing if they are there already."""
     if task.admission != TOKEN:
         raise ParameterError("task", task.name, allowed="a task with one-time tokens", fix="report without enrolling")
+    check_issuer(task)
     if ledger.recall(task.id, TOKENS) is not None:
         return
     drawn = _cut(ledger.remember(task.id, DRAWN, lambda: b"".join(_draw(task, source) for _ in range(task.answers))), DRAWN_BYTES)
@@ -107,8 +109,8 @@ def _draw(task: Task, source: Source) -> bytes:
 
 
 def _token(task: Task, drawn: bytes, signature: bytes) -> bytes:
-    number, inverse = drawn[:NUMBER_BYTES], drawn[NUMBER_BYTES:-MODULUS_BYTES]
-    return number + finalize(task.issuer, token_message(task.id, number), signature, inverse)
+    number, inverse, shown = drawn[:NUMBER_BYTES], drawn[NUMBER_BYTES:-MODULUS_BYTES], drawn[-MODULUS_BYTES:]
+    return number + finalize(task.issuer, token_message(task.id, number), signature, Blinded(shown, inverse))
 
 
 def _cut(data: bytes, size: int) -> list[bytes]:

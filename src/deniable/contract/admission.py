@@ -16,7 +16,8 @@ a task, sealing a period leaves out ids that a period sealed before it holds. So
 and those have to be kept until the task is over: its ``retention`` must be that long. The key is the task's own and stands in it, so a
 token is good for one task, and no device can be given a key by which it would be known.
 
-A key of 2048 bits is enough: it has to resist forgers while the task runs, and the blinding does not rest on it.
+A key of 2048 bits is enough: it has to resist forgers while the task runs, and the blinding does not rest on it. Devices refuse a task
+whose key has a small factor (``check_issuer``) before they look at anything of their own.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ import hashlib
 import hmac
 from typing import TYPE_CHECKING
 
+from deniable.contract.blind_rsa import SMALLEST_FACTOR, small_factor
 from deniable.contract.envelope import Envelope
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, ProtocolError
 
 if TYPE_CHECKING:
     from deniable.contract.task import Task
@@ -45,7 +47,7 @@ SIZES = {OPEN: 0, SECRET: 32, TOKEN: TOKEN_BYTES}
 MOST_TOKENS = 366
 """As many as a device can get for one code: an answer on each day of a year."""
 NO_ISSUER = b"\xff" * MODULUS_BYTES
-"""Stands for the issuer's key while a task is drafted. Anybody can factor it, so no collector publishes a task with it."""
+"""Stands for the issuer's key while a task is drafted. Anybody can factor it: no collector publishes it, and no device accepts it."""
 _SIGNED = b"deniable token 1\n"
 _SPENT = b"deniable spend 1\n"
 _DAY = 86_400
@@ -70,6 +72,13 @@ def check_admission(task: Task) -> None:
     if (task.rounds or task.period < task.end - task.start) and task.retention < least:
         allowed = f"{least} days or more: a token spent in one period is known in a later one by the reports that are kept"
         raise ParameterError("retention", task.retention, allowed=allowed, fix="keep them for longer, or ask in one period only")
+
+
+def check_issuer(task: Task) -> None:
+    """Raise ProtocolError if the issuer's key has a small factor: a device's check before it enrols, reports or shows the task."""
+    if task.admission == TOKEN and (factor := small_factor(task.issuer)):
+        allowed = f"an RSA modulus of 2048 bits without factors below {SMALLEST_FACTOR:,}"
+        raise ProtocolError("issuer", f"a multiple of {factor:,}", allowed=allowed, fix="do not trust this collector")
 
 
 def token_message(task: bytes, number: bytes) -> bytes:

@@ -1,8 +1,13 @@
-r"""Blind RSA signatures (RFC 9474), the half of whoever wants one: a signature on a message that its signer never sees.
+r"""Blind RSA signatures (RFC 9474), the client's half: get a signature on a message that the signer never sees.
 
 The message is encoded as for RSA-PSS and multiplied by r^e for a random r. The signer raises the product to its secret d; dividing by r
 leaves the signature of the message. To the signer every r is as likely as any other, so what it signed fits every message that ever
 shows up: no computing power connects the two. What comes out is an ordinary RSA-PSS signature, which any library verifies.
+
+That holds for every modulus, however a malicious signer chose it (``docs/theory/tokens.md``), for two reasons. The encoded message and r
+are coprime to the modulus: otherwise a prime that divides both marks what was signed and the signature alike. And ``finalize`` accepts an
+answer only if its e-th power is what the signer was shown. Devices also refuse moduli with small factors (``small_factor``): nobody needs
+one, and anyone could factor it and forge tokens.
 
 The variant is RSABSSA-SHA384-PSS-Deterministic: SHA-384, MGF1, a salt of 48 random bytes, and messages that are signed as they are. The
 randomized variant puts 32 random bytes before a message, for messages that somebody could guess; a token's message has 32 of its own.
@@ -22,6 +27,8 @@ from deniable.errors import WireError
 
 EXPONENT = 65537
 HASH_BYTES = SALT_BYTES = 48
+SMALLEST_FACTOR = 1 << 16
+"""Devices refuse a modulus with a prime factor below this. Looking for one takes about 15 milliseconds."""
 _TRAILER = b"\xbc"
 
 
@@ -33,9 +40,14 @@ class Blinded(NamedTuple):
 
 
 def blind(modulus: bytes, message: bytes, source: Source) -> Blinded:
-    """Hide a message from the signer with this key. Draws 6 words for the salt, then as many for r as the key is long, until one fits."""
-    salt = draw_bytes(source, SALT_BYTES)
+    """Hide a message from the signer with this key.
+
+    Draws 6 words for the salt until the encoded message is coprime to the modulus, then as many for r as the key is long, until one fits.
+    """
     n = int.from_bytes(modulus, "big")
+    salt = draw_bytes(source, SALT_BYTES)
+    while gcd(int.from_bytes(encode(message, salt, n.bit_length()), "big"), n) != 1:
+        salt = draw_bytes(source, SALT_BYTES)
     while True:
         r = int.from_bytes(draw_bytes(source, len(modulus)), "big")
         if 0 < r < n and gcd(r, n) == 1:
@@ -43,18 +55,19 @@ def blind(modulus: bytes, message: bytes, source: Source) -> Blinded:
 
 
 def blind_with(modulus: bytes, message: bytes, salt: bytes, r: int) -> Blinded:
-    """Hide a message with a salt and a factor that were drawn before."""
+    """Hide a message with a salt and a factor that were drawn before; ``blind`` draws those that hide it."""
     n = int.from_bytes(modulus, "big")
     encoded = int.from_bytes(encode(message, salt, n.bit_length()), "big")
     product = encoded * pow(r, EXPONENT, n) % n
     return Blinded(product.to_bytes(len(modulus), "big"), pow(r, -1, n).to_bytes(len(modulus), "big"))
 
 
-def finalize(modulus: bytes, message: bytes, answer: bytes, inverse: bytes) -> bytes:
-    """The signature of the message, from what the signer answered; WireError if it did not sign."""
-    n = int.from_bytes(modulus, "big")
-    signature = (int.from_bytes(answer, "big") * int.from_bytes(inverse, "big") % n).to_bytes(len(modulus), "big")
-    if len(answer) != len(modulus) or not verify(modulus, message, signature):
+def finalize(modulus: bytes, message: bytes, answer: bytes, blinded: Blinded) -> bytes:
+    """Return the signature of the message, given the signer's answer; WireError unless the answer signs exactly what was blinded."""
+    n, number = int.from_bytes(modulus, "big"), int.from_bytes(answer, "big")
+    signature = (number * int.from_bytes(blinded.inverse, "big") % n).to_bytes(len(modulus), "big")
+    signed = len(answer) == len(modulus) and pow(number, EXPONENT, n) == int.from_bytes(blinded.message, "big")
+    if not signed or not verify(modulus, message, signature):
         raise WireError("signature", answer.hex(), allowed="a signature by the task's issuer", fix="do not trust this collector")
     return signature
 
@@ -72,6 +85,16 @@ def verify(modulus: bytes, message: bytes, signature: bytes) -> bool:
     masked, digest = encoded[: -HASH_BYTES - 1], encoded[-HASH_BYTES - 1 : -1]
     salt = _xor(masked, _mask(digest, len(masked)))[-SALT_BYTES:]
     return encode(message, salt, n.bit_length()) == encoded  # there is one encoding for each salt, so this checks all of it
+
+
+def small_factor(modulus: bytes) -> int | None:
+    """Return the smallest factor of the modulus below ``SMALLEST_FACTOR``; None if it has none.
+
+    >>> small_factor(bytes([3 * 5])), small_factor((65_537 * 65_539).to_bytes(5, "big"))
+    (3, None)
+    """
+    n = int.from_bytes(modulus, "big")
+    return next((factor for factor in (2, *range(3, SMALLEST_FACTOR, 2)) if n % factor == 0), None)
 
 
 def encode(message: bytes, salt: bytes, bits: int) -> bytes:
