@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -73,6 +74,24 @@ def test_sessions_are_kept_as_digests_and_only_so_many(site, monkeypatch):
     for site.cookie in cookies:
         seen.append(get(site, f"{path_of(site.task)}/estimate.json").status_code)
     assert seen == [403, 409, 409]
+
+
+def test_a_session_is_found_among_other_cookies_and_hostile_ones_cost_nothing(site):
+    """The standard library's parser takes minutes for the last of these, on Pythons that are supported."""
+    sign_in(site)
+    own, address = site.cookie, f"{path_of(site.task)}/estimate.json"
+    hostile = 'other="' + '\\"' * 150_000
+    begun = time.monotonic()
+    for site.cookie, status in [
+        (f"a=b; {own}; c=d", 409),
+        (f"{own};c", 409),
+        (f"a{own}", 403),
+        (f"{hostile}; {own}", 409),
+        ("; " * 150_000, 403),
+        (hostile, 403),
+    ]:
+        assert get(site, address).status_code == status
+    assert time.monotonic() - begun < 20
 
 
 def test_cookies_are_for_tls_where_there_is_tls(tmp_path):

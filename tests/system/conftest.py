@@ -27,6 +27,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
 from deniable.testing.identity import Identity
 from tests.cli.running import run
+from tests.system.nursery import COMMAND as PROGRAM
 from tests.system.nursery import Child, Nursery, nursery
 
 COMMAND = str(Path(sys.executable).parent / "deniable")
@@ -63,17 +64,25 @@ class NotStartedError(AssertionError):
 class Server:
     """One collector. Used in a ``with`` statement it is running inside and gone outside.
 
-    ``testing`` switches on the identity and a clock that can be set ahead (``ahead``); ``cafile`` is trusted for https.
+    ``testing`` switches on the identity and a clock that can be set ahead (``ahead``); ``cafile`` is trusted for https. ``program``
+    is the module that is run.
     """
 
     def __init__(
-        self, folder: Path, *options: str, store: str | Path | None = None, testing: bool = True, cafile: str | None = None
+        self,
+        folder: Path,
+        *options: str,
+        store: str | Path | None = None,
+        testing: bool = True,
+        cafile: str | None = None,
+        program: str = PROGRAM,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.store = str(store or folder / "store")
         self.options = options
         self.cafile = cafile
+        self.program = program
         self.errors = folder / "stderr"
         self.offset = folder / "clock"
         self.ahead(0)
@@ -98,7 +107,7 @@ class Server:
 
     def launch(self, *arguments: str) -> None:
         """Run a command that serves, and wait until it says where."""
-        self.process = nursery().serve(*arguments, err=self.errors, environment=self.environment)
+        self.process = nursery().serve(*arguments, err=self.errors, environment=self.environment, program=self.program)
         line = self.process.stdout.readline()
         if not line.startswith("serving on "):
             raise NotStartedError(self._end(signal.SIGKILL), line + self.errors.read_text())

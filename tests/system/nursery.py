@@ -49,9 +49,16 @@ class Nursery:
         self._parent.wait(60)
         self._parent.stdout.close()
 
-    def start(self, *arguments: str, out: Path, environment: dict[str, str] | None = None, folder: Path | None = None) -> int:
+    def start(
+        self,
+        *arguments: str,
+        out: Path,
+        environment: dict[str, str] | None = None,
+        folder: Path | None = None,
+        program: str = COMMAND,
+    ) -> int:
         """Start a command, in a folder; its process id. Output goes to the file, errors beside it."""
-        return self._start(arguments, out, out.with_suffix(".err"), quiet() | (environment or {}), folder)
+        return self._start(arguments, out, out.with_suffix(".err"), quiet() | (environment or {}), folder, program)
 
     def serve(self, *arguments: str, err: Path, environment: dict[str, str] | None = None, program: str = COMMAND) -> Child:
         """Start a program whose output is read while it runs. Errors are added to the file."""

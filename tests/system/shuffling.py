@@ -29,7 +29,7 @@ from deniable.sealing.seal import open_inners, seal_report
 from deniable.testing.faults import STATUS
 from tests.system.conftest import Answer, NotStartedError, Server
 from tests.system.load import wait_for
-from tests.system.nursery import Child, nursery
+from tests.system.nursery import COMMAND, Child, nursery
 
 HOUR = 3600
 SEED = bytes(range(32))
@@ -168,8 +168,8 @@ class Receiver:
 class ShufflerProcess(Server):
     """``deniable shuffle`` in a process; its identity is there before it is started."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        super().__init__(folder, *options)
+    def __init__(self, folder: Path, *options: str, program: str = COMMAND) -> None:
+        super().__init__(folder, *options, program=program)
         self.ring = KeyRing(folder / "own", SHUFFLER)
         self.relay = Relay("http://127.0.0.1:1", self.ring.identity)
         self.metrics_port = free_port()

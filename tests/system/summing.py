@@ -23,7 +23,7 @@ from deniable.collect.summing.store import SumStore
 from deniable.multiparty.fixed_point import laplace_reach
 from tests.system.conftest import TIMEOUT, Answer
 from tests.system.load import wait_for
-from tests.system.nursery import Nursery
+from tests.system.nursery import COMMAND, Nursery
 
 HOUR = 3600
 FIVE = {"corrupt": "1/5", "lost": "1/5", "honest": "3/5"}
@@ -88,13 +88,13 @@ class Sum:
 
     # --- the processes ---
 
-    def serve(self, fault: str = "", linger: float = HOUR) -> None:
+    def serve(self, fault: str = "", linger: float = HOUR, program: str = COMMAND) -> None:
         """Start the aggregator, and wait until it serves; it comes back on its port."""
         self._runs += 1
         self.out = self.folder / f"aggregator-{self._runs}.out"
         arguments = ["aggregate", "run", "--folder", str(self.store), "--port", str(self.port), "--tend-seconds", "0.05", "--json"]
         arguments += ["--step-seconds", str(HOUR), "--join-seconds", str(HOUR), "--linger", str(linger), *self.secret(None)]
-        self.aggregator = self.nursery.start(*arguments, out=self.out, environment=self._testing(fault))
+        self.aggregator = self.nursery.start(*arguments, out=self.out, environment=self._testing(fault), program=program)
         wait_for(lambda: "serving on " in self.out.read_text() if self.out.exists() else False)  # a sum that is over may be told before
 
     def join(self, *numbers: int, fault: str = "") -> None:

@@ -7,18 +7,14 @@ import socket
 import subprocess
 import time
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from deniable.contract.envelope import Envelope
 from deniable.contract.task import Task
 from tests.collect.crowd import envelope
+from tests.system.certificates import make_certificate
 from tests.system.conftest import COMMAND, Server
 
 TASK = """
@@ -223,17 +219,8 @@ def test_a_taken_port_is_told_plainly(server, tmp_path):
 
 
 def test_tls(tmp_path):
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
-    builder = (
-        builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1)).add_extension(names, critical=False)
-    )
     certificate, key_file = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    certificate.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
-    key_file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    make_certificate(certificate, key_file)
     with Server(tmp_path / "s", "--certificate", str(certificate), "--key-file", str(key_file), cafile=str(certificate)) as server:
         assert server.url.startswith("https://127.0.0.1:")
         answer = server.get("/readyz")

@@ -10,7 +10,6 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from deniable.collect.web.access import Access, digest_of
@@ -64,11 +63,9 @@ class Sessions:
         return self._cookie("", 0)
 
     def _value(self, cookies: str) -> str:
-        try:
-            found = SimpleCookie(cookies).get(self.name)
-        except CookieError:
-            return ""
-        return found.value if found else ""
+        """The session's cookie, searched for: the standard library's parser takes quadratic time for some headers."""
+        found = (part.strip().partition("=") for part in cookies.split(";"))
+        return next((value for name, _, value in found if name == self.name), "")
 
     def _cookie(self, value: str, seconds: int) -> str:
         secure = "; Secure" if self._secure else ""

@@ -1,76 +1,213 @@
 """A connection that does not wait for ever, and does not listen to everything; and not more of them than were allowed.
 
-uvicorn's own timer runs between requests only, and any byte stops it: a peer that never sends a request, or sends its head byte by byte,
-or the rest of a body that nobody reads, would be kept for good.
+uvicorn's own timer runs between requests only, and any byte stops it. A peer that never sends a request, sends a head byte by byte, or the
+rest of a body that nobody reads, would be kept permanently; and so would one that asks and never reads the answer, since a transport that
+is closed first writes what it still holds. A parser without limits would keep a header, or a trailer after a body, of any length.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
+from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-LARGEST_HEAD = 1 << 16
-_BUSY = b'{"error":{"code":"busy","message":"too many connections at once"}}'
-FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s" % (len(_BUSY), _BUSY)
-"""What a connection too many is told, whatever it was to be for."""
+LARGEST_HEAD = 1 << 14
+"""Bytes of a request's address, headers and trailers, as most servers allow."""
+MOST_PIPELINED = 16
+"""Requests that may wait behind the one that is being answered. Browsers, devices and proxies send none ahead."""
+PIECE = 1 << 16
+"""Bytes that are written at once, and that may wait to be read: with more, a deadline would demand a fast network."""
+
+
+def _short_answer(status: bytes, code: bytes, message: bytes, *headers: bytes) -> bytes:
+    """A whole answer with a JSON error, after which the connection is closed."""
+    content = b'{"error":{"code":"%s","message":"%s"}}' % (code, message)
+    head = [b"HTTP/1.1 " + status, b"content-type: application/json", b"content-length: %d" % len(content), b"connection: close", *headers]
+    return b"\r\n".join([*head, b"", content])
+
+
+FULL = _short_answer(b"503 Service Unavailable", b"busy", b"too many connections at once", b"retry-after: 1")
+"""The answer to a connection too many."""
+TOO_LONG = _short_answer(
+    b"431 Request Header Fields Too Large", b"head_too_large", b"address and headers have at most %d bytes" % LARGEST_HEAD
+)
+NO_REQUEST = _short_answer(b"400 Bad Request", b"malformed", b"this is not an HTTP request")
+
+
+class TooMuchError(Exception):
+    """Stops the parser: the rest of what came is not worth reading."""
 
 
 class Connection(HttpToolsProtocol):
-    """HTTP/1.1 whose peers owe nothing for more than ``seconds``: a first request, the rest of a head, or of a body that was answered.
+    """HTTP/1.1 whose peers have ``seconds`` for everything that they owe.
 
-    A head has at most so many bytes, and beyond ``most`` connections others are sent away.
+    They owe a first request, the rest of a head, the rest of a body that was answered, and reading: each piece of a long answer, and what
+    is left of the last one. A head has at most ``LARGEST_HEAD`` bytes, ``MOST_PIPELINED`` requests may wait, and beyond ``most``
+    connections others are sent away.
     """
 
     seconds = 10.0
     most = 8_192
     _timer: asyncio.TimerHandle | None = None
+    _deadline: asyncio.TimerHandle | None = None
+    """Runs while nothing happens until the peer has read what was written."""
     _in_head = False
     _head_size = 0
+    _unfinished = 0
+    """Bytes received since the parser last recognized anything."""
+    _running: RequestResponseCycle | None = None
+    _refusal = NO_REQUEST
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(PIECE)
         if len(self.connections) > self.most:
             transport.write(FULL)
-            transport.close()
+            self._leave()
             return
-        self._timer = self.loop.call_later(self.seconds, transport.close)
+        self._timer = self.loop.call_later(self.seconds, self._leave)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing more will come."""
         self._stop_waiting()
+        self._stop_deadline()
+        if self._running is not None:
+            self._running.disconnected = True  # uvicorn only tells the newest request, which may still wait for its turn
         super().connection_lost(exc)
+
+    # --- what comes ---
 
     def data_received(self, data: bytes) -> None:
         """Take what came. Only what came in pieces needs a timer: most requests come whole, and must not pay for it."""
-        super().data_received(data)
-        if self._in_head:
-            self._head_size += len(data)
-            if self._head_size > LARGEST_HEAD:
-                self.transport.close()
-                return
-        elif self.cycle is not None and not self.cycle.response_complete:  # it is the answer's turn, and the reader's of the body
-            self._stop_waiting()
+        if self.transport.is_closing():  # TLS goes on reading while it ends
             return
-        if self._timer is None:
-            self._timer = self.loop.call_later(self.seconds, self.transport.close)
+        self._unfinished += len(data)
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._unfinished > LARGEST_HEAD:  # one header or trailer, without an end so far
+            self._refusal = TOO_LONG
+            self.send_400_response("")
+        elif not self._in_head and self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()  # it is the answer's turn, and the reader's of the body
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.seconds, self._leave)
 
     def on_message_begin(self) -> None:
         """A head begins."""
         self._in_head = True
-        self._head_size = 0
+        self._head_size = self._unfinished = 0
         super().on_message_begin()
 
+    def on_url(self, url: bytes) -> None:
+        """A piece of the address."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer."""
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        """It is there."""
+        """The head is there."""
         self._in_head = False
+        if len(self.pipeline) >= MOST_PIPELINED:
+            self._refusal = b""  # an answer is under way: nothing can be said in between
+            raise TooMuchError
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body."""
+        self._unfinished = 0
+        super().on_body(body)
+
+    def _count(self, size: int) -> None:
+        self._unfinished = 0
+        self._head_size += size
+        if self._head_size > LARGEST_HEAD:
+            self._refusal = TOO_LONG
+            raise TooMuchError
+
+    def send_400_response(self, msg: str) -> None:
+        """Say why nothing more is read, unless an answer is under way, and leave."""
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.write(self._refusal)
+        self._leave()
+
+    # --- what goes ---
+
+    def pause_writing(self) -> None:
+        """The peer has much to read, and nothing more is written until it does."""
+        super().pause_writing()
+        self._start_deadline()
+
+    def resume_writing(self) -> None:
+        """It has read most of it."""
+        if not self.transport.is_closing():
+            self._stop_deadline()
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """An answer is written; the connection may be closed after it."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._start_deadline()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """There was no next request."""
+        self._leave()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, in_pieces(app))
+
+    # --- time ---
+
+    def _leave(self) -> None:
+        """Close the connection once the peer has read what was written, and at the deadline in any case."""
+        self.transport.close()
+        self._start_deadline()
+
+    def _cut(self) -> None:
+        """Drop the connection with everything that the peer did not read, in this process and in the kernel."""
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def _start_deadline(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.seconds, self._cut)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def in_pieces(app: ASGI3Application) -> ASGI3Application:
+    """The application with long answers sent piece by piece, each once the peer has read most of those before it."""
+
+    async def answering(scope: Any, receive: Any, send: Any) -> None:
+        async def sending(message: Any) -> None:
+            body, start = message.get("body", b""), 0
+            while len(body) - start > PIECE:
+                await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
+                start += PIECE
+            await send({**message, "body": body[start:]} if start else message)
+
+        await app(scope, receive, sending)
+
+    return answering
 
 
 def connection_class(seconds: float, most: int) -> type[Connection]:

@@ -1,0 +1,15 @@
+"""A command that serves few connections and waits half a second: what would take a test a minute takes no time."""
+
+from __future__ import annotations
+
+from deniable.cli import main as command
+from deniable.collect import server
+from deniable.collect.web.connection import connection_class
+
+PROGRAM = "tests.system.impatient"
+SECONDS, MOST = 0.5, 12
+
+
+def main() -> None:
+    server.connection_class = lambda *_: connection_class(SECONDS, MOST)
+    command()
