@@ -165,6 +165,17 @@ def test_many_users_suddenly_changed_their_home_page(collector):
     assert compare(collector, task.id, Selection((0, 1)), Selection((2,)), alpha=1e-9).changed() == alarm.changed()
 
 
+def test_a_total_change_of_scores_is_seen(collector):
+    """HadamardResponse at a large epsilon has no exact test, and too little noise for the normal one."""
+    task = publish(collector, dn.HadamardResponse(domain_size=8, epsilon=6.0))
+    for day in (0, 1):
+        report(collector, task, np.full(2000, day), period=day)
+    changes = compare(collector, task.id, Selection((0,)), Selection((1,)))
+    assert changes.changed() == [("q0", 0), ("q0", 1)]
+    rows = changes.to_json()["answers"][0]["rows"]
+    assert [row["p_adjusted"] < 1e-6 for row in rows] == [True, True] + [False] * 6
+
+
 def test_strata_are_compared(collector):
     spec = dn.GRR(domain_size=3, epsilon=2.0)
     task = publish(collector, spec, strata=STRATA)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable.core.comparison import Comparison
-from deniable.core.interval import check_level
-from deniable.kernels.compiled import Array
+from deniable.core.interval import Limits
 
 if TYPE_CHECKING:
     from deniable.central.histogram import CentralHistogram
-
-_HALVINGS = 50
-SMALLEST = 1e-15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,23 +25,8 @@ class CentralComparison(Comparison):
     first: CentralHistogram
     second: CentralHistogram
 
-    @cached_property
-    def p_values(self) -> Array:
-        low, high = np.full(len(self.values), np.log(SMALLEST)), np.zeros(len(self.values))
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            below, above = self._limits(np.exp(middle))
-            out = (below > 0) | (above < 0)
-            low, high = np.where(out, low, middle), np.where(out, middle, high)
-        return np.asarray(np.exp(high))
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Limits (low, high) for each change; for all of them together if simultaneous (Bonferroni)."""
-        check_level("level", level)
-        return self._limits((1 - level) / (self.first.family_size if simultaneous else 1))
-
-    def _limits(self, alpha: Any) -> tuple[Array, Array]:
-        (low_1, high_1), (low_2, high_2) = (_shares(side, alpha / 2) for side in (self.first, self.second))
+    def _crossed(self, alpha: Any, sides: Any) -> Limits:
+        (low_1, high_1), (low_2, high_2) = (_shares(side, alpha / 2) for side in sides)
         return low_2 - high_1, high_2 - low_1
 
     def headline(self) -> str:
@@ -54,7 +34,7 @@ class CentralComparison(Comparison):
         return f"Comparison of {asked}; low, high and p hold for all values together (95 %)"
 
 
-def _shares(side: CentralHistogram, alpha: Any) -> tuple[Array, Array]:
+def _shares(side: CentralHistogram, alpha: Any) -> Limits:
     """Limits of each frequency, rows being a sample."""
     if side.public:
         low, high = side.limits(alpha, population=True)

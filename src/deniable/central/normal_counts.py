@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -41,13 +40,13 @@ class NormalCounts(FrequencyEstimate):
     def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
         if self.enough < (NORMAL_TAILS_FROM if simultaneous else NORMAL_FROM):
             extra = self.n / 4 if population else 0.0  # people drawn at random: sub-Gaussian with n / 4 at most (Hoeffding)
-            return self._around(sqrt(2 * log(2 / alpha) * (self.most_variance + extra)))
+            return self._around(np.sqrt(2 * np.log(2 / alpha) * (self.most_variance + extra)))
         spread = np.sqrt(self.variance(np.clip(self.counts, 0, self.n), population=population))
         return self._around(-ndtri(alpha / 2) * spread)
 
     def bounds(self, alpha: float, method: str) -> Limits:
         """By either name the same inequality: the noise is sub-Gaussian, and nothing is gained from its variance."""
-        return self._around(sqrt(2 * log(2 / alpha) * self.most_variance))
+        return self._around(np.sqrt(2 * np.log(2 / alpha) * self.most_variance))
 
     def _around(self, reach: Any) -> Limits:
         return self.counts - reach, self.counts + reach

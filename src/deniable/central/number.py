@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable.central.release import Release
 from deniable.central.spread import Spread
+from deniable.core.exclusion import smallest_error
 from deniable.core.interval import check_level
 from deniable.core.number_chart import number_chart
 from deniable.core.table import Table
@@ -18,10 +19,6 @@ from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
-
-_HALVINGS = 60
-SMALLEST = 1e-15
-"""P-values below this are not told apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +129,7 @@ class NumberComparison(Table):
     def __post_init__(self) -> None:
         if self.first.kind != self.second.kind:
             raise MergeError("other", self.second.kind, allowed=f"a {self.first.kind}, as the first one", fix="compare like with like")
-        object.__setattr__(self, "p_value", self._smallest())
+        object.__setattr__(self, "p_value", float(smallest_error(lambda alpha: self._limits(float(alpha[0])), 1)[0]))
 
     @property
     def difference(self) -> float:
@@ -157,13 +154,6 @@ class NumberComparison(Table):
     def _limits(self, alpha: float) -> tuple[float, float]:
         (low_1, high_1), (low_2, high_2) = self.first.limits(alpha / 2), self.second.limits(alpha / 2)
         return low_2 - high_1, high_2 - low_1
-
-    def _smallest(self) -> float:
-        low, high = np.log(SMALLEST), 0.0
-        for _ in range(_HALVINGS):
-            below, above = self._limits(float(np.exp((low + high) / 2)))
-            low, high = (low, (low + high) / 2) if below > 0 or above < 0 else ((low + high) / 2, high)
-        return float(np.exp(high))
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
-from deniable.core.interval import NORMAL_TAILS_FROM, check_level, few_large
+from deniable.core.exclusion import smallest_error
+from deniable.core.interval import NORMAL_TAILS_FROM, Limits, check_level, few_large
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from deniable.core.chart import Chart
     from deniable.core.frequency import FrequencyEstimate
 
+    Sides = tuple[FrequencyEstimate, FrequencyEstimate]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Table):
     """How each frequency changed from the ``first`` crowd to the ``second``; both count as samples of the people they stand for.
 
     ``p_values`` test "no change" for each value on its own: with the variance that no change implies, or, where few reports support a
-    value by chance, exactly, given the total number of supports (Fisher 1934). ``adjusted`` (Holm 1979) keeps the chance of naming any
-    value wrongly at the level it is compared with.
+    value by chance, exactly, given the total number of supports (Fisher 1934). Where no such test exists, p is the smallest error at which
+    the interval of the change excludes 0. A single interval at the level 1 - alpha never excludes 0 unless p is below alpha. ``adjusted``
+    (Holm 1979) keeps the chance of naming any value wrongly at the level it is compared with.
 
     >>> from deniable.client import GRR
     >>> from deniable.testing import ReplaySource
@@ -66,7 +70,7 @@ class Comparison(Table):
                 return np.asarray(np.minimum(2 * np.exp(-(change**2) / (2 * (variance + self._jump * change / 3))), 1.0))
             return np.asarray(2 * stats.norm.sf(change / np.sqrt(variance)))
         exact = self.first.exact_test(self.second)
-        return np.ones(len(self.values)) if exact is None else exact  # where no test is valid, nothing is called a change
+        return smallest_error(lambda alpha: self._crossed(alpha, self._alone), len(self.values)) if exact is None else exact
 
     @cached_property
     def adjusted(self) -> Array:
@@ -82,7 +86,7 @@ class Comparison(Table):
         check_level("alpha", alpha)
         return [self.values[i] for i in np.flatnonzero(self.adjusted <= alpha).tolist()]
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Array, Array]:
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each change; for all of them together if simultaneous (Bonferroni)."""
         check_level("level", level)
         if min(side.n for side in self._sides) == 0:  # from nobody, nothing is known
@@ -90,16 +94,27 @@ class Comparison(Table):
         alpha = (1 - level) / (self.first.family_size if simultaneous else 1)
         if self._plenty:
             reach = few_large(self.stderr**2, self._jump, alpha) if self._jump else stats.norm.isf(alpha / 2) * self.stderr
-            return self.difference - reach, self.difference + reach
-        # Few reports: the two crowds' own intervals, each with half of the error, bound the change together.
+            low, high = self.difference - reach, self.difference + reach
+        else:
+            low, high = self._crossed(alpha, self._sides if simultaneous else self._alone)
+        possible = self.p_values >= alpha  # by the test: with the variance that no change implies, 0 may be possible just outside
+        return np.where(possible, np.minimum(low, 0.0), low), np.where(possible, np.maximum(high, 0.0), high)
+
+    def _crossed(self, alpha: Any, sides: Sides) -> Limits:
+        """The limits of both sides, each with half of the error, bound the change together; they hold however small alpha is."""
         (low_1, high_1), (low_2, high_2) = (
-            tuple(limit / max(side.n, 1) for limit in side.interval(1 - alpha / 2, population=True)) for side in self._sides
+            tuple(limit / side.n for limit in side.limits(alpha / 2, simultaneous=True, population=True)) for side in sides
         )
         return low_2 - high_1, high_2 - low_1
 
     @property
-    def _sides(self) -> tuple[FrequencyEstimate, FrequencyEstimate]:
+    def _sides(self) -> Sides:
         return self.first, self.second
+
+    @cached_property
+    def _alone(self) -> Sides:
+        """Both sides for statements about each value on its own."""
+        return replace(self.first, family_size=1), replace(self.second, family_size=1)
 
     @property
     def _plenty(self) -> bool:
@@ -138,5 +153,5 @@ class Comparison(Table):
 
 
 def _variance(side: FrequencyEstimate, frequencies: Array) -> Array:
-    """The variance of each estimated frequency of a sample, if these were the true ones."""
-    return np.asarray(side.variance(frequencies * side.n, population=True) / max(side.n, 1) ** 2)
+    """The variance of each estimated frequency of a sample, if these, cut to 0 .. 1, were the true ones."""
+    return np.asarray(side.variance(np.clip(frequencies, 0, 1) * side.n, population=True) / max(side.n, 1) ** 2)

@@ -64,5 +64,5 @@ def counted(asked: Round, tallies: Mapping[str, Tally] | Sequence[str], values: 
         return plain
     overflow = rest[0].spec.estimate(told[OVERFLOW])
     largest = max(float(plain.frequencies.max()), 1 / max(plain.n, 1))
-    most = most_missing(overflow, 0.05) / largest
+    most = most_missing(overflow, 0.05).item() / largest
     return plain.scaled(min(measured.scale, 1 + most), min(measured.scale_stderr, most), overflow)

@@ -79,12 +79,17 @@ class ItemEstimate(SupportEstimate):
         seen, common = self.unscaled, alpha * self.family_size if simultaneous else alpha
         low, _ = seen.limits(alpha, simultaneous=simultaneous, population=population)
         _, high = seen.limits(alpha / 2, simultaneous=simultaneous, population=population)
-        return low, high + self.n * most_missing(self.overflow, common / 4)
+        return low, high + self.n * most_missing(self.overflow, common / 4, far=simultaneous)
+
+    @property
+    def enough(self) -> float:
+        """Never where lists may be cut: how far that moves a count follows no normal law."""
+        return 0.0 if self.overflow is not None else super().enough
 
     def exact_test(self, other: FrequencyEstimate) -> Array | None:
-        """None where a scale is an estimate: then no test of supports is exact."""
-        estimated = self.scale_stderr or (isinstance(other, ItemEstimate) and other.scale_stderr)
-        return None if estimated else super().exact_test(other)
+        """None where lists may be cut: then equal shares need not lead to equal supports."""
+        cut = self.overflow is not None or (isinstance(other, ItemEstimate) and other.overflow is not None)
+        return None if cut else super().exact_test(other)
 
     def headline(self) -> str:
         together = f" for all {self.family_size:,} values together" if self.picked else ""
@@ -99,12 +104,15 @@ class ItemEstimate(SupportEstimate):
         return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if len(parts) > 1 else "noise only"
 
 
-def most_missing(overflow: FrequencyEstimate, alpha: float) -> float:
-    """The largest share of people that a count may miss because lists are cut: an upper limit that fails with probability alpha."""
+def most_missing(overflow: FrequencyEstimate, alpha: Any, *, far: bool = False) -> Array:
+    """The largest share of people that a count may miss because lists are cut: upper limits that fail with probability alpha each.
+
+    ``far`` says that alpha may be very small.
+    """
     if not overflow.n:
-        return 1.0
-    _, high = overflow.interval(1 - 2 * alpha, population=True)
-    return float(np.clip(high[1] / overflow.n, 0.0, 1.0))
+        return np.ones(np.size(alpha))
+    _, high = overflow.select([1]).limits(2 * alpha, simultaneous=far, population=True)
+    return np.asarray(np.clip(high / overflow.n, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,7 +174,7 @@ class SetEstimate(Table):
 
     def missing(self, alpha: float) -> Array:
         """The most that each share may miss because lists are cut; each of these limits fails with probability alpha."""
-        known = {id(overflow): most_missing(overflow, alpha) for overflow in self.overflows if overflow is not None}
+        known = {id(overflow): most_missing(overflow, alpha).item() for overflow in self.overflows if overflow is not None}
         return np.array([known.get(id(overflow), 0.0) for overflow in self.overflows])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
