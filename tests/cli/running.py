@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,17 @@ class Started:
         self._arguments = tuple(map(str, arguments))
         given = {name: str(value) for name, value in environment.items()}
         self._process = nursery().start(*self._arguments, out=self._out, environment=given, folder=cwd or Path.cwd())
+
+    @property
+    def errors(self):
+        """What it has written to its standard error so far."""
+        file = self._out.with_suffix(".err")
+        return file.read_text() if file.exists() else ""
+
+    def kill(self):
+        """As ``kill -9``; what it had written to its standard error."""
+        os.kill(self._process, signal.SIGKILL)
+        return self.end(-signal.SIGKILL).stderr
 
     def end(self, status=0):
         """Wait for its end; what it wrote. ``status`` is what it must end with, None for anything."""

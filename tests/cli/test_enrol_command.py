@@ -6,9 +6,11 @@ import stat
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sql
 
 from deniable.client import GRR
 from deniable.collect.collector import Collector
+from deniable.collect.storage import tables as db
 from deniable.collect.storage.store import Store
 from deniable.contract.admission import NO_ISSUER, SECRET_MARK
 from tests.cli.running import run
@@ -20,6 +22,33 @@ def collector(tmp_path):
     store = Store.open(tmp_path / "store")
     yield Collector(store, clock=lambda: NOON)
     store.close()
+
+
+def codes_kept(collector):
+    with collector.store.reading() as connection:
+        return connection.execute(sql.select(sql.func.count()).select_from(db.enrolment)).scalar_one()
+
+
+def test_codes_that_cannot_be_written_are_not_made(collector, tmp_path):
+    """Those in the store would be lost: they are kept as digests."""
+    draft = survey_task(collector.registry.key, GRR(domain_size=4, epsilon=1.0), name="counted", admission="token", issuer=NO_ISSUER)
+    task = replace(draft, issuer=collector.issuer.modulus(draft))
+    collector.publish(task)
+    (tmp_path / "codes").write_text("older ones")
+    for place in ("codes", "absent/codes", "store", "left"):
+        (tmp_path / ".left.part").write_text("of a run that was killed")
+        told = run("enrol", "counted", "--count", "2", "--out", tmp_path / place, "--store", tmp_path / "store", status=2)
+        assert place.partition("/")[0] in told.stderr
+        assert codes_kept(collector) == 0
+    assert (tmp_path / "codes").read_text() == "older ones"
+    with pytest.raises(OSError, match="full"):
+        collector.issuer.add_codes(task, 2, full_disk)
+    assert codes_kept(collector) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".left.part", "codes", "store"]
+
+
+def full_disk(_):
+    raise OSError("full")
 
 
 def test_codes_and_secrets_are_written_for_their_owner(collector, tmp_path):

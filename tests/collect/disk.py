@@ -155,6 +155,10 @@ class Disk(Files):
         found = self._folder(folder)
         found.durable = dict(found.seen)
 
+    def free(self, folder):
+        self._fault()
+        return 1 << 40 if self.room is None else max(0, self.room - self.used())
+
     def lock(self, handle):
         self._fault()
 

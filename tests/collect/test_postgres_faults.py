@@ -141,3 +141,22 @@ def test_an_acknowledgement_waits_for_the_disk_though_the_server_was_told_otherw
             connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = {setting}")
         with opened(postgres_address) as (engine, _), engine.begin() as connection:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == used
+
+
+def test_a_database_that_only_reads_is_not_ready(collector, postgres_address):
+    """As one whose disk is full: it answers questions, and takes no reports."""
+    engine, log = collector
+    bucket, name = Bucket(TASK, 0), engine.url.database
+    log.append({bucket: [block(report(1))]})
+    assert log.trouble() is None
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        engine.dispose()
+        with pytest.raises(StorageError):
+            log.append({bucket: [block(report(2))]})
+        assert "read-only" in log.trouble()
+        connection.execute("SET default_transaction_read_only = off")
+        connection.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    engine.dispose()
+    assert log.trouble() is None
+    log.append({bucket: [block(report(2))]})

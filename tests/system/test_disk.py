@@ -97,6 +97,17 @@ def test_short_writes(tmp_path):
     audit(server.store, crowd)
 
 
+def test_a_disk_that_others_fill(small_disk, tmp_path):
+    """Nobody has sent anything: a load balancer must hear of it before a device does."""
+    with Server(tmp_path / "collector", store=small_disk / "store") as server:
+        assert server.get("/readyz").status == 200
+        ballast = small_disk / "ballast"
+        fill(ballast)
+        assert server.get("/readyz").status == 503
+        ballast.unlink()
+        assert server.get("/readyz").status == 200
+
+
 def test_a_new_period_on_a_full_disk(small_disk, tmp_path):
     """The first report of a period needs the database: where only that fails, the collector is not ready either."""
     with Server(tmp_path / "collector", store=small_disk / "store") as server:

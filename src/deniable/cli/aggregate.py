@@ -71,7 +71,8 @@ def run(
         from deniable.collect.summing.aggregation import Aggregation, Patience
         from deniable.collect.summing.keeping import read_private
         from deniable.collect.summing.service import serve_sum
-        from deniable.collect.summing.store import ABORTED, SumStore
+        from deniable.collect.summing.store import ABORTED, RUNNING, SumStore
+        from deniable.collect.tasks.spans import until
 
     settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
     patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
@@ -86,7 +87,14 @@ def run(
             _show(found.estimate(), json_output)
 
     def make() -> Aggregation:
-        return Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
+        found = Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
+        if found.state == RUNNING:
+            status = found.status()
+            latest = until(found.step_seconds)
+            remark(
+                f"{status['step']}: waiting for {status['waiting']} of {len(found.agreement.members)} members, until {latest} at the latest"
+            )
+        return found
 
     serve_sum(settings, make, clock, linger=linger, over=over)
     if ended == [ABORTED]:

@@ -6,6 +6,7 @@ People's answers are printed as they are: no markup is read in them.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from deniable.collect.tasks.spans import until
+
+QUIET_SECONDS = 1.0
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
 
@@ -71,6 +75,20 @@ def working(what: str) -> Iterator[None]:
     with _progress(disable=not err.is_terminal, transient=True) as progress:
         progress.add_task(what, total=None)
         yield
+
+
+@contextmanager
+def waiting(what: str, seconds: float) -> Iterator[None]:
+    """Say what is waited for and until when: at once on a screen, elsewhere as soon as it takes longer than a second."""
+    text = f"waiting for {what}, until {until(seconds)} at the latest"
+    late = threading.Timer(QUIET_SECONDS, lambda: None if err.is_terminal else remark(text))
+    late.daemon = True
+    late.start()
+    try:
+        with working(text):
+            yield
+    finally:
+        late.cancel()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
-from deniable.cli.console import progress_bar, table
+from deniable.cli.console import progress_bar, table, waiting
 from deniable.cli.demo_collector import Running, running_shuffler
 from deniable.cli.demo_devices import crowd
 from deniable.cli.demo_questions import DRINK, Asked
@@ -67,7 +67,7 @@ def run_shuffled(collector: Running, drink: Asked, before: Found, epsilon: float
 def _wait(collector: Running, survey: Survey, sent: int) -> dict[str, Any]:
     """The answer, once all reports are counted that were sent, or when no more can come."""
     path, over = f"/v1/tasks/{survey.task.hex()}", survey.published.end + LATE + PATIENCE
-    with collector_at(collector.url, collector.analyst) as analyst:
+    with collector_at(collector.url, collector.analyst) as analyst, waiting("the shuffler's last batch", over - time.time()):
         while time.time() < over:
             periods = analyst.call("GET", f"{path}/status")["periods"]
             if periods and (periods[0]["reports"] or 0) >= sent:

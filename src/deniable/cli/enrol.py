@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,9 @@ from deniable.cli.options import Json, StoreAddress, Which
 from deniable.cli.remote import find_task
 from deniable.cli.stores import Database, open_database
 from deniable.contract.admission import SECRET, SECRET_MARK
+from deniable.contract.durable import PART, sync, sync_folder
 from deniable.contract.task import Task
+from deniable.errors import ParameterError
 
 
 def enrol(
@@ -31,15 +35,44 @@ def enrol(
         from deniable.collect.issuing import Issuer
 
         task, issuer = task_of(database, which), Issuer(database)
-        with working("making codes"):
-            lines = [SECRET_MARK + issuer.secret(task).hex()] if task.admission == SECRET else issuer.add_codes(task, count)
-        with os.fdopen(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
-            file.writelines(f"{line}\n" for line in lines)
+        with working("making codes"), _new_file(out) as keep:
+            if task.admission == SECRET:
+                lines = [SECRET_MARK + issuer.secret(task).hex()]
+                keep(lines)
+            else:
+                lines = issuer.add_codes(task, count, keep)
     shared = task.admission == SECRET
     if json_output:
         print_json({"task": task.id.hex(), "name": task.name, "file": str(out), "codes": 0 if shared else len(lines), "secret": shared})
     else:
         remark(f"wrote {out}: {'the secret that all share' if shared else f'{len(lines):,} codes, each for one device'}")
+
+
+@contextmanager
+def _new_file(out: Path) -> Iterator[Callable[[list[str]], None]]:
+    """What makes lines durable in a draft, which gets its name at the end: no code without a file, and no file without good codes."""
+    draft = out.with_name(f".{out.name}{PART}")
+    for path in (out, draft):
+        if path.exists():
+            fix = "choose another name" if path == out else "move it away: a run that was killed left it, and its codes may be good"
+            raise ParameterError("--out", str(path), allowed="a file that is not there yet", fix=fix)
+    handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+
+    def keep(lines: list[str]) -> None:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+            sync(handle)
+        sync_folder(out.parent)
+
+    try:
+        yield keep
+    except BaseException:
+        draft.unlink()
+        raise
+    os.link(draft, out)  # unlike a rename, it replaces nothing
+    draft.unlink()
+    sync_folder(out.parent)
 
 
 def task_of(database: Database, which: str) -> Task:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deniable.cli.console import out, print_json, remark, table, tell, working
+from deniable.cli.console import out, print_json, remark, table, tell, waiting
 from deniable.cli.extra import summing_extra
 from deniable.cli.options import Json
 from deniable.errors import ParameterError, ProtocolError
@@ -47,7 +47,7 @@ def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> No
         from deniable.collect.summing.taking_part import Insistence, fetch_agreement
 
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
-    with working(f"waiting for {url}"):
+    with waiting(url, ANSWER_SECONDS):
         agreement = fetch_agreement(transport, Insistence(0))
     if json_output:
         parties, decryptors = (
@@ -84,11 +84,13 @@ def run(
         from deniable.collect.summing.numbers import read_numbers
         from deniable.collect.summing.store import OPENED
         from deniable.collect.summing.taking_part import Insistence, Way, confirmed, fetch_agreement, take_part
+        from deniable.collect.tasks.spans import until
 
     clock_of(os.environ)  # tests may have named a point at which this dies
     kept = PartyFolder(folder)
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
-    identity, insistence = kept.identity(), Insistence(patience)
+    identity, insistence = kept.identity(), Insistence(patience, say=remark)
+    remark(f"asking {url} for the terms, until {until(patience)} at the latest")
     agreement = fetch_agreement(transport, insistence)
     _show_terms(agreement, remark)
     confirmed(agreement, sum_)

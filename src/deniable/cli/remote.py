@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from deniable.cli.console import working
+from deniable.cli.console import waiting
 from deniable.cli.options import TOKEN_VARIABLE, URL_VARIABLE
 from deniable.cli.statuses import ERROR, TOO_FEW
 from deniable.client.transport import HTTPTransport, TransportError
@@ -47,7 +47,7 @@ class Remote:
         headers = self._headers | ({"Content-Type": media_type} if media_type else {})
         address = f"{path}?{urlencode(query)}" if query else path
         try:
-            with working(f"waiting for {self._url}"):
+            with waiting(self._url, PATIENCE):
                 answer = self._transport.request(method, address, body, headers)
         except TransportError as error:
             raise TransportError("--url", self._url, allowed="the address of a collector that runs", fix=error.fix) from error

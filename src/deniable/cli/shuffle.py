@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deniable.cli.console import out, print_json, remark, table, tell
+from deniable.cli.console import out, print_json, remark, table, tell, waiting
 from deniable.cli.extra import server_extra
 from deniable.cli.options import Json
 from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
@@ -20,6 +20,8 @@ from deniable.contract.notice import SHUFFLER
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
+    from deniable.collect.shuffling.forwarding import Link
+    from deniable.collect.shuffling.shuffler import Shuffler
     from deniable.sealing.keys import KeyRing
 
 DAY = 86_400
@@ -65,7 +67,7 @@ def run(
         return
     with server_extra("deniable shuffle"):
         from deniable.collect.clock import clock_of
-        from deniable.collect.shuffling.arranging import Plan, arrange
+        from deniable.collect.shuffling.arranging import ANSWER_SECONDS, Plan, arrange
         from deniable.collect.shuffling.service import serve_shuffler
         from deniable.collect.web.ingest import Limits
         from deniable.core.stream import cores
@@ -90,7 +92,12 @@ def run(
     limits = Limits(max_body=4 << 20)
     settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level, limits=limits)
     clock = clock_of(os.environ)
-    serve_shuffler(settings, lambda: arrange(plan, clock=clock), workers=workers or cores(), metrics_port=metrics_port)
+
+    def make() -> tuple[Shuffler, Mapping[bytes, Link]]:
+        with waiting(f"the tasks at {collector}", ANSWER_SECONDS):
+            return arrange(plan, clock=clock)
+
+    serve_shuffler(settings, make, workers=workers or cores(), metrics_port=metrics_port)
 
 
 @keys.command()
@@ -108,8 +115,7 @@ def create(folder: Folder, key_days: Days = 30.0, json_output: Json = False) -> 
 @keys.command()
 def show(folder: Folder, json_output: Json = False) -> None:
     """Show the identity, and the keys that are announced or still kept. Private halves are never shown."""
-    if not (folder / "keys.json").exists():
-        raise ParameterError("--folder", str(folder), allowed="a shuffler's folder", fix="run: deniable shuffle keys create")
+    _check_folder(folder)
     with server_extra("deniable shuffle"):
         from deniable.sealing.keys import KeyRing
     ring = KeyRing(folder, SHUFFLER)
@@ -139,6 +145,7 @@ def rotate(
     Devices go on with the keys so far until those end. After a suspicion add --withdraw: then they are no longer announced, and within a
     day no device seals for them. They still open what was sealed before. A period that is open is split into two crowds by it.
     """
+    _check_folder(folder)  # keys of a misspelled folder would be new ones of a new identity, and the old ones go on
     with _changing(folder) as ring:
         pair = ring.rotate(time.time(), _seconds("--key-days", key_days), withdraw=withdraw)
         withdrawn = sorted(key.hex() for key in ring.withdrawn) if withdraw else []
@@ -148,6 +155,11 @@ def rotate(
     tell(f"made key {pair.id.hex()}, good until {_day(pair.end)}")
     if withdraw:
         tell(f"withdrawn: {', '.join(withdrawn) or 'nothing'}")
+
+
+def _check_folder(folder: Path) -> None:
+    if not (folder / "keys.json").exists():
+        raise ParameterError("--folder", str(folder), allowed="a shuffler's folder", fix="run: deniable shuffle keys create")
 
 
 @contextmanager

@@ -40,7 +40,13 @@ def open_database(address: str, *, new: bool = False) -> Iterator[Database]:
 
 def check_store(address: str) -> None:
     """Refuse what is no store, before anything is made of it."""
-    if not address or not (is_server(address) or (Path(address) / DATABASE).exists()):
+    if is_server(address):
+        with server_extra("a collector's store"):
+            from deniable.collect.storage.database import has_store
+        there = has_store(address)
+    else:
+        there = bool(address) and (Path(address) / DATABASE).exists()
+    if not there:
         fix = "check the path, or make it with: deniable serve, or deniable token add"
         raise ParameterError("--store", address, allowed="the folder of a collector's store, or a postgresql:// address", fix=fix)
 

@@ -8,7 +8,7 @@ in common with what comes in with a report: the one is made of what the operator
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol
@@ -80,8 +80,11 @@ class Issuer:
 
     # --- enrolment ---
 
-    def add_codes(self, task: Task, count: int) -> list[str]:
-        """New codes, each good for one device's tokens; they are kept as digests and cannot be shown again."""
+    def add_codes(self, task: Task, count: int, keep: Callable[[list[str]], object] = bool) -> list[str]:
+        """New codes, each good for one device's tokens; they are stored as digests and cannot be shown again.
+
+        ``keep`` gets them before they are stored: if it raises, there are none.
+        """
         if task.admission != TOKEN:
             raise ParameterError("task", task.name, allowed='a task with admission = "token"', fix="only those need codes")
         if not 1 <= count <= MOST_CODES:
@@ -89,6 +92,7 @@ class Issuer:
         codes = [CODE_MARK + draw_bytes(SYSTEM, CODE_BYTES).hex() for _ in range(count)]
         with self._engine.begin() as connection:
             connection.execute(db.enrolment.insert(), [{"task": task.id, "code": code_digest(code)} for code in codes])
+            keep(codes)
         return codes
 
     def redeem(self, task: Task, code: str, blinded: Sequence[bytes]) -> list[bytes]:

@@ -81,13 +81,19 @@ class ShuffleService:
             missing = Refusal(404, "not_found", f"there are {SEALS}, {KEYS} and {HEALTH}")
             await self._reception.refuse(missing if make is None else Refusal(405, "method", "ask by GET", allow=b"GET, HEAD"), send)
             return
-        if scope["path"] == HEALTH and self._troubles:
-            await self._reception.refuse(Refusal(503, "trouble", "something fails again and again; the log says what", retry=5), send)
+        if scope["path"] == HEALTH and (trouble := self._trouble()):
+            await self._reception.refuse(Refusal(503, "trouble", trouble, retry=5), send)
             return
         kind, content = make()
         headers = (ORIGIN, DATA, (JSON[0], kind), (b"content-length", b"%d" % len(content)), (b"cache-control", b"no-store"))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
+
+    def _trouble(self) -> str:
+        """Why it cannot take seals, or nothing."""
+        if self._troubles:
+            return "something fails again and again; the log says what"
+        return "the disk is full" if self.shuffler.store.lacks_room() else ""
 
     # --- the threads ---
 

@@ -32,11 +32,20 @@ MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: tables.enrolment.creat
 """What turns a schema of this number into the next."""
 
 
+def has_store(address: str) -> bool:
+    """True if the PostgreSQL database at an address holds a collector's tables; StorageError if it cannot be opened."""
+    engine = sql.create_engine(_postgres_url(address), hide_parameters=True)
+    try:
+        with _opening(engine):
+            return sql.inspect(engine).has_table("schema")
+    finally:
+        engine.dispose()
+
+
 def connect(address: str | Path) -> Engine:
     """An engine on a SQLite file (a path) or on PostgreSQL (an address), with tables of the present schema."""
     if isinstance(address, str) and address.startswith("postgresql:"):
-        url = sql.make_url(address).set(drivername="postgresql+psycopg")
-        engine = sql.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+        engine = sql.create_engine(_postgres_url(address), pool_pre_ping=True, hide_parameters=True)
         sql.event.listen(engine, "connect", _prepare_postgres)
     else:
         _keep_private(Path(address))
@@ -45,16 +54,25 @@ def connect(address: str | Path) -> Engine:
         sql.event.listen(engine, "connect", _prepare_sqlite)
         sql.event.listen(engine, "begin", _begin_immediately)
     try:
-        with engine.begin() as connection:
+        with _opening(engine), engine.begin() as connection:
             _migrate(connection)
-    except OperationalError as error:
-        engine.dispose()
-        shown = url.render_as_string(hide_password=True)
-        raise StorageError("database", shown, allowed="a database that can be opened", fix=" ".join(str(error.orig).split())) from error
     except BaseException:
         engine.dispose()
         raise
     return engine
+
+
+def _postgres_url(address: str) -> sql.URL:
+    return sql.make_url(address).set(drivername="postgresql+psycopg")
+
+
+@contextmanager
+def _opening(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        shown = engine.url.render_as_string(hide_password=True)
+        raise StorageError("database", shown, allowed="a database that can be opened", fix=" ".join(str(error.orig).split())) from error
 
 
 def insert_once(connection: Connection, table: Table, **values: object) -> sql.Executable:

@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 
 from deniable.collect.storage import sealed
 from deniable.collect.storage.block import Block, Bucket
-from deniable.collect.storage.files import DISK, Files, hold, opened, remove_if_there, storage_errors, write_whole
+from deniable.collect.storage.files import DISK, Files, hold, lacks_room, opened, remove_if_there, storage_errors, write_whole
 from deniable.collect.storage.log import ReportLog, StorageError
 from deniable.collect.storage.segment import damage
 from deniable.collect.storage.series import Series
@@ -162,7 +162,7 @@ class EmbeddedLog(ReportLog):
         self._failing = True
 
     def trouble(self) -> str | None:
-        """What someone has to see to: damage, or a disk that took no reports when it was last asked to, nor a few bytes now."""
+        """What someone has to see to: damage, a disk that is full, or one that took no reports when last asked to, nor a few bytes now."""
         if self._failing:
             probe = self._folder / "probe"
             try:
@@ -175,6 +175,8 @@ class EmbeddedLog(ReportLog):
             except OSError as error:
                 return f"{self._folder}: {error.strerror or error}"
             self._failing = False
+        if lacks_room(self._files, self._folder):
+            return f"{self._folder}: the disk is full"
         return str(self.damaged()[0]) if self._damaged else None
 
     @contextmanager

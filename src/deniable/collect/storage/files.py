@@ -16,6 +16,10 @@ READ_BYTES = 1 << 30
 """Read at a time: the system returns less than 2 GiB from one call."""
 
 
+LEAST_FREE = 1 << 20
+"""With fewer bytes on its disk a service is not ready: it is the largest body that a device may send."""
+
+
 class Files:
     """The machine's file system. A closed file is named by its path, an open one by its handle."""
 
@@ -68,6 +72,11 @@ class Files:
         """Make the names in a folder durable."""
         sync_folder(folder)
 
+    def free(self, folder: Path) -> int:
+        """The bytes that this process could still write."""
+        found = os.statvfs(folder)
+        return found.f_bavail * found.f_frsize
+
     def lock(self, handle: int) -> None:
         """Hold a file alone until it is closed, or the process ends; BlockingIOError if another does."""
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,6 +127,11 @@ def make_folders(files: Files, folder: Path) -> None:
     for path in reversed(missing):
         files.make_folder(path)
         files.sync_folder(path.parent)
+
+
+def lacks_room(files: Files, folder: Path) -> bool:
+    """True if the disk behind a folder is as good as full."""
+    return files.free(folder) < LEAST_FREE
 
 
 def remove_if_there(files: Files, path: Path) -> None:

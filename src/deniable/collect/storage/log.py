@@ -65,12 +65,13 @@ class ReportLog(ABC):
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; what is not there is dropped already."""
 
-    def doubt(self) -> None:  # noqa: B027  # a database says by itself whether it is there
+    @abstractmethod
+    def doubt(self) -> None:
         """Something else could not be written there: when asked for ``trouble`` next, try."""
 
+    @abstractmethod
     def trouble(self) -> str | None:
         """Why reports cannot be stored or read as they should; None if all is well."""
-        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -43,6 +43,7 @@ _SIZE = "SELECT coalesce(pg_relation_size(to_regclass(%(partition)s)) / current_
 _READ = """
 SELECT question, stratum, octet_length(payload), string_agg(id || payload, '') FROM report
 WHERE bucket = {number} AND ctid >= %(start)s::tid AND ctid < %(stop)s::tid GROUP BY 1, 2, 3"""
+_PROBE = "CREATE TEMPORARY TABLE probe ON COMMIT DROP AS SELECT 1"  # makes a file with one page
 _LEFT_OVER = """
 SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'report'::regclass AND NOT EXISTS (
   SELECT FROM bucket WHERE relname = 'report_' || id AND state = 'open' AND NOT (task = %(task)s AND period = %(period)s))"""
@@ -53,8 +54,18 @@ class PostgresLog(ReportLog):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._failing = False
 
     def append(self, reports: Mapping[Bucket, Sequence[Block]]) -> frozenset[Bucket]:
+        try:
+            closed = self._try(reports)
+        except StorageError:
+            self._failing = True
+            raise
+        self._failing = False
+        return closed
+
+    def _try(self, reports: Mapping[Bucket, Sequence[Block]]) -> frozenset[Bucket]:
         for attempt in range(ATTEMPTS):
             try:
                 return self._append(reports, prepare=True)
@@ -144,6 +155,20 @@ class PostgresLog(ReportLog):
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         table = tables.sealed_report
         connection.execute(table.delete().where(table.c.bucket == _number(connection, bucket)))
+
+    def doubt(self) -> None:
+        self._failing = True
+
+    def trouble(self) -> str | None:
+        """Why a database took no reports when it was last asked to, nor takes a page now; its disk may be full while it still reads."""
+        if self._failing:
+            try:
+                with self._connected() as connection:
+                    connection.exec_driver_sql(_PROBE)
+            except StorageError as error:
+                return str(error)
+            self._failing = False
+        return None
 
     def close(self) -> None:
         self._engine.dispose()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from deniable.collect.storage.files import DISK
+from deniable.collect.storage.files import DISK, lacks_room
 from deniable.collect.storage.log import StorageError
 
 PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "journal_size_limit = 0")
@@ -22,6 +22,7 @@ class PrivateDatabase:
 
     def __init__(self, path: Path, handle: int, *, pragmas: Sequence[str] = ()) -> None:
         path.touch(0o600)
+        self._folder = path.parent
         self._handle = handle
         self._lock = threading.RLock()
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -33,6 +34,10 @@ class PrivateDatabase:
         with self._lock:
             self._database.close()
             DISK.close(self._handle)
+
+    def lacks_room(self) -> bool:
+        """True if its disk is as good as full."""
+        return lacks_room(DISK, self._folder)
 
     def _ended(self, done: bool) -> None:
         """A transaction is over, and nobody else has begun one."""

@@ -93,6 +93,12 @@ class Aggregation:
                 found |= {"step": self._roles.steps[self._engine.step], "waiting": len(self._engine.waiting)}
             return found
 
+    @property
+    def step_seconds(self) -> float:
+        """How long the current step may take."""
+        begins = self._engine.step == next(iter(self._roles.steps))
+        return self._patience.join if begins else self._patience.step
+
     def _check_over(self, party: int) -> None:
         adds = party < len(self.agreement.parties)
         if self.state != RUNNING:
@@ -112,9 +118,7 @@ class Aggregation:
         with self._lock:
             if self.state != RUNNING:
                 return False
-            begins = self._engine.step == next(iter(self._roles.steps))
-            allowed = self._patience.join if begins else self._patience.step
-            if self._engine.waiting and self._steady() - self._since < allowed:
+            if self._engine.waiting and self._steady() - self._since < self.step_seconds:
                 return False
             self._end_step()
             return True

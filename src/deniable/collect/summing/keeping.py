@@ -111,7 +111,8 @@ class PartyFolder:
         return done
 
     def all(self) -> dict[str, Standing]:
-        """All sums that it took part in, by id."""
+        """All sums that it took part in, by id; ParameterError if this is no party's folder: nothing is known about what was spent."""
+        self.identity()
         names = sorted(path.stem for path in (self.folder / "sums").glob("*.json"))
         found = {name: self.standing(bytes.fromhex(name)) for name in names}
         return {name: standing for name, standing in found.items() if standing is not None}

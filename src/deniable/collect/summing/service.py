@@ -155,6 +155,8 @@ class SumService:
     def _health(self) -> bytes:
         if self._troubles:
             raise Refusal(503, "trouble", "something fails again and again; the log says what", retry=5)
+        if self.sum.store.lacks_room():
+            raise Refusal(503, "trouble", "the disk is full", retry=5)
         return msgspec.json.encode({"state": "ready"})
 
     # --- the thread that ends steps ---

@@ -19,6 +19,7 @@ from deniable.collect.summing.agreement import Agreement
 from deniable.collect.summing.keeping import RUNNING, PartyFolder, Standing, begun
 from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of, sign_request
 from deniable.collect.summing.store import ABORTED, OPENED
+from deniable.collect.tasks.spans import until
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
@@ -34,27 +35,36 @@ ENDS = (OPENED, ABORTED, LOST, LATE)
 
 @dataclass(frozen=True)
 class Insistence:
-    """How a request is repeated while the aggregator is away or busy: for ``patience`` seconds, ever more seldom."""
+    """How a request is repeated while the aggregator is away or busy: for ``patience`` seconds, ever more seldom.
+
+    ``say`` hears of the first attempt that fails, and until when more follow.
+    """
 
     patience: float = 3_600.0
+    say: Callable[[str], object] = bool
     sleep: Callable[[float], object] = time.sleep
     clock: Callable[[], float] = time.monotonic
     source: Source = SYSTEM
 
     def answer(self, request: Callable[[], Response]) -> Response:
         """The answer; TransportError if none came in all that time."""
-        wait, since = FIRST_WAIT, self.clock()
+        wait, since, failed = FIRST_WAIT, self.clock(), False
         while True:
             try:
                 answer = request()
                 if not is_temporary(answer.status):
+                    if failed:
+                        self.say("the aggregator answers")
                     return answer
                 trouble = f"status {answer.status}"
             except OSError as error:
-                trouble = type(error).__name__
+                trouble = str(error.received) if isinstance(error, TransportError) else type(error).__name__
             if self.clock() - since >= self.patience:
                 allowed, fix = "an aggregator that answers", "run the same command later: it goes on where it stopped"
                 raise TransportError("aggregator", trouble, allowed=allowed, fix=fix)
+            if not failed:
+                failed = True
+                self.say(f"no answer from the aggregator ({trouble}): trying again until {until(self.patience)}")
             self.sleep(wait * (1 - self.source.word() / ONE / 2))
             wait = min(2 * wait, LONGEST_WAIT)
 
@@ -138,7 +148,7 @@ class _Part:
         if standing is None:
             party = self._roles.party(*self._own, lambda: self._contribution(numbers()), self._source)
             standing = self._keep(begun(self._way.agreement, b"", b""), party, party.first() or b"")
-            self._say("begun; waiting for the others")
+            self._say("begun; waiting for the others, for as long as the aggregator does")
         else:
             party = self._roles.resume(standing.engine.encode(), *self._own, self._source)
             self._say("going on with the numbers that it began with")

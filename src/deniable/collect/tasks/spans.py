@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, date, datetime
 
 from deniable.errors import ParameterError
@@ -61,3 +62,12 @@ def moment_in_words(seconds: int) -> str:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
     except (ValueError, OverflowError, OSError):  # a task may end after the year 9999
         return f"{seconds:,} seconds after 1970"
+
+
+def until(seconds: float) -> str:
+    """When so many seconds from now are over, as people read it.
+
+    >>> until(float("inf"))
+    '1,000,000,000,000 seconds after 1970'
+    """
+    return moment_in_words(int(min(1e12, time.time() + seconds)))

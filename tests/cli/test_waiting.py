@@ -1,0 +1,87 @@
+"""Commands that wait say at once what for and until when; commands that read a folder refuse one that is not theirs."""
+
+from __future__ import annotations
+
+import re
+import socket
+
+import pytest
+
+from deniable.client.transport import Response
+from deniable.collect.summing.keeping import PartyFolder
+from deniable.collect.summing.taking_part import Insistence
+from tests.cli.running import Started, run
+from tests.system.load import wait_for
+
+UNTIL = r"until \d{4}-\d\d-\d\d \d\d:\d\d UTC"
+
+
+def test_a_party_says_at_once_that_its_aggregator_is_dead(tmp_path):
+    PartyFolder(tmp_path / "party").make_identity()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    started = Started("party", "run", "--folder", tmp_path / "party", "--url", url, "--sum", "00")
+    try:
+        wait_for(lambda: "trying again" in started.errors)  # of an hour
+    finally:
+        said = started.kill()
+    assert re.search(f"asking {url} for the terms, {UNTIL}", said)
+    assert re.search(rf"no answer from the aggregator \(ConnectionRefusedError\): trying again {UNTIL}", said)
+
+
+def test_an_outage_is_told_once_and_so_is_its_end():
+    said, answers = [], iter([OSError(), OSError(), Response(503, {}, b""), Response(200, {}, b""), Response(200, {}, b"")])
+
+    def request():
+        answer = next(answers)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    insistence = Insistence(60, said.append, sleep=lambda _: None)
+    assert insistence.answer(request).status == 200
+    assert re.fullmatch(rf"no answer from the aggregator \(OSError\): trying again {UNTIL}", said[0])
+    assert said[1:] == ["the aggregator answers"]
+    insistence.answer(request)
+    assert len(said) == 2
+
+
+@pytest.mark.parametrize("command", [["task", "list"], ["party", "terms"], ["shuffle", "--folder", "shuffler", "--task", "ab" * 32]])
+def test_whoever_waits_for_a_server_that_does_not_answer_says_so(command, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        address = ["--collector", url, "--port", "0"] if command[0] == "shuffle" else ["--url", url]
+        started = Started(*command, *address, cwd=tmp_path)
+        try:
+            wait_for(lambda: "waiting for" in started.errors)
+        finally:
+            said = started.kill()
+    assert re.search(f"waiting for .*{re.escape(url)}, {UNTIL}", said)
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (["party", "sums"], "party keys"),
+        (["shuffle", "keys", "rotate"], "shuffle keys create"),
+        (["shuffle", "keys", "show"], "shuffle keys create"),
+        (["aggregate", "show"], "aggregate create"),
+    ],
+)
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_that_is_not_the_right_one_is_refused(command, named, there, tmp_path):
+    folder = tmp_path / "misspelled"
+    if there:
+        folder.mkdir()
+    told = run(*command, "--folder", folder, status=2)
+    assert "--folder" in told.stderr
+    assert named in told.stderr
+    assert told.stdout == ""
+    assert folder.exists() == there
+    assert not there or list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["rebuild"], ["token", "list"], ["export", "t", "--open", "--out", "out"]])
+def test_an_empty_database_is_no_store(command, tmp_path, postgres_address):
+    assert "--store" in run(*command, "--store", postgres_address, status=2, cwd=tmp_path).stderr
