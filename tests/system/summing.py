@@ -18,7 +18,7 @@ import numpy as np
 
 from deniable.collect.summing.agreement_file import read_agreement_file
 from deniable.collect.summing.keeping import PartyFolder, Standing
-from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of, sign_request
+from deniable.collect.summing.signing import MEDIA_TYPE, path_of, sign_request
 from deniable.collect.summing.store import SumStore
 from deniable.multiparty.fixed_point import laplace_reach
 from tests.system.conftest import TIMEOUT, Answer
@@ -152,8 +152,8 @@ class Sum:
     def send(self, number: int, body: bytes, *, method: str = "POST", by: int | None = None, kind: str = MEDIA_TYPE) -> Answer:
         """A party's request, signed as it should be, or by somebody else."""
         path = path_of(self.agreement, number)
-        signature = sign_request(self.folders[number if by is None else by].identity(), method, path, body)
-        return self.request(method, path, body, **{HEADER: signature, "content_type": kind})
+        signed = sign_request(self.folders[number if by is None else by].identity(), method, path, body)
+        return self.request(method, path, body, **signed, content_type=kind)
 
     def wait_for_step(self, step: str, waiting: int) -> None:
         """Until the aggregator is at a step, and waits for so many parties still."""

@@ -6,16 +6,17 @@ import json
 import signal
 import socket
 import subprocess
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
-from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of
+from deniable.collect.summing.signing import DIGEST, MEDIA_TYPE, SIGNATURE, path_of, sign_request
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.message import Message
 from deniable.testing.faults import STATUS
-from tests.system.conftest import COMMAND
+from tests.system.conftest import COMMAND, TIMEOUT
 from tests.system.load import wait_for
 from tests.system.summing import Sum, agreement_text
 
@@ -245,7 +246,7 @@ def test_requests_that_are_no_messages(tmp_path, nursery):
             ("GET", path, 403),
         ]:
             assert whole.request(method, place, content_type=MEDIA_TYPE).status == status, place
-        assert whole.request("GET", path, **{HEADER: "zz"}).status == 403
+        assert whole.request("GET", path, **{SIGNATURE: "zz"}).status == 403
         assert whole.send(0, first).status == 204  # the same again: nothing was spoiled
         head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {MEDIA_TYPE}\r\ncontent-length: "
         with socket.create_connection(("127.0.0.1", whole.port)) as large:  # refused by what it announces, before it comes
@@ -256,6 +257,37 @@ def test_requests_that_are_no_messages(tmp_path, nursery):
             assert whole.request("GET", "/v1/health").json == {"state": "ready"}
         log = [json.loads(line) for line in whole.out.with_suffix(".err").read_text().splitlines()]
         assert [line["event"] for line in log] == ["starting"]
+
+
+def test_a_body_is_read_after_its_sender_is_known(tmp_path, nursery):
+    """Sixty strangers who announce the largest message: each is refused by its headers, and none of what it would send is read. A party
+    sends one message at a time, and the one that it signed.
+    """
+    with Sum(tmp_path, nursery) as whole, ExitStack() as stack:
+        whole.serve()
+        first = MaskingParty(whole.agreement.terms, 0, whole.folders[0].identity(), np.array([1, 1])).first()
+        path, most = path_of(whole.agreement, 0), whole.agreement.roles.largest
+        signed = sign_request(whole.folders[0].identity(), "POST", path, first)
+        stranger = sign_request(whole.folders[1].identity(), "POST", path, bytes(most))
+        hostile = [({}, most), (stranger, most), ({DIGEST: signed[DIGEST]}, len(first)), (signed, most), (signed, len(first) - 1)]
+        for headers, length in hostile * 12:
+            peer = stack.enter_context(announced(whole, path, headers, length))
+            assert peer.recv(100).startswith(b"HTTP/1.1 403 ")  # although the body has not come
+        slow = stack.enter_context(announced(whole, path, signed, len(first)))
+        wait_for(lambda: whole.send(0, first).status == 429)
+        slow.sendall(bytes(len(first)))  # signed, and another body
+        assert slow.recv(100).startswith(b"HTTP/1.1 403 ")
+        assert not whole.taken()
+        assert whole.send(0, first).status == 204
+
+
+def announced(whole: Sum, path: str, headers: dict[str, str], length: int) -> socket.socket:
+    """A connection on which a message of some length is announced."""
+    peer = socket.create_connection(("127.0.0.1", whole.port), timeout=TIMEOUT)
+    named = {"host": "x", "content-type": MEDIA_TYPE, "content-length": str(length)} | headers
+    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items()), "", ""]
+    peer.sendall("\r\n".join(lines).encode())
+    return peer
 
 
 def test_three_hospitals_by_the_commands_alone(tmp_path, nursery):

@@ -7,15 +7,18 @@
 ``GET /v1/sums/ID/parties/NUMBER``      200: what is there for the party; 204: nothing after 20 seconds of waiting; 410: it is over
 ======================================  =======================================================================================
 
-The last two are signed by the party. Nothing else about the sender is looked at, and nothing that was sent is logged.
+The last two are signed by the party, which is checked before a body is read. Nothing else about the sender is looked at, and nothing that
+was sent is logged.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -25,7 +28,7 @@ from deniable.collect.server import LAST_SECONDS, Server, live, port, server_con
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
 from deniable.collect.summing.aggregation import Aggregation, Over
-from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, PATH, request_verified
+from deniable.collect.summing.signing import DIGEST, MEDIA_TYPE, PATH, SIGNATURE, signed_digest
 from deniable.collect.summing.store import RUNNING
 from deniable.collect.web.body import JSON, BodyReader, Refusal
 from deniable.collect.web.journal import note, note_error
@@ -50,7 +53,7 @@ class SumService:
         self._settings, self._clock, self._linger, self._over = settings, clock, linger, over
         most = sum_.agreement.roles.largest
         self._bodies = BodyReader(most=most, most_together=max(64 * most, 1 << 26), seconds=settings.limits.body_seconds)
-        self._most = most
+        self._sending: set[int] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
         self._stop, self._work = threading.Event(), threading.Event()
@@ -114,27 +117,45 @@ class SumService:
             raise Refusal(404, "not_found", "there is no such sum here, or no such party in it", close=True)
         if method not in ("GET", "POST"):
             raise Refusal(405, "method", "messages are sent by POST and fetched by GET", close=True)
-        body = await self._read(scope["headers"], receive, method)
-        signature = next((value for name, value in scope["headers"] if name == HEADER.encode()), b"")
-        if not request_verified(self.sum.agreement.members[party].key, signature, method, path, body):
-            raise Refusal(403, "signature", f"the header {HEADER} is not the signature of party {party}")
+        digest = self._check_headers(scope["headers"], party, method, path)
         if method == "GET":
             message = await self._wait(party)
             return (204, b"", b"") if message is None else (200, _KIND, message)
-        await asyncio.to_thread(self.sum.take, party, body)
+        with self._sending_alone(party):
+            body = await self._bodies.read(receive)
+            if body is None:
+                raise Refusal(400, "malformed", "the sender is gone", close=True)
+            await asyncio.to_thread(self._take, party, body, digest)
         self._work.set()
         return 204, b"", b""
 
-    async def _read(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive, method: str) -> bytes:
-        kind = self._bodies.check_headers(headers)
-        if method == "GET":
-            return b""
-        if kind != _KIND:
+    def _check_headers(self, headers: Sequence[tuple[bytes, bytes]], party: int, method: str, path: str) -> str:
+        """The digest of the body that the party has signed. Refusal if it must not even be read: a stranger's fills no memory."""
+        kind, named = self._bodies.check_headers(headers), dict(headers)
+        if method == "POST" and kind != _KIND:
             raise Refusal(415, "wrong_type", f"a message is of type {MEDIA_TYPE}", close=True)
-        body = await self._bodies.read(receive)
-        if body is None:
-            raise Refusal(400, "malformed", "the sender is gone", close=True)
-        return body
+        length = int(named.get(b"content-length", b"0"))
+        digest = signed_digest(self.sum.agreement.members[party].key, named, method, path, length)
+        if not digest:
+            message = f"the headers {SIGNATURE} and {DIGEST} are not those of a request by party {party}; run the aggregator's version"
+            raise Refusal(403, "signature", message, close=True)
+        return digest
+
+    @contextmanager
+    def _sending_alone(self, party: int) -> Iterator[None]:
+        """One message of a party at a time: what it may fill is one message."""
+        if party in self._sending:
+            raise Refusal(429, "queue_full", "a message of this party is being received; send it again", retry=1, close=True)
+        self._sending.add(party)
+        try:
+            yield
+        finally:
+            self._sending.discard(party)
+
+    def _take(self, party: int, body: bytes, digest: str) -> None:
+        if hashlib.sha256(body).hexdigest() != digest:
+            raise Refusal(403, "digest", f"this is not the body that the header {DIGEST} has the digest of")
+        self.sum.take(party, body)
 
     async def _wait(self, party: int) -> bytes | None:
         """What is there for a party as soon as it is there; None if that takes too long."""

@@ -17,7 +17,7 @@ from deniable.collect.storage.files import DISK
 from deniable.collect.summing.aggregation import LATE, LOST
 from deniable.collect.summing.agreement import Agreement
 from deniable.collect.summing.keeping import RUNNING, PartyFolder, Standing, begun
-from deniable.collect.summing.signing import HEADER, MEDIA_TYPE, path_of, sign_request
+from deniable.collect.summing.signing import MEDIA_TYPE, path_of, sign_request
 from deniable.collect.summing.store import ABORTED, OPENED
 from deniable.collect.tasks.spans import until
 from deniable.contract.source import ONE, SYSTEM, Source
@@ -115,8 +115,7 @@ class Way:
         return None, "" if answer.status == 204 else _ended(answer)
 
     def _insist(self, method: str, body: bytes) -> Response:
-        signature = sign_request(self.identity, method, self._path, body)
-        headers = {HEADER: signature} | ({"content-type": MEDIA_TYPE} if body else {})
+        headers = sign_request(self.identity, method, self._path, body) | ({"content-type": MEDIA_TYPE} if body else {})
         return self.insistence.answer(lambda: self.transport.request(method, self._path, body, headers))
 
 
