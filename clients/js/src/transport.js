@@ -8,6 +8,7 @@ import { concat } from "./bytes.js";
 import { ParameterError, TransportError } from "./errors.js";
 
 const LARGEST_RESPONSE = 2 ** 22;
+/** Milliseconds for a whole exchange, from connecting to the last byte of the answer. */
 const TIMEOUT = 10_000;
 export const ATTEMPTS = 4;
 const FIRST_WAIT = 0.5;
@@ -42,7 +43,7 @@ export class Transport {
   }
 
   /**
-   * Send a request and wait for its answer; TransportError if no whole one came.
+   * Send a request and wait for its answer; TransportError if no whole one came in time.
    *
    * @param {"GET" | "POST"} method
    * @param {string} path
@@ -51,19 +52,7 @@ export class Transport {
    */
   async request(method, path, content) {
     try {
-      const answer = await this.#fetch(this.#prefix + path, {
-        method,
-        body: /** @type {BodyInit | undefined} */ (content?.body),
-        headers: content ? { "content-type": content.type } : {},
-        credentials: "omit",
-        cache: "no-store",
-        redirect: "error", // as of a hotel's login page: whoever it leads to is not the collector
-        referrerPolicy: "no-referrer",
-        signal: AbortSignal.timeout(TIMEOUT),
-      });
-      if (answer.status >= 300 && answer.status < 400) throw new Error(`a redirect, status ${answer.status}`);
-      const wait = answer.headers.get("retry-after") ?? "";
-      return { status: answer.status, retryAfter: /^[0-9]+$/.test(wait) ? Number(wait) : 0, body: await readBody(answer) };
+      return await beforeDeadline((signal) => this.#exchange(method, path, content, signal));
     } catch (error) {
       throw new TransportError(`${method} ${path}`, /** @type {Error} */ (error)?.name, {
         allowed: "a whole answer from the collector itself",
@@ -72,11 +61,61 @@ export class Transport {
       });
     }
   }
+
+  /**
+   * @param {"GET" | "POST"} method
+   * @param {string} path
+   * @param {{body: Uint8Array, type: string} | undefined} content
+   * @param {AbortSignal} signal
+   */
+  async #exchange(method, path, content, signal) {
+    const answer = await this.#fetch(this.#prefix + path, {
+      method,
+      body: /** @type {BodyInit | undefined} */ (content?.body),
+      headers: content ? { "content-type": content.type } : {},
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error", // as of a hotel's login page: whoever it leads to is not the collector
+      referrerPolicy: "no-referrer",
+      signal,
+    });
+    if (answer.status >= 300 && answer.status < 400) throw new Error(`a redirect, status ${answer.status}`);
+    const wait = answer.headers.get("retry-after") ?? "";
+    return { status: answer.status, retryAfter: /^[0-9]+$/.test(wait) ? Number(wait) : 0, body: await readBody(answer, signal) };
+  }
 }
 
-/** The body of an answer, if it is not longer than a device reads. */
-async function readBody(/** @type {Response} */ answer) {
+/**
+ * What comes of an exchange, if it comes before the deadline.
+ *
+ * A signal alone does not end it. With `redirect: "error"`, node's fetch keeps no more than a weak reference from the signal to the request
+ * once the headers are there: after a garbage collection the signal has no effect, and a body that drips goes on for as long as it likes.
+ *
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} exchange
+ * @returns {Promise<T>}
+ */
+async function beforeDeadline(exchange) {
+  const controller = new AbortController();
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new DOMException(`no whole answer within ${TIMEOUT / 1000} seconds`, "TimeoutError");
+      controller.abort(error);
+      reject(error);
+    }, TIMEOUT);
+  });
+  try {
+    return await Promise.race([exchange(controller.signal), /** @type {Promise<never>} */ (late)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The body of an answer, if it is not longer than a device reads; it is cut off when the signal says so. */
+async function readBody(/** @type {Response} */ answer, /** @type {AbortSignal} */ signal) {
   const reader = answer.body?.getReader();
+  signal.addEventListener("abort", () => reader?.cancel(signal.reason).catch(() => {})); // already at its end, or broken
   const parts = [];
   for (let size = 0; reader;) {
     const { done, value } = await reader.read();

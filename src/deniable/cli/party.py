@@ -23,7 +23,8 @@ Url = Annotated[str, typer.Option(help="The aggregator.")]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Speak plain http, on a network that you trust.")]
 LARGEST = 1 << 26
 """The most bytes that are read of an aggregator's answer."""
-ANSWER_SECONDS = 60.0
+ANSWER_SECONDS = 300.0
+"""How long one exchange with the aggregator may take in all; messages of large sums have hundreds of megabytes."""
 
 
 @party.command()

@@ -16,8 +16,8 @@ from deniable.cli.statuses import ERROR, TOO_FEW
 from deniable.client.transport import HTTPTransport, TransportError
 from deniable.errors import DeniableError, ParameterError
 
-PATIENCE = 300.0
-"""Seconds: a period with many reports takes its time to be counted."""
+PATIENCE = 600.0
+"""Seconds for a whole exchange: a period with many reports takes its time to be counted, and a long answer its time to arrive."""
 LARGEST_ANSWER = 1 << 30
 """The most bytes that are read of an answer: estimates of a million values are long."""
 LEAST_PREFIX = 6

@@ -8,11 +8,13 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import ssl
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from deniable.client.connection import Connection
 from deniable.contract.source import ONE, Source
 from deniable.errors import DeniableError, ParameterError
 
@@ -46,8 +48,8 @@ class HTTPTransport:
     """Requests to one ``address`` over connections that are kept. Safe to share between threads; close it when done.
 
     Certificates are checked against those that the system trusts, unless ``context`` says otherwise. Without TLS a network sees and
-    changes everything, so plain ``http`` is for this machine only, unless ``insecure`` allows it. Redirects are not followed. A step waits
-    for ``timeout`` seconds at most, and an answer may have ``largest`` bytes.
+    changes everything, so plain ``http`` is for this machine only, unless ``insecure`` allows it. Redirects are not followed. A whole
+    exchange, from connecting to the last byte of the answer, takes ``timeout`` seconds at most, and an answer may have ``largest`` bytes.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class HTTPTransport:
         self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
         self._context = None if parts.scheme == "http" else context or ssl.create_default_context()
         self._timeout, self._largest = timeout, largest
-        self._idle: deque[http.client.HTTPConnection] = deque()
+        self._idle: deque[Connection] = deque()
 
     def __repr__(self) -> str:
         return f"<HTTPTransport to {self.address}>"
@@ -81,13 +83,15 @@ class HTTPTransport:
     def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Response:
         """Send a request, with a method, path, body and headers of HTTP, and wait for its answer.
 
-        It is sent once more, on a fresh connection, if a kept one turns out to be closed.
+        It is sent once more, on a fresh connection, if a kept one turns out to be closed; all of that by one deadline.
         """
+        end = time.monotonic() + self._timeout
         while True:
             try:
                 connection, kept = self._idle.pop(), True
             except IndexError:
-                connection, kept = self._connect(), False
+                connection, kept = Connection(self._host, self._port, self._context), False
+            connection.within(self._timeout, end)
             try:
                 return self._exchange(connection, method, self._prefix + path, body, headers or {})
             except (OSError, http.client.HTTPException) as error:
@@ -102,14 +106,7 @@ class HTTPTransport:
         while self._idle:
             self._idle.pop().close()
 
-    def _connect(self) -> http.client.HTTPConnection:
-        if self._context is None:
-            return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
-        return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
-
-    def _exchange(
-        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes, headers: Mapping[str, str]
-    ) -> Response:
+    def _exchange(self, connection: Connection, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
         connection.request(method, path, body or None, dict(headers))
         answer = connection.getresponse()
         data = answer.read(self._largest + 1)

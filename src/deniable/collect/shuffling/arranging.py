@@ -23,8 +23,8 @@ from deniable.sealing.keys import GRACE, LIFETIME, KeyRing
 from deniable.shuffle.mixer import LARGEST_BATCH, Rules
 
 USUAL_BATCH = 1 << 14
-ANSWER_SECONDS = 120.0
-"""How long whoever comes next may take to answer: a collector opens a whole batch first."""
+ANSWER_SECONDS = 300.0
+"""How long one exchange with the next station may take in all: a batch has up to 64 MB, and a collector opens all of it first."""
 
 
 @dataclass(frozen=True, kw_only=True)
