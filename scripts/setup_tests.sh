@@ -38,6 +38,9 @@ fi
 if ! command -v java >/dev/null; then
     need default-jre-headless "on Spark" # 17 or newer: Debian 12 and Ubuntu 24.04, and what came after them
 fi
+if ! command -v nginx >/dev/null && [ ! -x /usr/sbin/nginx ]; then
+    need nginx "of the configuration for a proxy"
+fi
 if ! command -v chromium >/dev/null; then
     need chromium "in a browser"
 fi
