@@ -62,7 +62,7 @@ def _answering(page: Page, address: str) -> None:
     page.goto(address)
     page.get_by_role("button", name="I agree").click()
     page.get_by_role("radio", name=ANSWER).check()
-    page.get_by_role("button", name="Draw the noise").click()
+    page.get_by_role("button", name="Continue").click()
     before = page.locator("section").filter(has=page.get_by_role("heading", name="Before it is sent"))
     before.screenshot(path=IMAGES / "dashboard-survey.png")
 

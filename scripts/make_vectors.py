@@ -19,6 +19,7 @@ from set_vectors import sets
 from spec_vectors import canonical, probability, specs
 from task_vectors import envelopes, rounds, tasks
 from token_vectors import signatures, tokens
+from verdict_vectors import verdicts
 
 from deniable.client import (
     BLH,
@@ -201,7 +202,7 @@ def main() -> None:
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
     documents = (canonical, probability, specs, encoders, tasks, rounds, envelopes)
-    for content in (*documents, sets, models, budget, tokens, signatures, answerable, sealing):
+    for content in (*documents, sets, models, budget, tokens, signatures, answerable, sealing, verdicts):
         _write(content.__name__, content())
 
 

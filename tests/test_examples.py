@@ -36,7 +36,7 @@ def test_an_editor_reports_and_shows_its_ledger():
     told = run("telemetry")
     before, after = told.split("-- what the user reads:")
     assert "nothing was sent: consent" in before
-    assert "the answer is sent, epsilon 1 was spent" in after
-    assert "Spent: epsilon 1 of 8, 7 left." in after
+    assert "the answer is sent, epsilon 0.4 was spent" in after
+    assert "Spent: epsilon 0.4 of 8, 7.6 left." in after
     assert "1,999 others report: {'sent': 1999}" in after
-    assert "editor-theme: 2,000 reports, GRR, epsilon = 1" in after
+    assert "editor-theme: 2,000 reports, GRR, epsilon = 0.4" in after

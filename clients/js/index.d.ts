@@ -89,6 +89,8 @@ export class Spec {
   readonly canonical: Uint8Array;
   /** What a report costs behind an encoder that draws no input with a probability above 1 / `sampling`. */
   epsilonAfter(sampling: number): number;
+  /** For how many of so many answers a person who holds so many different values over time pays epsilon, at most. */
+  paidAnswers(answers: number, values: number): number;
   /** One person's report. */
   randomize(value: Value, source?: Source): Promise<Report>;
   encode(report: Report): Uint8Array;
@@ -420,6 +422,30 @@ export class Reporter {
   /** The envelope of an entry of this task, to be looked at; null if it is sealed, and not by this reporter: nobody here can open it. */
   opened(entry: Entry): Promise<Required<Envelope> | null>;
 }
+
+// --- how strong a promise is ---
+
+export type Level = "strong" | "moderate" | "weak" | "very weak" | "none";
+/** What (epsilon, delta) is worth to a person. */
+export class Verdict {
+  constructor(epsilon: number, delta?: number, when?: string, beyond?: string);
+  readonly epsilon: number;
+  readonly delta: number;
+  /** Under which condition it holds; empty if under any. */
+  readonly when: string;
+  /** What it does not cover, as a sentence; empty where that is nothing. */
+  readonly beyond: string;
+  /** The logarithm of the best odds of a guess between two answers, in thousandths. */
+  readonly strength: number;
+  readonly level: Level;
+  /** The level as people read it. */
+  readonly title: string;
+  /** How often a guess between two answers is right, at most. */
+  readonly guess: string;
+  toString(): string;
+}
+/** The verdicts on all answers that a task may ask of one person: show them before asking for consent. */
+export function verdicts(task: Task): Verdict[];
 
 // --- small things ---
 

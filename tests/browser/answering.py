@@ -29,7 +29,7 @@ def fill(page, answer="tea", **strata):
 
 
 def draw(page):
-    page.get_by_role("button", name="Draw the noise").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Before it is sent")).to_be_focused()
 
 

@@ -15,6 +15,7 @@ name = "again-{kind}"
 question = "Tea?"
 owner = "the tests"
 epsilon = 1.0
+weak_privacy = true
 lasts = "1 day"
 answers = 1000
 answers_per_period = 1000

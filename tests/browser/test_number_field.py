@@ -34,7 +34,7 @@ def test_a_number_is_typed_looked_at_and_sent(site):
     field = page.locator("#answer-0")
     for wrong in ("121", "-0.5"):
         field.fill(wrong)
-        page.get_by_role("button", name="Draw the noise").click()
+        page.get_by_role("button", name="Continue").click()
         assert not field.evaluate("field => field.validity.valid")
     field.fill("41.5")
     draw(page)

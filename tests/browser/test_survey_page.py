@@ -50,6 +50,7 @@ name = "costly"
 question = "Do you own a bicycle?"
 owner = "the tests"
 epsilon = 6.0
+weak_privacy = true
 lasts = "1 hour"
 period = "5 minutes"
 answers = 3
@@ -141,7 +142,7 @@ def test_an_answer_among_many_is_compared_with_any_other(site):
     agree(page)
     box = page.get_by_role("spinbutton", name="Your answer")
     box.fill("100000")
-    page.get_by_role("button", name="Draw the noise").click()  # more than the task takes: the field stops it
+    page.get_by_role("button", name="Continue").click()  # more than the task takes: the field stops it
     assert box.evaluate("(box) => box.validity.rangeOverflow")
     box.fill("7000")
     draw(page)
@@ -163,7 +164,7 @@ def test_a_round_asks_some_and_tells_the_others_so(site):
         page, watched = opened(site, "word")
         agree(page)
         page.get_by_role("textbox", name="Your answer").fill("rain")
-        page.get_by_role("button", name="Draw the noise").click()
+        page.get_by_role("button", name="Continue").click()
         expect(page.locator("#review, #done").locator("visible=true")).to_be_visible()
         seen.add(page.locator("main").get_attribute("data-step"))
         if page.locator("#review").is_visible():
@@ -190,7 +191,7 @@ def test_what_is_not_sent_stays_paid_for_and_is_drawn_once(site):
     page.reload()  # whoever hopes for a better draw gets the same one
     expect(page.locator("#leaving")).to_have_text(leaving)
     expect(page.locator("#told")).to_contain_text("kept nowhere")
-    page.get_by_role("button", name="Do not send").click()
+    page.get_by_role("button", name="Don't send").click()
     expect(page.get_by_role("heading", name="Not sent")).to_be_focused()
     expect(page.locator("#receipt")).to_contain_text("epsilon 2 of 10")
     page.reload()
@@ -218,7 +219,7 @@ def test_two_tabs_cannot_spend_twice(site):
     assert sorted(bool(text) for text in trouble) == [False, True]
     assert "Nothing was drawn" in "".join(trouble)
     send(first)
-    second.get_by_role("button", name="Do not send").click()  # too late, and it says so
+    second.get_by_role("button", name="Don't send").click()  # too late, and it says so
     expect(second.get_by_role("heading", name="Sent. Thank you.")).to_be_visible()
     first.goto("/ledger")
     expect(first.locator("#spent")).to_have_text("2 of 10")
@@ -294,7 +295,7 @@ def test_a_code_or_a_secret_is_needed_where_the_task_asks_for_one(site, tmp_path
     fill(page, "yes")
     right = written.read_text().strip()
     page.get_by_label("that you were given").fill(right[:-1] + ("0" if right[-1] == "1" else "1"))
-    page.get_by_role("button", name="Draw the noise").click()
+    page.get_by_role("button", name="Continue").click()
     if admission == "secret":  # only the collector can tell
         page.get_by_role("button", name="Send", exact=True).click()
         expect(page.get_by_role("heading", name="Refused")).to_be_visible()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.answering import agree, draw, fill, opened, send
+from tests.browser.answering import agree, draw, fill, opened, published, send
 from tests.browser.conftest import AXE, HOSTILE
 from tests.browser.looks import CONTRAST, SIZES, in_both_themes, serious_faults
 from tests.services import needed
@@ -76,7 +76,7 @@ def test_the_keyboard_alone_is_enough(site):
     page.keyboard.press("ArrowDown")
     tab_to("stratum-0")
     page.keyboard.press("w")  # web
-    tab_to("Draw the noise")
+    tab_to("Continue")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Before it is sent")).to_be_focused()
     expect(page.locator("#told")).to_have_text("coffee")
@@ -115,3 +115,38 @@ def test_every_step_fits_and_can_be_read_and_axe_finds_no_serious_fault(site, si
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, theme)
             assert page.evaluate(CONTRAST) == [], (name, theme)
             assert serious_faults(page) == [], (name, theme)
+
+
+WEAK = """
+name = "weak"
+question = "Do you own a bicycle?"
+owner = "the tests"
+epsilon = 8.0
+weak_privacy = true
+lasts = "1 day"
+minimum_batch = 10
+[domain]
+yes_no = true
+"""
+
+
+def test_what_nearly_gives_the_answer_away_is_called_that_in_words_and_color(site):
+    published(site, WEAK)
+    page, watched = opened(site, "weak")
+    verdict = page.locator(".verdict.very-weak")
+    expect(verdict).to_contain_text("This nearly gives your answer away")
+    for theme in in_both_themes(page, "survey-weak"):
+        assert page.evaluate(CONTRAST) == [], theme
+        assert verdict.locator("strong").evaluate("(text) => getComputedStyle(text).color") != page.locator("h1").evaluate(
+            "(text) => getComputedStyle(text).color"
+        )
+    agree(page)
+    fill(page, "yes")
+    draw(page)
+    expect(page.locator("#report .verdict.very-weak")).to_contain_text("once in 2,982 times")
+    chances = page.locator(".chances .chance").all_inner_texts()
+    assert sorted(chances) == ["1 in 2,982", "all but 1 in 2,982"]
+    told = page.locator("main").inner_text()
+    assert "100.0 %" not in told
+    assert "nobody can tell" not in told.lower()
+    watched.check(site.server.url)

@@ -22,6 +22,7 @@ name = "often"
 question = "Tea?"
 owner = "the tests"
 epsilon = 0.1
+weak_privacy = true
 lasts = "1 day"
 answers = 1000
 answers_per_period = 1000

@@ -7,6 +7,7 @@ name = "{name}"
 question = "What is yours?"
 owner = "research@example.org"
 epsilon = 8
+weak_privacy = true
 lasts = "30 days"
 people = 20_000
 minimum_batch = 20

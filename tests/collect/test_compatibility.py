@@ -17,6 +17,7 @@ name = "morning-drink"
 question = "What do you drink?"
 owner = "research@example.org"
 epsilon = 1.0
+weak_privacy = true
 start = 2026-12-01
 end = 2027-01-01
 period = "1 day"

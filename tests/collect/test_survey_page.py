@@ -115,7 +115,7 @@ def test_a_code_or_a_secret_is_asked_for_where_the_task_does(site, admission, to
 
 
 def test_every_state_is_told_and_only_an_open_task_has_a_form(site):
-    task = survey_task(site.collector.registry.key, RR(epsilon=1.0), name="yes", start=NOON + HOUR, end=NOON + 25 * HOUR)
+    task = survey_task(site.collector.registry.key, RR(epsilon=1.0), name="yes", start=NOON + HOUR, end=NOON + 25 * HOUR, answers=1)
     site.collector.publish(task)
     path = f"/tasks/{task.id.hex()}"
     early = get(site, f"{path}/answer").text

@@ -37,6 +37,7 @@ start = 2026-12-01
 end = 2027-01-01T00:00:00Z
 period = "1 day"
 answers = 7
+weak_privacy = true
 answers_per_period = 2
 minimum_batch = 250
 late = "90 minutes"
@@ -187,7 +188,7 @@ def test_a_search_that_asks_people_again_must_say_how_often():
 
 
 def test_the_identity_is_refused_until_a_test_makes_it_known(monkeypatch):
-    text = f'{HEAD.replace("epsilon = 1", "epsilon = inf")}{WHEN}mechanism = "Identity"\n[domain]\nrange = 9\n'
+    text = f'{HEAD.replace("epsilon = 1", "epsilon = inf")}{WHEN}weak_privacy = true\nmechanism = "Identity"\n[domain]\nrange = 9\n'
     monkeypatch.delitem(MECHANISMS, "Identity", raising=False)
     with pytest.raises(DeniableError, match="mechanism: got 'Identity'"):
         read(text)
@@ -211,7 +212,7 @@ def test_the_statement_tells_what_the_task_does():
         "epsilon = 1, local",
         "the collector included",
         "at most 7 times, at most 2 times in each period of 1 day",
-        "epsilon = 7 at most (a factor of 1,096.64)",
+        "epsilon = 7 at most (that nearly gives them away)",
         "your device sends 'water'",
         "kept for 14 days",
         "That you take part",
@@ -248,9 +249,9 @@ def test_the_statement_says_what_being_counted_takes(admission, told):
 
 
 def test_a_worst_case_beyond_protection_is_called_that():
-    text = HEAD.replace("epsilon = 1", "epsilon = 2.5") + WHEN + 'period = "1 day"\nanswers = {}\n' + DRINKS
-    assert "(a factor of 22,026.47)" in read(text.format(4)).statement
-    assert "epsilon = 75 at most (hardly any protection is left)" in read(text.format(30)).statement
+    text = HEAD.replace("epsilon = 1", "epsilon = 2.5") + WHEN + 'period = "1 day"\nweak_privacy = true\nanswers = {}\n' + DRINKS
+    assert "(a factor of 148.42)" in read(text.format(2)).statement
+    assert "epsilon = 75 at most (that nearly gives them away)" in read(text.format(30)).statement
 
 
 def test_numbers_in_the_statement_are_rounded_away_from_the_promise():

@@ -35,6 +35,7 @@ name = "unique"
 question = "Which number is yours?"
 owner = "tests"
 epsilon = inf
+weak_privacy = true
 lasts = "60 days"
 period = "1 hour"
 late = "30 days"

@@ -18,6 +18,7 @@ name = "numbers"
 question = "Which number is yours?"
 owner = "tests"
 epsilon = 2
+weak_privacy = true
 lasts = "2 days"
 period = "1 hour"
 late = "1 day"

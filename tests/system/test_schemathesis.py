@@ -24,6 +24,7 @@ name = "yes"
 question = "Yes?"
 owner = "tests"
 epsilon = 1.0
+weak_privacy = true
 lasts = "1 day"
 period = "1 hour"
 answers = 24

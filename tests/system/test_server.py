@@ -22,6 +22,7 @@ name = "unique"
 question = "Which number is yours?"
 owner = "tests"
 epsilon = {epsilon}
+weak_privacy = true
 lasts = "2 hours"
 period = "1 hour"
 late = "1 minute"

@@ -26,3 +26,4 @@ export { OpenedRound } from "./round.js";
 export { Source, SYSTEM } from "./source.js";
 export { Spec } from "./spec.js";
 export { Task } from "./task.js";
+export { Verdict, verdicts } from "./verdict.js";

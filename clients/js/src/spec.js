@@ -147,6 +147,14 @@ export class Spec {
     return this.epsilon;
   }
 
+  /**
+   * For how many of so many answers a person who holds so many different values over time pays epsilon, at most: for all of them, unless a
+   * mechanism draws its noise once and reuses it.
+   */
+  paidAnswers(/** @type {number} */ answers, /** @type {number} */ _values) {
+    return answers;
+  }
+
   /** One person's report. */
   async randomize(/** @type {unknown} */ value, /** @type {Source} */ source = SYSTEM) {
     return this.perturb(await this.keyOf(value), source);

@@ -28,6 +28,7 @@ from deniable.client.budget import exact
 from deniable.contract.source import Source
 from deniable.core.interval import check_level
 from deniable.core.number_chart import number_chart
+from deniable.core.rounding import level_text
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -136,7 +137,7 @@ class QuantileEstimate(Table):
         }
 
     def headline(self) -> str:
-        told = f"{self.release.headline()}; low, high and missed people: {100 * self.level:g} %, noise only"
+        told = f"{self.release.headline()}; low, high and missed people: {level_text(self.level)}, noise only"
         return f"{told}\n{self.biased}"
 
     def order(self) -> Array:

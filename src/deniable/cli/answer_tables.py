@@ -14,6 +14,7 @@ from deniable.collect.analysis.number_table import NumberTable, changes_table, e
 from deniable.collect.analysis.table_text import table_text
 from deniable.collect.analysis.tables import TABLE
 from deniable.contract.canonical import from_plain
+from deniable.core.rounding import level_text
 
 
 def print_answer(content: dict[str, Any], top: int) -> None:
@@ -81,7 +82,7 @@ def _changes_table(answer: dict[str, Any], top: int) -> Table:
         style = "bold red" if row["changed"] else None
         made.add_row(shown(row["value"]), *shares, *changes, f"{row['p_adjusted']:.2g}", style=style)
     few = f"the clearest {len(rows):,} of {answer['values']:,} values; " if len(rows) < answer["values"] else ""
-    made.caption = f"{few}{100 * (1 - answer['alpha']):.4g} % intervals and p for all values together"
+    made.caption = f"{few}{level_text(1 - answer['alpha'])} intervals and p for all values together"
     return made
 
 

@@ -16,6 +16,7 @@ from deniable.cli.statuses import DIFFERS
 from deniable.client.frequency import FrequencySpec
 from deniable.client.numeric import NumericSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
+from deniable.core.rounding import level_text
 from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, exact_audit
 from deniable.lab.audit.exact import audit_inputs
@@ -71,7 +72,7 @@ def audit(
         out.print(checks)
         tell(f"claimed epsilon {result.claimed:g}, real epsilon {'infinite' if result.epsilon is None else repr(result.epsilon)}")
         if sampled is not None:
-            tell(f"from samples: epsilon is at least {sampled.epsilon:.4f} (confidence {sampled.confidence:.0%})")
+            tell(f"from samples: epsilon is at least {sampled.epsilon:.4f} (confidence {level_text(sampled.confidence)})")
     if convicted or not result.passed:
         raise typer.Exit(DIFFERS)
 

@@ -19,6 +19,8 @@ from rich.table import Table
 from deniable.collect.tasks.spans import until
 
 QUIET_SECONDS = 1.0
+LEVELS = {"strong": "green", "moderate": "cyan", "weak": "yellow", "very weak": "bold red", "none": "bold red"}
+"""The colors of verdicts, which say the same in words."""
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
 

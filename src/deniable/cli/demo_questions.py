@@ -10,11 +10,13 @@ from typing import Any
 
 from deniable.lab.populations import Zipf
 
+# Each file takes any epsilon, so each says that its privacy may be weak; the pages say how weak it is.
 DRINK = """\
 name = "morning-drink"
 question = "What do you drink in the morning?"
 owner = "the demo, on this machine"
 epsilon = {epsilon!r}
+weak_privacy = true
 lasts = "1 day"
 people = {people}
 minimum_batch = 10
@@ -30,6 +32,7 @@ name = "first-word"
 question = "Which word did you search for first today?"
 owner = "the demo, on this machine"
 epsilon = {word_epsilon!r}
+weak_privacy = true
 lasts = "1 day"
 people = {people}
 minimum_batch = 10
@@ -46,6 +49,7 @@ name = "bicycle"
 question = "Do you own a bicycle?"
 owner = "the demo, on this machine"
 epsilon = {epsilon!r}
+weak_privacy = true
 lasts = "1 day"
 people = {people}
 minimum_batch = 10

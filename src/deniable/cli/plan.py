@@ -7,10 +7,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from deniable.cli.console import out, print_json, table, tell, working
+from deniable.cli.console import LEVELS, out, print_json, table, tell, working
 from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Chart, Epsilon, Json, People
+from deniable.contract.verdict import Verdict
 from deniable.core.chart import check_ending
+from deniable.core.rounding import below
 from deniable.errors import ParameterError
 from deniable.tasks.plan import Plan
 from deniable.tasks.plan import plan as frequency_plan
@@ -33,6 +35,8 @@ COSTS = {
     "influence": "one\nliar",
     "liars": "1 % of\nliars",
 }
+ONE_REPORT = "One report at this epsilon"
+"""What the verdict of a plan is about."""
 
 
 @plan.callback()
@@ -59,9 +63,10 @@ def frequencies(
         found = frequency_plan(domain_size=domain_size, epsilon=epsilon, n=people, error=error, oracles=names)
         if chart is not None:
             found.chart().save(chart)
+    judgement = Verdict(epsilon, when=ONE_REPORT).to_json()
     if json_output:
         given = {"domain_size": domain_size, "epsilon": epsilon, "people": people, "error": error}
-        print_json(given | {"mechanisms": _records(found), "left_out": list(found.left_out)})
+        print_json(given | {"verdict": judgement, "mechanisms": _records(found), "left_out": list(found.left_out)})
     else:
         rows = found.rows()
         rows["server"] = [steps / 1e9 for steps in rows["server"]]
@@ -69,6 +74,7 @@ def frequencies(
         out.print(plan_table(rows, TELLS, found.headline(), told))
         cost = "one liar moves a count by so many people; 1 % of liars raise a share by so much"
         out.print(plan_table(rows, COSTS, "Costs and risks", cost))
+        tell(judgement["text"], style=LEVELS[judgement["level"]])
         for reason in found.left_out:
             tell(f"left out: {reason}")
 
@@ -89,7 +95,7 @@ def _text(cell: Any) -> str:
         return "none"
     if isinstance(cell, str | int):
         return str(cell)
-    return f"{cell:,.0f}" if cell >= 1000 else f"{cell:.3g}" if cell >= 0.01 else f"{cell:.2g}"
+    return f"{cell:,.0f}" if cell >= 1000 else below(cell, 1, 3) if cell >= 0.01 else f"{cell:.2g}"
 
 
 def _records(found: Plan) -> list[dict[str, Any]]:

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from deniable.cli.console import out, print_json, tell, working
+from deniable.cli.console import LEVELS, out, print_json, tell, working
 from deniable.cli.options import Epsilon, Json, People
-from deniable.cli.plan import frequencies, plan, plan_table
+from deniable.cli.plan import ONE_REPORT, frequencies, plan, plan_table
+from deniable.contract.verdict import Verdict
 from deniable.errors import ParameterError
 from deniable.tasks.plan import plan_mean
 
@@ -39,15 +40,17 @@ def mean(
     ends = read_bound("--low", low), read_bound("--high", high)
     with working("comparing mechanisms"):
         found = plan_mean(low=ends[0], high=ends[1], epsilon=epsilon, n=people, error=error)
+    judgement = Verdict(epsilon, when=ONE_REPORT).to_json()
     if json_output:
         rows = [{"mechanism": row.pop("value"), **row} for row in found.to_arrow().to_pylist()]
         given = {"low": low, "high": high, "epsilon": epsilon, "people": people, "error": error}
-        print_json(given | {"mechanisms": rows, "left_out": list(found.left_out)})
+        print_json(given | {"verdict": judgement, "mechanisms": rows, "left_out": list(found.left_out)})
         return
     told = "±: standard error, at worst; times central: so many times as large as with a trusted curator"
     out.print(plan_table(found.rows(), TELLS, found.headline(), told))
     cost = "one report can lie so far from the middle; 1 % of liars move the mean by so much"
     out.print(plan_table(found.rows(), COSTS, "Costs and risks", cost))
+    tell(judgement["text"], style=LEVELS[judgement["level"]])
     for reason in found.left_out:
         tell(f"left out: {reason}")
 

@@ -7,8 +7,9 @@ from math import isfinite
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
-from deniable.cli.console import out, tell
+from deniable.cli.console import LEVELS, out, tell
 from deniable.client.frequency import FrequencySpec
 from deniable.collect.tasks.number_asking import mean_of
 from deniable.collect.tasks.pricing import price
@@ -19,6 +20,7 @@ from deniable.contract.encoder import Attribute, Identity
 from deniable.contract.envelope import HEADER
 from deniable.contract.question import Question
 from deniable.contract.task import Task
+from deniable.contract.verdict import verdicts
 from deniable.local.choose import predicted_error
 from deniable.local.choose_mean import worst_error
 from deniable.tasks.plan import detectable
@@ -43,6 +45,7 @@ def described(file: TaskFile) -> dict[str, Any]:
         "answers": task.answers,
         "admission": task.admission,
         "lifetime_epsilon": task.epsilon * task.answers,
+        "verdicts": [verdict.to_json() for verdict in verdicts(task)],
         "trust": task.model,
         **({} if task.mixing is None else {"shuffle": task.mixing.to_json() | _priced(task)}),
         "people": file.people,
@@ -64,6 +67,8 @@ def print_described(content: dict[str, Any]) -> None:
         table.add_row("mechanism", why)
     lifetime = f"{content['epsilon']:g} for an answer, {content['lifetime_epsilon']:g} over a lifetime (at most {content['answers']})"
     table.add_row("epsilon", lifetime)
+    for verdict in content["verdicts"]:
+        table.add_row("strength", Text(verdict["text"], style=LEVELS[verdict["level"]]))
     table.add_row("promise", f"about {content['guarantee']['neighbors']}; it holds for {content['guarantee']['unit']}")
     if "shuffle" in content:
         told = content["shuffle"]

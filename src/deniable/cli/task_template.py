@@ -14,6 +14,7 @@ owner = "research@example.org"       # whom people can ask about it
 # --- privacy ---
 epsilon = 1.0                        # what one answer costs at most; smaller is more private
 answers = 1                          # of one person, over a lifetime: the worst case is epsilon x answers
+# weak_privacy = true                # needed above 6 in the worst case, which nearly gives answers away
 default = "water"                    # what a device sends without an answer; left out: nothing, and that shows
 
 # --- time ---

@@ -169,6 +169,9 @@ class Longitudinal(Spec):
     def report_epsilon(self) -> float:
         return self.first_effective_epsilon
 
+    def paid_answers(self, answers: int, values: int) -> int:
+        return min(answers, values, self.classes)
+
     def lifetime_epsilon(self, values: int) -> Fraction:
         """What all reports of a person who has held so many different values tell, at most: epsilon for each class, exactly.
 

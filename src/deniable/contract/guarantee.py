@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from math import ceil, exp, inf
 
+from deniable.contract.verdict import Verdict
+
 ONE_REPORT = "one report"
 TOOK_PART = "that the person took part"
 
@@ -20,6 +22,8 @@ class Guarantee:
 
     >>> print(Guarantee(epsilon=1.0, unit="one report").statement())
     No true answer makes any report more than 2.72 times as likely as another true answer would (epsilon = 1, local model).
+    Strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in 100. Guessing blindly gives
+    50.
     The noise is added on the person's own device: nobody else, the collector included, has to be trusted.
     This holds for one report. Epsilons add up: over a lifetime, k of them are worth k times as much to an observer.
     Not protected: that the person took part.
@@ -45,8 +49,21 @@ class Guarantee:
         shown = ((each.name, getattr(self, each.name)) for each in fields(self))
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown if value is not None)})"
 
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """How strong the promise is; in the shuffle model, with an honest shuffler and without."""
+        compared = "" if self.neighbors.startswith("any two") else f"Compared: {self.neighbors}."
+        if self.model != "shuffle":
+            return (Verdict(self.epsilon, self.delta, beyond=compared),)
+        honest = Verdict(self.epsilon, self.delta, "If the shuffler is honest")
+        return honest, Verdict(inf if self.local_epsilon is None else self.local_epsilon, 0.0, "If shuffler and collector work together")
+
     def statement(self) -> str:
-        """The promise in plain words: what is protected, against whom, and what is not."""
+        """The promise in plain words: what is protected, against whom, how strongly, and what is not."""
+        first, *rest = self._promised().split("\n")
+        return "\n".join([first, *map(str, self.verdicts), *rest])
+
+    def _promised(self) -> str:
         factor = ceil(exp(self.epsilon) * 100) / 100  # up, like epsilon: a promise is not rounded down
         epsilon = ceil(self.epsilon * 10_000) / 10_000
         if self.model == "shuffle":

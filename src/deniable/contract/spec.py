@@ -97,6 +97,13 @@ class Spec(ABC):
         """
         return self.epsilon
 
+    def paid_answers(self, answers: int, values: int) -> int:
+        """For how many of so many ``answers`` a person who holds so many different ``values`` over time pays epsilon, at most.
+
+        For all of them, unless a mechanism draws its noise once and reuses it.
+        """
+        return answers
+
     @property
     def report_bits(self) -> int:
         """The size of a report in bits of information."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
+from deniable.core.rounding import level_text
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def point_chart(values: Any, changes: Any, low: Any, high: Any, *, title: str = 
     ]
     base = _base(records).encode(y=alt.Y("value:N", sort=labels, title=None))
     points = base.mark_point(color=_BAR, filled=True, size=50).encode(x=alt.X("change:Q", title="change of frequency"))
-    heading = alt.Title(title, subtitle=f"lines: {100 * level:.4g} % intervals that hold together")
+    heading = alt.Title(title, subtitle=f"lines: {level_text(level)} intervals that hold together")
     return Chart((base.mark_rule().encode(x="low:Q", x2="high:Q") + points).properties(title=heading, width=480))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from deniable.core.chart import Chart
+from deniable.core.rounding import level_text
 
 
 def number_chart(names: Sequence[str], found: Sequence[Any], low: Sequence[Any], high: Sequence[Any], *, title: str, level: float) -> Chart:
@@ -21,7 +22,7 @@ def number_chart(names: Sequence[str], found: Sequence[Any], low: Sequence[Any],
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("name:N", title=None, sort=list(names)))
     points = base.mark_point(filled=True, size=60).encode(x=alt.X(f"found:{kind}", title=None, scale=alt.Scale(zero=False)))
     lines = base.mark_rule(strokeWidth=1.5).encode(x=f"low:{kind}", x2="high")
-    told = alt.Title(title, subtitle=f"point: estimate, line: {100 * level:.4g} % interval")
+    told = alt.Title(title, subtitle=f"point: estimate, line: {level_text(level)} interval")
     return Chart(alt.layer(lines, points).properties(title=told, width=480))
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from deniable.core.rounding import below
 from deniable.kernels.compiled import Array
 
 SHOWN = 10
@@ -94,4 +95,4 @@ def _text(cell: Any) -> str:
     cell = float(cell)
     if cell == 0 or 1000 <= abs(cell) < 1e15:
         return f"{cell:,.0f}"
-    return f"{cell:.3g}"
+    return below(cell, 1, 3)

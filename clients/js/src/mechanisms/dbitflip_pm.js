@@ -36,6 +36,10 @@ export class DBitFlipPM extends Longitudinal {
     return [right ** this.differing, (unit - right) ** this.differing];
   }
 
+  get classes() {
+    return Math.min(this.bits + 1, this.domainSize);
+  }
+
   get personalLayout() {
     return [numbers("buckets", this.domainSize, { count: this.bits, increasing: true })];
   }

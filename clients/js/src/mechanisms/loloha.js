@@ -12,6 +12,10 @@ export class LOLOHA extends LongitudinalGRR {
     return this.hashRange;
   }
 
+  get classes() {
+    return Math.min(this.hashRange, super.classes);
+  }
+
   get personalLayout() {
     return [numbers("seed", 2 ** 64, { count: this.family.seedWords })];
   }

@@ -44,6 +44,12 @@ export class Longitudinal extends Spec {
     return [1n, 1n];
   }
 
+  /** How many classes a device can tell its values apart by, at most: so many permanent answers it can come to keep. */
+  get classes() {
+    const { size, maxLength } = /** @type {{size: bigint, maxLength?: number}} */ (this.domain);
+    return maxLength === undefined ? Number(size) : (256 ** (maxLength + 1) - 1) / 255;
+  }
+
   /** @returns {any} what a device draws once for all its values */
   personal(/** @type {Source} */ _source) {
     return undefined;
@@ -65,6 +71,10 @@ export class Longitudinal extends Spec {
   }
 
   // --- what follows ---
+
+  paidAnswers(/** @type {number} */ answers, /** @type {number} */ values) {
+    return Math.min(answers, values, this.classes);
+  }
 
   get layout() {
     return [...this.personalLayout, ...this.answerLayout];

@@ -52,6 +52,10 @@ export class OneBitMeanPM extends Longitudinal {
     return /** @type {Rational} */ ([ONE * ONE - one, one]);
   }
 
+  get classes() {
+    return this.steps + 1;
+  }
+
   get personalLayout() {
     return [numbers("alpha", this.cell)];
   }

@@ -52,6 +52,10 @@ export class RAPPOR extends Longitudinal {
     return ratios.reduce((worst, ratio) => (worst[0] * ratio[1] < ratio[0] * worst[1] ? ratio : worst));
   }
 
+  get classes() {
+    return Math.min(super.classes, 2 ** this.filters.bits);
+  }
+
   get personalLayout() {
     return [numbers("cohort", this.filters.cohorts)];
   }

@@ -8,6 +8,7 @@ from math import floor, log10
 from typing import Any, NamedTuple
 
 from deniable.collect.analysis.answer import picked_rows
+from deniable.core.rounding import level_text
 
 
 class NumberTable(NamedTuple):
@@ -65,7 +66,7 @@ def row_width(row: Mapping[str, Any]) -> float:
 
 def _reach(answer: Mapping[str, Any]) -> str:
     level, _, covers = answer["interval"].partition(", ")
-    return f"{100 * float(level):.4g} %, {covers}"
+    return f"{level_text(float(level))}, {covers}"
 
 
 def _caption(answer: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from deniable.contract.canonical import from_plain, to_plain
 from deniable.core.distribution import QUANTILES, DistributionEstimate
 from deniable.core.mean import MeanEstimate
 from deniable.core.mean_comparison import MeanComparison
+from deniable.core.rounding import below
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -35,7 +36,7 @@ class Means(Manner):
         row = {"value": found.first.name} | {name: plain(cell) for name, cell in ends.items()}
         row |= {"p_adjusted": found.p_value, "changed": bool(found.changed(alpha))}
         counted = {"n_before": found.first.n, "n_after": found.second.n, "alpha": alpha}
-        return _head(name, found.first, "mean") | counted | {"interval": f"{1 - alpha:.4g}, noise and sampling", "rows": [row]}
+        return _head(name, found.first, "mean") | counted | {"interval": f"{below(1 - alpha, 1, 4)}, noise and sampling", "rows": [row]}
 
     def picked(self, answer: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
         return [{name: read(cell) for name, cell in row.items()} for row in answer["rows"]]  # few, and all are wanted

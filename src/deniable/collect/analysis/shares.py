@@ -9,6 +9,7 @@ from deniable.collect.analysis.manner import LEVEL, Manner, head, headline
 from deniable.contract.canonical import from_plain, to_plain
 from deniable.core.comparison import Comparison
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.rounding import below
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -40,7 +41,7 @@ class Shares(Manner):
         for row, value in zip(rows, found.values, strict=True):
             row["changed"] = value in named
         counted = {"n_before": found.first.n, "n_after": found.second.n, "alpha": alpha}
-        interval = f"{1 - alpha:.4g}, all {found.first.family_size} values together, noise and sampling"
+        interval = f"{below(1 - alpha, 1, 4)}, all {found.first.family_size} values together, noise and sampling"
         return _head(name, found.first) | counted | {"interval": interval, "rows": rows}
 
     def picked(self, answer: Mapping[str, Any], k: int) -> list[dict[str, Any]]:

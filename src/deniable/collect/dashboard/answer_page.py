@@ -6,7 +6,7 @@ the answer never reaches this process, and neither does a report that was not se
 
 from __future__ import annotations
 
-from math import ceil, exp, inf
+from math import inf
 
 from deniable.collect.admission import LiveTask
 from deniable.collect.dashboard.answer_fields import admission_field, answer_fields, asked_domains, stratum_choices
@@ -14,18 +14,20 @@ from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import facts
 from deniable.collect.dashboard.pages import LEDGER
 from deniable.collect.dashboard.promise_view import paragraphs
+from deniable.collect.dashboard.verdict_view import verdict_list
 from deniable.collect.dashboard.words import epsilon_in_words, state_of, time_in_words
 from deniable.collect.tasks.spans import moment_in_words
 from deniable.contract.mixing import Mixing
 from deniable.contract.task import Task
+from deniable.contract.verdict import verdicts
 
 ONCE = (
-    "Your device now draws the noise, once. It is paid for when it is drawn, whether you send it or not: whoever could draw again "
-    "until the outcome pleased them would give their answer away by stopping."
+    "Next, your device draws the noise, once, and shows you the result. It counts against your privacy budget from then on, whether you "
+    "send it or not: drawing again until you like the result would give your answer away."
 )
 DECIDE = (
-    "Decide by whether you want to take part, not by how the draw came out: whoever sends only what they like to see tells something with "
-    "that. What is dropped stays paid for."
+    "Decide whether to take part, not whether you like this draw: sending only draws you like would give something away. If you don't send "
+    "it, it still counts against your privacy budget."
 )
 NO_SCRIPT = (
     "Answering needs script: your answer is randomized in this browser, before anything is sent, and without script there is nothing that "
@@ -76,31 +78,30 @@ def _promise(task: Task) -> Element:
         "section",
         element("h2", "What you are promised", id="promise"),
         element("p", _in_short(task), class_="short") if task.epsilon != inf else None,
-        element("p", _shuffled(task.mixing, task.epsilon), class_="short", id="shuffled") if task.mixing else None,
+        element("p", _shuffled(task.mixing), class_="short", id="shuffled") if task.mixing else None,
+        verdict_list(verdicts(task)),
         element("details", element("summary", "The whole promise"), *paragraphs(task.statement), class_="statement", open=True),
         aria_labelledby="promise",
     )
 
 
 def _in_short(task: Task) -> str:
-    """Epsilon in plain words: what a bet between two answers is worth to whoever reads the report."""
-    right = ceil(100 * exp(task.epsilon) / (1 + exp(task.epsilon)))  # up: a promise is not rounded down
-    once = "One answer" if task.answers == 1 else "Each answer"
+    """What happens to an answer, and what it costs; the verdicts below say what that is worth."""
+    once = "Your answer" if task.answers == 1 else f"Each of at most {task.answers:,} answers"
     return (
-        "Your browser adds noise to your answer before it is sent. Whoever reads the report and is torn between two answers can bet on "
-        f"the right one {right} times in 100 at most; without the report it is 50. {once} costs epsilon = "
-        f"{epsilon_in_words(task.epsilon)} of the privacy that this browser keeps account of."
+        "Your browser adds noise to your answer before it is sent, so that the report alone does not prove what you answered. "
+        f"{once} costs epsilon = {epsilon_in_words(task.epsilon)} of your privacy budget, which this browser keeps."
     )
 
 
-def _shuffled(mixing: Mixing, local: float) -> str:
-    """Both epsilons in one paragraph: what the mixing adds, and what is left without it."""
+def _shuffled(mixing: Mixing) -> str:
+    """Who passes the report on, and what that is worth in one batch."""
     several = len(mixing.shufflers) > 1
     who, honest = ("shufflers", "one of the shufflers is honest and is") if several else ("a shuffler", "the shuffler is honest and is")
     return (
         f"Your report is sealed and goes through {who}, which cannot read it and passes it on in a batch of at least {mixing.minimum:,}. "
-        f"As long as {honest} not the collector's, nobody knows which report is yours, and what a batch tells about you is worth epsilon = "
-        f"{epsilon_in_words(mixing.epsilon)} (delta = {mixing.delta:g}). If they deceive you, epsilon = {epsilon_in_words(local)} remains."
+        f"As long as {honest} not the collector's, nobody knows which report is yours, and one batch reveals at most epsilon = "
+        f"{epsilon_in_words(mixing.epsilon)} about you (delta = {mixing.delta:g}). If they work together, only your own noise protects you."
     )
 
 
@@ -113,7 +114,7 @@ def _steps(task: Task, fields: list[Element], here: str) -> list[Node]:
         *stratum_choices(task),
         admission_field(task),
         element("p", ONCE, class_="note"),
-        element("div", element("button", "Draw the noise and show me", id="draw"), class_="actions"),
+        element("div", element("button", "Continue", id="draw"), class_="actions"),
         class_="survey",
         id="answer-form",
         autocomplete="off",
@@ -122,7 +123,7 @@ def _steps(task: Task, fields: list[Element], here: str) -> list[Node]:
     deciding = element(
         "div",
         element("button", "Send", type="button", id="send"),
-        element("button", "Do not send", type="button", id="drop", class_="plain"),
+        element("button", "Don't send", type="button", id="drop", class_="plain"),
         class_="actions",
     )
     links = [element("a", "What all answers say", href=here), element("a", "My ledger", href=LEDGER)]

@@ -18,6 +18,7 @@ from deniable.collect.dashboard.task_page import Seen
 from deniable.collect.dashboard.words import between, digits, label, percent
 from deniable.collect.web.shapes import CompareQuery
 from deniable.contract.task import Task
+from deniable.core.rounding import level_text
 from deniable.errors import ParameterError
 
 SIDES = (("first", "From"), ("second", "To"))
@@ -92,7 +93,7 @@ def _section(answer: dict[str, Any], rows: list[dict[str, Any]], labels: list[st
         for row, text in zip(rows, labels, strict=True)
     ]
     counted = f"{answer['n_before']:,} and {answer['n_after']:,} reports, {answer['mechanism']}"
-    level = f"{100 * (1 - answer['alpha']):.4g} %, for all {answer['values']:,} values together"
+    level = f"{level_text(1 - answer['alpha'])}, for all {answer['values']:,} values together"
     caption = f"Shares before and after; intervals of the change: {level}, for noise and sampling. {counted}."
     return element(
         "section",

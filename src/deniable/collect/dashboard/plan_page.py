@@ -9,8 +9,10 @@ from deniable.collect.dashboard.pictures import error_chart
 from deniable.collect.dashboard.planning import LARGEST_DOMAIN, MOST_PEOPLE, Planned, PlanQuery, plan_for
 from deniable.collect.dashboard.question_parts import chart_figure
 from deniable.collect.dashboard.task_page import Seen
+from deniable.collect.dashboard.verdict_view import verdict_class
 from deniable.collect.dashboard.words import digits, number, percent
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
+from deniable.contract.verdict import Verdict
 
 
 class Field(NamedTuple):
@@ -36,6 +38,7 @@ def see_plan(query: PlanQuery, raw: str) -> Seen:
     found = plan_for(query)
     best = found.best
     width = 4 * best["frequency"]
+    verdict = Verdict(query.epsilon, when="One answer at this epsilon")
     lines = [
         [
             row["value"],
@@ -61,6 +64,7 @@ def see_plan(query: PlanQuery, raw: str) -> Seen:
             element("span", "standard error of a share with the best mechanism, in the local model", class_="reach"),
             class_="headline",
         ),
+        element("p", str(verdict), class_=verdict_class(verdict), id="verdict", data_live="verdict"),
         _price(found),
         chart_figure("chart-plan", f"/plan/chart.svg{raw}", "Standard error of a share against epsilon, both logarithmic."),
         _legend(found),

@@ -8,8 +8,10 @@ from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
 from deniable.collect.dashboard.publications import Opened, publication_list
 from deniable.collect.dashboard.shuffle_view import promised, trust_in_words
+from deniable.collect.dashboard.verdict_view import verdict_list
 from deniable.collect.dashboard.words import epsilon_in_words
 from deniable.contract.task import Task
+from deniable.contract.verdict import verdicts
 
 
 def promise(task: Task) -> Element:
@@ -26,6 +28,7 @@ def promise(task: Task) -> Element:
             ("Shown from", f"{task.minimum_batch:,} reports on"),
             ("Asked by", quoted(task.owner)),
         ),
+        verdict_list(verdicts(task)),
         element("div", *paragraphs(task.statement), class_="statement"),
         aria_labelledby="promise",
     )

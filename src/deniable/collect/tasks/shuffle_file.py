@@ -3,7 +3,8 @@
 ::
 
     trust = "shuffle"
-    epsilon = "auto"                 # the largest local epsilon with which the smallest batch keeps the claim; or a number
+    epsilon = "auto"                 # the largest local epsilon with which the smallest batch keeps the claim, at most 6 for all answers
+                                     # together without weak_privacy; or a number
 
     [shuffle]
     epsilon = 0.5                    # claimed of every batch, if a shuffler is honest
@@ -24,6 +25,7 @@ from typing import Any
 from deniable.client.numeric import NumericSpec
 from deniable.collect.tasks.asking import Asking, read_asking
 from deniable.collect.tasks.pricing import check_claim_of, shares
+from deniable.collect.tasks.strength import most_epsilon
 from deniable.contract.admission import SIZES
 from deniable.contract.envelope import HEADER
 from deniable.contract.mixing import LOCAL, MODELS, SHUFFLE, Mixing, Relay, Threshold
@@ -153,13 +155,13 @@ def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple
     delta, extra = shares(mixing)
     if extra >= mixing.epsilon:
         raise ParameterError("threshold", f"epsilon = {extra:.4g}", allowed=f"below {mixing.epsilon:g}", fix="give it a larger sigma")
-    n, claim = max(mixing.people(mixing.minimum), 1), mixing.epsilon - extra
+    n, claim, most = max(mixing.people(mixing.minimum), 1), mixing.epsilon - extra, most_epsilon(content)
 
     def ask(epsilon: float, settled: Mapping[str, Any]) -> Asking:
         return read_asking(settled, name=content["name"], epsilon=_rounded(epsilon), people=people)
 
     def chosen(build: Callable[[float], Spec] | None) -> float:
-        return _rounded(local_epsilon_for(epsilon=claim, n=n, delta=delta, build=build))
+        return _rounded(min(local_epsilon_for(epsilon=claim, n=n, delta=delta, build=build), most))
 
     first = ask(chosen(None), content)
     settled = dict(content)

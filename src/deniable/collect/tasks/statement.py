@@ -15,17 +15,16 @@ from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.guarantee import TOOK_PART, Guarantee
 from deniable.contract.mixing import Mixing
 from deniable.contract.task import Task
+from deniable.contract.verdict import WEAKEST, verdicts
 from deniable.errors import shorten
 
-HARDLY = 10.0
-"""From this epsilon on, a factor is no longer told as if it meant protection."""
 FEW = 6
 """So many labels are listed."""
 OTHERS = "What you answer to other tasks comes on top."
 
 
 def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", questions: int = 1) -> str:
-    """What is protected, for whom, against whom, at most how much over a lifetime, and what is not protected."""
+    """What is protected, how strongly, for whom, against whom, at most how much over a lifetime, and what is not protected."""
     if task.epsilon == inf:
         told = ["Nothing is protected. Answers are sent as they are: this task tests a collector, and no person may answer it."]
         return "\n".join(told + _added(note))
@@ -34,6 +33,8 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
     told = [
         f"What is protected: your answer. Your own device randomizes it before anything is sent. No answer makes any report more than "
         f"{_factor(task.epsilon)} times as likely as another answer would (epsilon = {_upward(task.epsilon)}, {guarantee.model} model).",
+        "How strong that is:",
+        *(f"- {verdict}" for verdict in verdicts(task)),
         "For whom: everybody who takes part, whatever the others do.",
         f"Against whom: everybody who sees reports, the collector included. All that has to be trusted is {guarantee.honest}.",
         *_shuffled(task),
@@ -99,7 +100,7 @@ def _lifetime(task: Task, *, again: bool) -> str:
             f"much, and that and when it changed is not protected: it may come to show for sure. {OTHERS}"
         )
     total = task.epsilon * task.answers
-    worst = "hardly any protection is left" if total > HARDLY else f"a factor of {_factor(total)}"
+    worst = f"a factor of {_factor(total)}" if total <= WEAKEST else "that nearly gives them away"
     return (
         f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}. Epsilons "
         f"add up: to whoever puts all of these answers together they are worth epsilon = {_upward(total)} at most ({worst}). {OTHERS}"

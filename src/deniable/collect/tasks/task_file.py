@@ -5,7 +5,7 @@
     name = "morning-drink"
     question = "What do you drink in the morning?"
     owner = "research@example.org"
-    epsilon = 1.0
+    epsilon = 0.4
     start = 2026-12-01               # a date or time, UTC without an offset; left out: now
     end = 2027-01-01                 # or lasts = "30 days"
     period = "1 day"                 # left out: one period, the whole time
@@ -20,6 +20,7 @@
     people = 10_000                  # expected; for choosing a mechanism
     note = "We publish the result."  # added to the privacy statement
     trust = "shuffle"                # with a table [shuffle]: see ``shuffle_file``; left out: "local"
+    weak_privacy = true              # needed where all answers of a person together are worth more than epsilon = 6
 
     [domain]                         # or range = 10, integers = [0, 100], numbers = { low = 0, high = 120 }, yes_no = true, text = 16
     categories = ["tea", "coffee", "water"]
@@ -52,6 +53,7 @@ from deniable.collect.tasks.protocol_asking import TIMED, takes_domain
 from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.tasks.statement import privacy_statement
+from deniable.collect.tasks.strength import check_strength
 from deniable.contract.admission import ASSIGNED, NO_ISSUER, TOKEN
 from deniable.contract.assigned import ASSIGNABLE, seed_words
 from deniable.contract.domain import Domain
@@ -68,7 +70,7 @@ REQUIRED = ("name", "question", "owner", "epsilon")
 PLAIN = ("answers", "answers_per_period", "minimum_batch", "admission", "seeds")
 TIMES = ("start", "end", "lasts", "period", "late", "retention")
 ASKED = ("domain", "mechanism", "questions", "search", "protocol")
-OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", "trust", "model", "shuffle", *ASKED)
+OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", "weak_privacy", "trust", "model", "shuffle", *ASKED)
 Issuer = Callable[[Task], bytes]
 """Makes or finds the key for the tokens of a draft."""
 MOST_COUNTERS = 1 << 26
@@ -132,6 +134,7 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
     _check_answers(task, asking)
     _check_seeds(task, asking)
     _check_size(task, asking)
+    check_strength(task, content.get("weak_privacy", False))
     questions = len(asking.protocol.open().questions)
     return TaskFile(replace(task, statement=privacy_statement(task, guarantee, note=note, questions=questions)), people, asking)
 

@@ -21,6 +21,7 @@ from math import ceil, exp, nextafter
 
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import exact_epsilon
+from deniable.contract.verdict import Verdict
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 
@@ -38,6 +39,11 @@ class GraphGuarantee(Guarantee):
     >>> print(promise(1.0, EDGE, speakers=2).statement())
     One entry of a person's list, whether it is there or not, makes no report of that person more than 2.72 times as likely (epsilon = 1,
     edge-local model).
+    Strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in 100. Guessing blindly gives
+    50.
+    Compared: two lists of one person that differ in one entry.
+    A tie, against anyone who sees both people's reports: moderate privacy. Even someone who had narrowed it down to two answers would guess
+    right at most 89 times in 100. Guessing blindly gives 50.
     A tie stands in two lists, and both people speak about it: against whoever sees both reports it is protected with epsilon = 2.
     The noise is added on the person's own device: nobody else, the collector included, has to be trusted.
     This holds for all reports of one person together. Epsilons add up if people are asked again.
@@ -48,8 +54,13 @@ class GraphGuarantee(Guarantee):
     tie_epsilon: float
     """What one undirected edge costs, over the reports of both people."""
 
-    def statement(self) -> str:
-        """The promise in plain words."""
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """How strong the promise is, for one person's reports and, where both people speak about a tie, for both people's."""
+        tie = Verdict(self.tie_epsilon, when="A tie, against anyone who sees both people's reports")
+        return super().verdicts if self.tie_epsilon <= self.epsilon else (*super().verdicts, tie)
+
+    def _promised(self) -> str:
         factor, epsilon, tie = ceil(exp(self.epsilon) * 100) / 100, *(ceil(e * 1e4) / 1e4 for e in (self.epsilon, self.tie_epsilon))
         if self.relation == EDGE:
             first = (

@@ -1,6 +1,8 @@
 // The planner: a slider beside each number, and figures that follow it. Without it, the button computes the same.
 
+import { Verdict } from "./client/verdict.js";
 import { ask, update } from "./parts.js";
+import { verdictClass } from "./verdict_list.js";
 
 const form = document.querySelector("form.plan");
 let asked;
@@ -15,6 +17,7 @@ async function compute() {
   const text = query();
   try {
     await update(await ask(`/plan/live?${text}`, asked.signal));
+    document.getElementById("verdict").className = verdictClass(new Verdict(Number(form.elements.epsilon.value)));
     history.replaceState(null, "", `/plan?${text}`);
     form.dataset.planned = text;
   } catch (error) {

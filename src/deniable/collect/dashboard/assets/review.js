@@ -1,24 +1,17 @@
-// The look at a report before it is sent: what was typed, what would leave the device, and why nobody can tell the one from the other.
+// The look at a report before it is sent: what was typed, what would leave the device, and how well the one hides in the other.
 
+import { chanceInWords, number } from "./chance.js";
 import { Attribute, Identity } from "./client/encoders.js";
 import { bytes, facts, make, quoted } from "./dom.js";
 import { lawOf, log2 } from "./law.js";
 import { inWords } from "./report_words.js";
 import { domainOf, kindOf, listed, nameOf, parse, valueAt } from "./values.js";
+import { verdictList } from "./verdict_list.js";
 
 const MOST_ROWS = 12;
 const MOST_LISTED = 4096;
 
-const number = (value, digits = 2) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const factor = ([n, d]) => number(Number((n * 10_000n) / d) / 10_000);
-
-// A chance in words, however small it is.
-export function chanceInWords(bits) {
-  const chance = 2 ** bits;
-  if (chance >= 0.01) return `${number(100 * chance, 1)} %`;
-  if (chance >= 1e-6) return `1 in ${Math.round(1 / chance).toLocaleString("en")}`;
-  return `1 in 10^${Math.floor(-bits * Math.log10(2))}`;
-}
 
 export class Review {
   // `envelope` is null if the report is sealed and the page was loaded again: nobody here can open it.
@@ -72,7 +65,7 @@ export class Review {
     return make("span", {}, ["the task's id", period, ...labels, ...token, "a random number that names the report"].join("; "));
   }
 
-  // --- why nobody can tell ---
+  // --- how well the answer is hidden ---
 
   async #row(value, name) {
     const { encoder } = this.question;
@@ -87,8 +80,9 @@ export class Review {
   }
 
   async #deniable() {
-    const title = make("h3", {}, "Why nobody can tell");
-    if (!this.law) return make("div", {}, title, make("p", { id: "verdict" }, `${this.#limit}.`));
+    const title = make("h3", {}, "How well this hides your answer");
+    const judged = verdictList(this.task);
+    if (!this.law) return make("div", {}, title, judged, make("p", { id: "verdict" }, `${this.#limit}.`));
     const open = !this.domain.listed || this.domain.size > MOST_LISTED || Boolean(this.domain.position);
     let rows = open ? [] : await Promise.all(this.#values().map((value) => this.#row(value, [quoted(nameOf(this.domain, value))])));
     if (open && this.own !== undefined) rows = [await this.#row(this.#held, [quoted(nameOf(this.domain, this.#held))])];
@@ -105,7 +99,7 @@ export class Review {
     const caption = `Chances by the exact law of ${this.question.spec.mechanism}${this.#given()}`;
     chances.append(make("table", { class: "chances" }, make("caption", {}, make("span", {}, caption)), make("thead", {}, head), body));
     show(shown);
-    return make("div", {}, title, verdict, chances, open ? this.#comparing(shown, show) : "");
+    return make("div", {}, title, judged, verdict, chances, open ? this.#comparing(shown, show) : "");
   }
 
   #values() {
@@ -142,7 +136,7 @@ export class Review {
     if (!own) return here;
     if (!same(own)) return `Other answers make this report likelier than yours does. ${here}`;
     if (rows.some((row) => !row.own && same(row))) return `Other answers make this report exactly as likely as yours does. ${here}`;
-    return `Yours makes this report the likeliest; but people with every other answer send exactly the same, and nobody knows who did. ${here}`;
+    return `Your answer makes this report the likeliest. People with other answers send it too, as often as the chances below say. ${here}`;
   }
 
   // Where answers cannot be listed, a person picks one to compare with.
