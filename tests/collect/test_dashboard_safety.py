@@ -80,7 +80,7 @@ def test_markup_has_one_way_in():
 
 
 def test_data_keeps_its_own_policy(site):
-    for path in ("/v1/tasks", "/healthz", "/absent", "/assets/style.css", f"{path_of(site.task)}/live", "/plan/live"):
+    for path in ("/v1/tasks", "/healthz", "/v1/absent", "/assets/style.css", f"{path_of(site.task)}/live", "/plan/live"):
         assert get(site, path).headers.get_list("content-security-policy") == ["default-src 'none'"]
 
 

@@ -62,7 +62,7 @@ def test_from_a_task_to_an_estimate_over_real_sockets(server):
 
 
 def test_every_answer_has_the_security_headers(server):
-    answers = [server.get(path) for path in ("/healthz", "/absent", "/v1/tasks", "/v1/tasks/0/status")]
+    answers = [server.get(path) for path in ("/healthz", "/v1/absent", "/v1/tasks", "/v1/tasks/0/status")]
     answers += [server.request("PUT", "/v1/tasks"), server.request("OPTIONS", "/v1/reports"), server.request("POST", "/v1/reports")]
     assert [answer.status for answer in answers] == [200, 404, 200, 401, 405, 204, 415]
     for answer in answers:

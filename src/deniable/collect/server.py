@@ -62,7 +62,8 @@ class Service:
         news = News(self.collector.refresh) if self.store.shared else None
         self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics, news=news)
         self._batches = BatchIngest(self.collector, self.metrics, news)
-        self._api = application(Api(self.collector, self.metrics), Dashboard(self.collector, settings).routes, news=news)
+        board = Dashboard(self.collector, settings)
+        self._api = application(Api(self.collector, self.metrics), board.routes, news=news, missing=board.missing)
         self._stop = threading.Event()
         self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
         self._troubles = Troubles()

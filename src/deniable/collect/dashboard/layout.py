@@ -16,10 +16,14 @@ HTML = "text/html; charset=utf-8"
 
 
 class Visit(NamedTuple):
-    """A request as a page sees it. ``public``: whoever looks has not signed in. ``sees``: they may see estimates."""
+    """A request as a page sees it. ``public``: whoever looks has not signed in. ``sees``: they may see estimates.
+
+    ``strict``: a program asks, which should learn of a parameter that is unknown.
+    """
 
     path: str
     task: bytes = b""
+    name: str = ""
     query: bytes = b""
     asset: str = ""
     tag: str = ""
@@ -27,6 +31,7 @@ class Visit(NamedTuple):
     body: bytes = b""
     public: bool = True
     sees: bool = False
+    strict: bool = False
 
 
 class Script(NamedTuple):

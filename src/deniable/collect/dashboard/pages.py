@@ -7,6 +7,8 @@ from dataclasses import dataclass
 TASK = "/tasks/{id}"
 ANSWER = f"{TASK}/answer"
 """Where a person answers a task in the browser."""
+SHORT = "/s/{name}"
+"""A link to share: the task by its name, as long as no other has it."""
 LEDGER = "/ledger"
 """Where a person sees what this browser has told."""
 
@@ -20,7 +22,7 @@ class Page:
     method: str = "GET"
     menu: str = ""
     data: bool = False
-    """True for what programs read: failures are told as data, too."""
+    """True for what programs read: failures are told as data, too, and a parameter that nobody knows is one."""
     slow: bool = False
     """True for what everyone may have computed at length: one at a time, in a thread apart from all other pages."""
 
@@ -37,6 +39,7 @@ PAGES = (
     Page(path=f"{TASK}/compare/chart.svg", name="compare_chart"),
     Page(path=ANSWER, name="answer"),
     Page(path=f"{TASK}/open/{{asset:path}}", name="publication", data=True),
+    Page(path=SHORT, name="short"),
     Page(path=LEDGER, name="ledger", menu="My ledger"),
     Page(path="/plan", name="plan", menu="Planner", slow=True),
     Page(path="/plan/live", name="plan_live", data=True, slow=True),

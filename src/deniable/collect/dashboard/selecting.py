@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+import msgspec
+
 from deniable.collect.analysis.selection import Selection, read_periods, read_strata
 from deniable.collect.dashboard.html import Element, element, quoted
+from deniable.collect.dashboard.layout import Visit
 from deniable.collect.dashboard.words import period_in_words
 from deniable.contract.task import Task
 
@@ -22,9 +25,11 @@ class Choice(NamedTuple):
     strata: Sequence[str] = ()
 
 
-def without_blanks(query: bytes) -> bytes:
-    """A form's query without what was left open."""
-    return b"&".join(part for part in query.split(b"&") if part and not part.endswith(b"="))
+def asked(visit: Visit, kind: type[msgspec.Struct]) -> bytes:
+    """The query without what a form left open; for people also without parameters that their page does not know, as trackers add them."""
+    known = {field.encode_name.encode() for field in msgspec.structs.fields(kind)}
+    parts = [part for part in visit.query.split(b"&") if part and not part.endswith(b"=")]
+    return b"&".join(part for part in parts if visit.strict or part.partition(b"=")[0] in known)
 
 
 def read_selection(task: Task, choice: Choice) -> Selection:

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from anyio import CapacityLimiter
 from starlette.requests import Request
@@ -40,6 +40,9 @@ MOST_WAITING = 64
 MOST_SLOW = 8
 """So many wait for what is computed at length; it is computed one at a time, and no other page waits for it."""
 
+TITLES = {404: "Page not found", 429: "Too busy", 500: "Something went wrong", 503: "Too busy", 507: "Something went wrong"}
+TROUBLE = "That did not work"
+
 
 class Dashboard:
     """Answers every page of the table. Only signing in and out are asked for by POST, and only from pages of this origin."""
@@ -61,7 +64,18 @@ class Dashboard:
         paths: dict[str, dict[str, Page]] = {}
         for entry in PAGES:
             paths.setdefault(entry.path, {})[entry.method] = entry
-        return [Route(path, self._server(methods), methods=list(methods)) for path, methods in paths.items()]
+        routes = [Route(path, self._server(methods), methods=list(methods)) for path, methods in paths.items()]
+        for path, methods in paths.items():
+            if "GET" in methods and not methods["GET"].data and path != "/" and "{asset" not in path:
+                routes.append(Route(f"{path}/", _without_slash))
+        return routes
+
+    def missing(self, request: Request, status: int) -> Response:
+        """The page for an address that has none, or that is not asked for in this way."""
+        text = (
+            "There is no such page. Check the address, or choose a task." if status == 404 else "This page cannot be asked for like this."
+        )
+        return message(Visit(path=request.url.path), TITLES.get(status, TROUBLE), text, status)
 
     def _server(self, methods: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
         async def serve(request: Request) -> Response:
@@ -71,13 +85,15 @@ class Dashboard:
                 limiter, most = (self._slow, MOST_SLOW) if entry.slow else (self._threads, MOST_WAITING)
                 if self._threads.statistics().tasks_waiting >= MOST_WAITING or limiter.statistics().tasks_waiting >= most:
                     raise Refusal(503, "busy", "too many are looking at once; try again in a moment", retry=1)
-                visit = await in_thread(self._visit, request, limiter=self._threads)
+                visit = (await in_thread(self._visit, request, limiter=self._threads))._replace(strict=entry.data)
                 if entry.method == "POST":
                     visit = visit._replace(body=await self._read_form(request))
                 response: Response = await in_thread(self._answer, entry, visit, limiter=limiter)
             except Exception as error:  # logged if it is a bug
                 refusal = refusal_of(error)
-                response = failure(refusal) if entry.data else message(visit, "Not here", refusal.message, refusal.status)
+                response = (
+                    failure(refusal) if entry.data else message(visit, TITLES.get(refusal.status, TROUBLE), refusal.message, refusal.status)
+                )
                 if refusal.retry is not None:
                     response.headers["retry-after"] = str(refusal.retry)
             response.headers.setdefault("cache-control", "no-store")
@@ -93,6 +109,7 @@ class Dashboard:
         return Visit(
             path=request.url.path,
             task=bytes.fromhex(task),
+            name=request.path_params.get("name", ""),
             query=request.scope["query_string"],
             asset=request.path_params.get("asset", ""),
             tag=request.headers.get("if-none-match", ""),
@@ -141,3 +158,10 @@ class Dashboard:
     def _leave(self, visit: Visit) -> Response:
         """Forget a session."""
         return Response(status_code=303, headers={"location": "/", "set-cookie": self._sessions.end(visit.cookies)})
+
+
+async def _without_slash(request: Request) -> Response:
+    """The same address without the slash at its end; relative, since a proxy may be in front."""
+    query = request.scope["query_string"].decode("latin-1")
+    location = quote(request.scope["path"].removesuffix("/")) + (f"?{query}" if query else "")
+    return Response(status_code=308, headers={"location": location, "cache-control": "no-store"})

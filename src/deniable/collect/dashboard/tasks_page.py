@@ -8,6 +8,7 @@ from deniable.collect.admission import LiveTask
 from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import Visit
+from deniable.collect.dashboard.pages import ANSWER
 from deniable.collect.dashboard.words import state_of, time_in_words
 
 
@@ -18,6 +19,15 @@ def tasks_body(answers: Answers, lives: Iterable[LiveTask], visit: Visit, now: f
         nothing = element("p", "No task is published yet. An admin publishes one: ", element("code", "deniable task publish FILE"))
         return [element("h1", "Tasks"), nothing]
     return [element("h1", "Tasks"), element("ul", *(_card(answers, live, visit, now) for live in ordered), class_="cards")]
+
+
+def several_body(lives: Iterable[LiveTask], now: float) -> list[Node]:
+    """The page behind a short link that leads to several tasks."""
+    listed = []
+    for live in sorted(lives, key=lambda live: (state_of(live, now) != "open", -live.task.start, live.task.id)):
+        link = element("a", quoted(live.task.question), href=ANSWER.format(id=live.task.id.hex()))
+        listed.append(element("li", link, f" ({state_of(live, now)}, {time_in_words(live.task)})"))
+    return [element("h1", "Which one?"), element("p", "Several tasks have this name:"), element("ul", *listed)]
 
 
 def _card(answers: Answers, live: LiveTask, visit: Visit, now: float) -> Element:

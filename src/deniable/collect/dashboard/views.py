@@ -19,16 +19,17 @@ from deniable.collect.dashboard.html import live_parts
 from deniable.collect.dashboard.layout import Script, Visit, page
 from deniable.collect.dashboard.ledger_page import ledger_body
 from deniable.collect.dashboard.log_page import SHOWN, log_body
+from deniable.collect.dashboard.pages import ANSWER
 from deniable.collect.dashboard.pictures import themed
 from deniable.collect.dashboard.plan_page import plan_body, see_plan
 from deniable.collect.dashboard.planning import PlanQuery
 from deniable.collect.dashboard.promise_view import promise, proof
 from deniable.collect.dashboard.publications import Shelf
-from deniable.collect.dashboard.selecting import Choice, query_of, read_selection, without_blanks
+from deniable.collect.dashboard.selecting import Choice, asked, query_of, read_selection
 from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
 from deniable.collect.dashboard.static import CLIENT, KINDS, asset
 from deniable.collect.dashboard.task_page import Seen, see_task, task_body
-from deniable.collect.dashboard.tasks_page import tasks_body
+from deniable.collect.dashboard.tasks_page import several_body, tasks_body
 from deniable.collect.web.body import Refusal
 from deniable.collect.web.call import json_response, unknown_task
 from deniable.collect.web.dispatch import read_query
@@ -84,7 +85,6 @@ class Views:
 
     def tasks(self, visit: Visit) -> Response:
         """All tasks."""
-        read_query(Strict, visit.query)
         lives = self._collector.admission.tasks.values()
         return page(visit, "Tasks", *tasks_body(self._answers, lives, visit, self._collector.clock()))
 
@@ -100,7 +100,7 @@ class Views:
         body = task_body(seen, live, visit, self._collector.clock(), choice)
         opened = self._shelf.of(live.task)
         about = promise(live.task), proof(live.task, bytes(stored.signature), visit, query_of(choice), opened)
-        return page(visit, live.task.question, *body, *about, script=_script(visit))
+        return page(visit, live.task.question, *body, *about, script=_script(visit, TaskQuery))
 
     def task_live(self, visit: Visit) -> Response:
         """What of it changes."""
@@ -121,11 +121,19 @@ class Views:
 
     def answer(self, visit: Visit) -> Response:
         """Where a person answers it."""
-        read_query(Strict, visit.query)
         live = self._live(visit)
         body = answer_body(live, self._collector.clock())
         asks = [relay.url for relay in live.task.mixing.shufflers] if live.task.mixing else []
         return page(visit, f"Answer: {live.task.question}", *body, script=Script("answer.js", visit.task.hex()), asks=asks)
+
+    def short(self, visit: Visit) -> Response:
+        """The survey of the task with a name; a choice if several have it."""
+        found = [live for live in self._collector.admission.tasks.values() if live.task.name == visit.name]
+        if not found:
+            raise Refusal(404, "unknown_task", f'no task here is called "{visit.name[:80]}"')
+        if len(found) > 1:
+            return page(visit, "Which one?", *several_body(found, self._collector.clock()), status=300)
+        return Response(status_code=307, headers={"location": ANSWER.format(id=found[0].task.id.hex())})
 
     def publication(self, visit: Visit) -> Response:
         """A file of an open publication."""
@@ -138,7 +146,7 @@ class Views:
         """What differs."""
         live, seen, query = self._see_comparison(visit, CompareQuery)
         body = compare_body(seen, live.task, query, self._collector.clock())
-        return page(visit, f"Compare: {live.task.question}", *body, script=_script(visit))
+        return page(visit, f"Compare: {live.task.question}", *body, script=_script(visit, CompareQuery))
 
     def compare_live(self, visit: Visit) -> Response:
         """The charts of that."""
@@ -153,26 +161,27 @@ class Views:
 
     def plan(self, visit: Visit) -> Response:
         """The planner."""
-        query = read_query(PlanQuery, without_blanks(visit.query))
-        return page(visit, "Planner", *plan_body(see_plan(query, _raw(visit)), query), script=_script(visit, "plan.js"))
+        query = read_query(PlanQuery, asked(visit, PlanQuery))
+        return page(
+            visit, "Planner", *plan_body(see_plan(query, _raw(visit, PlanQuery)), query), script=_script(visit, PlanQuery, "plan.js")
+        )
 
     def plan_live(self, visit: Visit) -> Response:
         """Its figures."""
-        return _live(see_plan(read_query(PlanQuery, without_blanks(visit.query)), ""))
+        return _live(see_plan(read_query(PlanQuery, asked(visit, PlanQuery)), ""))
 
     def plan_chart(self, visit: Visit) -> Response:
         """Its chart as a picture."""
-        query = read_query(PlanPicture, without_blanks(visit.query))
+        query = read_query(PlanPicture, asked(visit, PlanPicture))
         return self._picture(see_plan(query, ""), "chart-plan", query.theme)
 
     def ledger(self, visit: Visit) -> Response:
         """What this browser has told."""
-        read_query(Strict, visit.query)
         return page(visit, "My ledger", *ledger_body(), script=Script("ledger.js", ""))
 
     def log(self, visit: Visit) -> Response:
         """The public log."""
-        query = read_query(LogQuery, visit.query)
+        query = read_query(LogQuery, asked(visit, LogQuery))
         after = query.after if isinstance(query.after, int) else -1
         registry = self._collector.registry
         return page(
@@ -181,7 +190,7 @@ class Views:
 
     def sign_in(self, visit: Visit) -> Response:
         """The form for a token."""
-        query = read_query(SignInQuery, without_blanks(visit.query))
+        query = read_query(SignInQuery, asked(visit, SignInQuery))
         return page(visit, "Sign in", *sign_in_body(where_to(query.next)))
 
     def asset(self, visit: Visit) -> Response:
@@ -201,15 +210,15 @@ class Views:
             raise unknown_task() from error
 
     def _see_task(self, visit: Visit, kind: type[TaskQuery]) -> tuple[LiveTask, Seen, Any]:
-        live, query = self._live(visit), read_query(kind, without_blanks(visit.query))
+        live, query = self._live(visit), read_query(kind, asked(visit, kind))
         return live, see_task(self._answers, live, visit, Choice(query.period, query.stratum)), query
 
     def _see_comparison(self, visit: Visit, kind: type[CompareQuery]) -> tuple[LiveTask, Seen, Any]:
-        live, query = self._live(visit), read_query(kind, without_blanks(visit.query))
-        return live, see_comparison(self._answers, live.task, visit, query, _raw(visit)), query
+        live, query = self._live(visit), read_query(kind, asked(visit, kind))
+        return live, see_comparison(self._answers, live.task, visit, query, _raw(visit, kind)), query
 
     def _estimate(self, visit: Visit) -> Answer:
-        live, query = self._live(visit), read_query(TaskQuery, without_blanks(visit.query))
+        live, query = self._live(visit), read_query(TaskQuery, asked(visit, TaskQuery))
         if not visit.sees:
             raise Refusal(403, "not_signed_in", "estimates are for analysts who have signed in")
         selection = read_selection(live.task, Choice(query.period, query.stratum))
@@ -224,15 +233,15 @@ class Views:
         return Response(self._drawing.svg(themed(seen.charts[name], theme)), media_type=KINDS[".svg"])
 
 
-def _script(visit: Visit, name: str = "live.js") -> Script:
-    return Script(name, f"{visit.path}/live{_raw(visit)}")
+def _script(visit: Visit, kind: type[Strict], name: str = "live.js") -> Script:
+    return Script(name, f"{visit.path}/live{_raw(visit, kind)}")
 
 
 def _live(seen: Seen) -> Response:
     return json_response(live_parts(seen.result) | {"charts": seen.charts})
 
 
-def _raw(visit: Visit) -> str:
+def _raw(visit: Visit, kind: type[Strict]) -> str:
     """The query as it can stand in an address."""
-    query = without_blanks(visit.query)
+    query = asked(visit, kind)
     return f"?{quote(query, safe='=&%+:.,-_~')}" if query else ""

@@ -34,12 +34,15 @@ from deniable.errors import DeniableError, ProtocolError
 LARGEST_TASK = 1 << 20
 MOST_PARAMETERS = 1000
 BODY_SECONDS = 10.0
+_CODES = {404: "not_found", 405: "method"}
 
 
-def application(api: Api, pages: Sequence[Route] = (), *, news: News | None = None) -> Starlette:
+def application(
+    api: Api, pages: Sequence[Route] = (), *, news: News | None = None, missing: Callable[[Request, int], Response] | None = None
+) -> Starlette:
     """The ASGI application behind the table of endpoints, but for those that have their own, and behind the pages for people.
 
-    ``news`` is for a collector that shares its database with others.
+    ``news`` is for a collector that shares its database with others. ``missing`` makes the page for an address that is neither.
     """
     paths: dict[str, dict[str, Endpoint]] = {}
     for endpoint in ENDPOINTS:
@@ -50,7 +53,20 @@ def application(api: Api, pages: Sequence[Route] = (), *, news: News | None = No
     for path, methods in paths.items():
         asked = ["OPTIONS"] if any(endpoint.any_origin and endpoint.bodies for endpoint in methods.values()) else []
         routes.append(Route(path, dispatch.server(methods), methods=[*methods, *asked]))
-    app = Starlette(routes=[*routes, *pages], exception_handlers={HTTPException: _not_in_the_table})
+
+    def not_in_the_table(request: Request, error: Exception) -> Response:
+        """Unknown paths and methods, answered like all else there: programs get data, people get a page."""
+        if not isinstance(error, HTTPException):
+            raise error
+        path = request.scope["path"]
+        if missing is None or path in paths or f"{path}/".startswith("/v1/"):
+            response = json_response(Failure(Problem(_CODES.get(error.status_code, "refused"), error.detail)), error.status_code)
+        else:
+            response = missing(request, error.status_code)
+        response.headers.update({name: ", ".join(sorted(value.split(", "))) for name, value in (error.headers or {}).items()})
+        return response
+
+    app = Starlette(routes=[*routes, *pages], exception_handlers={HTTPException: not_in_the_table})
     app.router.redirect_slashes = False
     return app
 
@@ -162,15 +178,6 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(422, "refused", str(error))
     note_error("a request failed", error)
     return Refusal(500, "bug", "this is a bug in the collector; its log says where")
-
-
-def _not_in_the_table(_: Request, error: Exception) -> Response:
-    """Unknown paths and methods, answered like all else."""
-    if not isinstance(error, HTTPException):
-        raise error
-    headers = {name.lower(): ", ".join(sorted(value.split(", "))) for name, value in (error.headers or {}).items()}
-    code = {404: "not_found", 405: "method"}.get(error.status_code, "refused")
-    return json_response(Failure(Problem(code, error.detail)), error.status_code, headers)
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any, limiter: anyio.CapacityLimiter | None = None) -> Any:
