@@ -39,7 +39,7 @@ class Editor:
             receipt = self.reporter.report(self.theme)
         except BudgetExceeded as error:
             return f"nothing was sent: {error}"
-        return "nothing is asked now" if receipt is None else f"the answer is {receipt.state}, epsilon {receipt.epsilon} was spent"
+        return "nothing is asked now" if receipt is None else f"the answer is {receipt.state}, epsilon {float(receipt.epsilon):g} was spent"
 
     def privacy_screen(self) -> str:
         """What the menu's entry "What did this program tell?" opens."""
