@@ -284,6 +284,8 @@ export class Diary {
 export class Ledger {
   protected constructor(options: { lifetimeEpsilon: number | string | Rational });
   readonly lifetimeEpsilon: Rational;
+  /** All that may ever be spent, over all tasks: `lifetimeEpsilon`, unless the ledger keeps another limit. */
+  limit(): Promise<Rational>;
   /** Record that the person agreed to a task. After a withdrawal it may be given again; what was spent stays spent. */
   consent(task: TaskId): Promise<void>;
   /** Record that the person no longer agrees: reports not yet sent are dropped, further ones refused. */
@@ -327,11 +329,17 @@ export class MemoryLedger extends Ledger {
 }
 
 /**
- * A ledger in the browser, one for each origin and name, shared safely by any number of tabs and workers; it survives the page and a loss
- * of power. Whoever clears the site's data forgets what was spent. The lifetime's epsilon is the app's promise and is not kept.
+ * A ledger in the browser, one for each origin, storage partition and name, shared safely by any number of tabs and workers; it survives the
+ * page and a loss of power. Whoever clears the site's data forgets what was spent. A page that is embedded in another site, a private window
+ * and another profile each have a ledger and a limit of their own. The lifetime's epsilon is the app's promise and is not kept, unless
+ * `keepLimit` or `setLimit` keep a limit.
  */
 export class IndexedDBLedger extends Ledger {
   constructor(options: { lifetimeEpsilon: number | string | Rational; name?: string });
+  /** Let the person set what may be spent in all, for every tab from now on; what was spent stays spent. */
+  setLimit(epsilon: number | string | Rational): Promise<void>;
+  /** Keep the app's limit if none is kept, so that from now on the person alone changes it. */
+  keepLimit(): Promise<void>;
   /** Ask the browser to keep the ledger when it runs out of room; whether it will. */
   persist(): Promise<boolean>;
   /** Close the connection; the next step opens it again. */

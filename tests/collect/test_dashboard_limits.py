@@ -42,7 +42,7 @@ def test_a_publication_is_sent_in_pieces_from_folders_of_any_name(tmp_path):
         (folder,) = shelf.iterdir()
         large = folder / "estimates.json"
         large.write_bytes(bytes(range(256)) * (10 * PIECE // 256))  # whoever downloads it checks it; it is sent as it is
-        views = Views(site.collector, str(shelf))
+        views = Views(site.collector, str(shelf), 10.0)
         pieces = pieces_of(views.publication(Visit(path="", task=site.task.id, asset=f"{folder.name}/{large.name}")))
         assert b"".join(pieces) == large.read_bytes()
         assert max(map(len, pieces)) == PIECE

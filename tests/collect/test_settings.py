@@ -49,6 +49,8 @@ def test_nothing_said_is_the_default():
         ({"port": 70_000}, {}, "", ["port", "65535"]),
         ({"log_level": "infos"}, {}, "", ["log_level", "did you mean info?"]),
         ({"tend_seconds": 0.0}, {}, "", ["tend_seconds", "0.01"]),
+        ({"lifetime_epsilon": 10.5}, {}, "", ["lifetime_epsilon", "at most 10"]),
+        ({"lifetime_epsilon": 0.0}, {}, "", ["lifetime_epsilon", "above 0"]),
         ({"store": ""}, {}, "", ["store"]),
         ({"certificate": "absent.pem", "key_file": "absent.pem"}, {}, "", ["certificate", "'absent.pem'", "can be read"]),
         ({"key_file": "key.pem"}, {}, "", ["certificate, key_file", "both or neither"]),

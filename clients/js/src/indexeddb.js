@@ -5,14 +5,17 @@ import { fromHex, toHex } from "./bytes.js";
 import { below, done, failure, openDatabase, STORES } from "./database.js";
 import { PERSONAL } from "./diary.js";
 import { dropped, expend, settled } from "./entry.js";
-import { Ledger } from "./ledger.js";
+import { Ledger, readLimit } from "./ledger.js";
 
 /** @typedef {import("./entry.js").Entry} Entry */
 /** @typedef {import("./ledger.js").TaskId} TaskId */
+/** Where the person's limit is kept: no task has this id. */
+const LIMIT = ["", "lifetime epsilon"];
+
 /** @typedef {{[name in typeof STORES[number]]: IDBObjectStore}} Stores */
 
 /**
- * A ledger in one IndexedDB database of the page's origin.
+ * A ledger in one IndexedDB database of the page's origin and storage partition: a page that is embedded in another site has one of its own.
  *
  * Every step is one transaction with strict durability. Those that write exclude each other, in all tabs and workers, before they read: two
  * tabs never both see the last of the budget. A step awaits its own requests and nothing else, or else the browser would end it; it is
@@ -97,6 +100,28 @@ export class IndexedDBLedger extends Ledger {
     this.#open = null;
   }
 
+  // --- the limit ---
+
+  /** All that may ever be spent: what the person set, or else what the app promised. */
+  async limit() {
+    return this.#step("readonly", async ({ kept }) => this.#limitOf(await done(kept.get(LIMIT))));
+  }
+
+  /** Let the person set what may be spent in all, for every tab from now on. What was spent stays spent. */
+  async setLimit(/** @type {number | string | import("./decimal.js").Rational} */ epsilon) {
+    const limit = toText(readLimit(epsilon));
+    await this.#step("readwrite", ({ kept }) => done(kept.put(limit, LIMIT)));
+  }
+
+  /** Keep the app's limit if none is kept, so that from now on the person alone changes it. */
+  async keepLimit() {
+    await this.#keep("kept", LIMIT, () => toText(this.lifetimeEpsilon));
+  }
+
+  #limitOf(/** @type {string | undefined} */ kept) {
+    return kept === undefined ? this.lifetimeEpsilon : fromText(kept);
+  }
+
   // --- the ledger ---
 
   async consent(/** @type {TaskId} */ task) {
@@ -148,11 +173,11 @@ export class IndexedDBLedger extends Ledger {
 
   async spend(/** @type {import("./task.js").Task} */ task, /** @type {import("./entry.js").Expense} */ expense) {
     const [id, name] = [toHex(task.id), expense.diary?.name];
-    return this.#step("readwrite", async ({ consent, entry, diary }) => {
+    return this.#step("readwrite", async ({ consent, entry, diary, kept: named }) => {
       const answers = name === undefined ? [] : done(diary.getAll(below([id, name])));
-      const [agreed, records, rows] = await Promise.all([done(consent.get(id)), done(entry.getAll()), answers]);
+      const [agreed, records, rows, limit] = await Promise.all([done(consent.get(id)), done(entry.getAll()), answers, done(named.get(LIMIT))]);
       const kept = Object.fromEntries(rows.map((/** @type {any} */ { group, answer }) => [group, answer]));
-      const made = expend(task, expense, records.map(toEntry), agreed === true, this.lifetimeEpsilon, kept);
+      const made = expend(task, expense, records.map(toEntry), agreed === true, this.#limitOf(limit), kept);
       const drawn = Object.entries(expense.diary?.drawn ?? {});
       // Added, not put: a permanent answer is never overwritten.
       const added = drawn.map(([group, answer]) => done(diary.add({ name, group, answer }, [id, /** @type {string} */ (name), group])));
@@ -195,11 +220,20 @@ export class IndexedDBLedger extends Ledger {
 
 /** An entry as the database keeps it: the id and the exact epsilon as text. */
 function toRecord(/** @type {Entry} */ entry) {
-  return { ...entry, task: toHex(entry.task), epsilon: entry.epsilon.join("/") };
+  return { ...entry, task: toHex(entry.task), epsilon: toText(entry.epsilon) };
 }
 
 /** @returns {Entry} */
 function toEntry(/** @type {any} */ record) {
-  const [numerator, denominator] = record.epsilon.split("/").map(BigInt);
-  return Object.freeze({ ...record, task: fromHex(record.task), epsilon: [numerator, denominator] });
+  return Object.freeze({ ...record, task: fromHex(record.task), epsilon: fromText(record.epsilon) });
+}
+
+function toText(/** @type {import("./decimal.js").Rational} */ epsilon) {
+  return epsilon.join("/");
+}
+
+/** @returns {import("./decimal.js").Rational} */
+function fromText(/** @type {string} */ epsilon) {
+  const [numerator, denominator] = epsilon.split("/").map(BigInt);
+  return [numerator, denominator];
 }

@@ -33,9 +33,12 @@ import { requireSecureContext } from "./platform.js";
 export class Ledger {
   constructor(/** @type {{lifetimeEpsilon: number | string | Rational}} */ { lifetimeEpsilon }) {
     requireSecureContext("ledger");
-    this.lifetimeEpsilon = exact(lifetimeEpsilon);
-    if (isLess(NOTHING, this.lifetimeEpsilon)) return;
-    throw new ParameterError("lifetimeEpsilon", lifetimeEpsilon, { allowed: "a finite number above 0", fix: "try 8.0, for good" });
+    this.lifetimeEpsilon = readLimit(lifetimeEpsilon);
+  }
+
+  /** @returns {Promise<Rational>} all that may ever be spent, over all tasks */
+  async limit() {
+    return this.lifetimeEpsilon;
   }
 
   /** @returns {Promise<Entry[]>} every expense, the oldest first */
@@ -67,8 +70,8 @@ export class Ledger {
   /** What this device has told so far and what it is worth to an observer, in plain words. */
   async statement() {
     const entries = await this.entries();
-    const spent = sumOf(entries);
-    const [written, whole, left] = [spent, this.lifetimeEpsilon, plus(this.lifetimeEpsilon, [-spent[0], spent[1]])].map(decimal);
+    const [spent, limit] = [sumOf(entries), await this.limit()];
+    const [written, whole, left] = [spent, limit, isLess(limit, spent) ? NOTHING : plus(limit, [-spent[0], spent[1]])].map(decimal);
     const head = `Randomized answers so far: ${entries.length}. Spent: epsilon ${written} of ${whole}, ${left} left.`;
     if (!entries.length) return `${head}\nNothing has been told.`;
     const again = await this.permanentAnswers();
@@ -81,6 +84,17 @@ export class Ledger {
       `this ledger forgets what was spent since, and can spend it again.\n\n${entries.map(line).join("\n")}`
     );
   }
+}
+
+/**
+ * A limit on what may be spent in all, exactly as it was written.
+ *
+ * @returns {Rational}
+ */
+export function readLimit(/** @type {number | string | Rational} */ epsilon) {
+  const limit = exact(epsilon);
+  if (isLess(NOTHING, limit)) return limit;
+  throw new ParameterError("lifetimeEpsilon", epsilon, { allowed: "a finite number above 0", fix: "try 8.0, for good" });
 }
 
 /** A ledger that ends with the page, or with node. Its steps wait for nothing, so that no other can come in between. */

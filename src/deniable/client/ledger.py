@@ -74,7 +74,8 @@ class Entry(NamedTuple):
 class Ledger(ABC):
     """What a device has spent and may still spend. Every method is one step: atomic, and durable where the ledger is.
 
-    ``lifetime_epsilon`` is all that may ever be spent, over all tasks. A ``task`` is named by its id: 32 bytes, or 64 hexadecimal digits.
+    ``lifetime_epsilon`` is all that may ever be spent, over all tasks. The limit is the person's: let the app show it, and pass what they
+    chose. If it is below what was spent, nothing more is. A ``task`` is named by its id: 32 bytes, or 64 hexadecimal digits.
     """
 
     def __init__(self, *, lifetime_epsilon: float | str | Fraction) -> None:
@@ -149,7 +150,7 @@ class Ledger(ABC):
         """What this device has told so far and what it is worth to an observer, in plain words."""
         entries = self.entries()
         spent = sum((entry.epsilon for entry in entries), Fraction(0))
-        left = decimal(self.lifetime_epsilon - spent)
+        left = decimal(max(self.lifetime_epsilon - spent, Fraction(0)))
         head = (
             f"Randomized answers so far: {len(entries)}. Spent: epsilon {decimal(spent)} of {decimal(self.lifetime_epsilon)}, {left} left."
         )

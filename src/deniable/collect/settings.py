@@ -10,6 +10,7 @@
     behind_proxy = false             # true: something in front speaks TLS
     public_estimates = false         # true: the dashboard shows estimates to everyone, not only to analysts who signed in
     publications = ""                # a folder of open publications (deniable export --open), which the dashboard serves
+    lifetime_epsilon = 10.0          # what a browser may spend in all; the person can change it. At most 10: you may propose less
     tend_seconds = 1.0               # how often periods are sealed and rounds closed that are due
     log_level = "info"
 
@@ -60,6 +61,7 @@ class Settings:
     behind_proxy: bool = False
     public_estimates: bool = False
     publications: str = ""
+    lifetime_epsilon: float = 10.0
     tend_seconds: float = 1.0
     log_level: str = "info"
     limits: Limits = field(default_factory=Limits)
@@ -77,6 +79,9 @@ class Settings:
             path = getattr(self, parameter)
             if path and not os.access(path, os.R_OK):
                 raise ParameterError(parameter, path, allowed="a file that can be read", fix="check its path and its owner")
+        if not 0 < self.lifetime_epsilon <= 10:
+            fix = "propose less than the usual 10; only the person raises the limit"
+            raise ParameterError("lifetime_epsilon", self.lifetime_epsilon, allowed="above 0, at most 10", fix=fix)
         if not 0.01 <= self.tend_seconds <= 3600:
             raise ParameterError("tend_seconds", self.tend_seconds, allowed="from 0.01 to 3600", fix="the default is 1")
         if self.log_level not in LEVELS:

@@ -35,10 +35,11 @@ class Visit(NamedTuple):
 
 
 class Script(NamedTuple):
-    """The module of a page, and where it finds what changes."""
+    """The module of a page, where it finds what changes, and the lifetime limit that the collector proposes to new ledgers."""
 
     name: str
     source: str
+    lifetime: float | None = None
 
 
 def page(
@@ -59,7 +60,9 @@ def page(
         "body",
         element("a", "Skip to the content", href="#main", class_="skip"),
         _header(visit),
-        element("main", *main, id="main", data_live_source=script.source if script else None),
+        element(
+            "main", *main, id="main", data_live_source=script.source if script else None, data_lifetime=script.lifetime if script else None
+        ),
         _footer(asks),
     )
     headers = {NAME.decode(): page_policy(asks), "cache-control": "no-store"}

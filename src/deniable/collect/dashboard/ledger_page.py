@@ -6,7 +6,8 @@ from deniable.collect.dashboard.html import Node, element
 
 ABOUT = (
     "What this browser has told the collector at this address, and what it cost. It is kept in this browser and nowhere else, and this "
-    "page asks nobody for it. To clear the site's data is to forget it: what was spent stays spent, and would be spent again."
+    "page asks nobody for it. If you clear the site's data, this browser forgets it, and the same budget could be spent again. Another "
+    "browser, a private window, and this survey embedded in another website each have a ledger and a limit of their own."
 )
 NO_SCRIPT = "The ledger is kept by script in this browser; without script nothing was ever told."
 

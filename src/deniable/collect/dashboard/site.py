@@ -51,6 +51,7 @@ class Dashboard:
         self._collector = collector
         self._everyone = settings.public_estimates
         self._publications = settings.publications
+        self._lifetime = settings.lifetime_epsilon
         self._sessions = Sessions(Access(collector.store), secure=settings.secure or settings.behind_proxy)
         self._bodies = BodyReader(most=LARGEST_FORM, most_together=64 * LARGEST_FORM, seconds=FORM_SECONDS)
         self._threads = CapacityLimiter(THREADS)
@@ -136,7 +137,7 @@ class Dashboard:
             if self._views is None:
                 from deniable.collect.dashboard.views import Views
 
-                self._views = Views(self._collector, self._publications)
+                self._views = Views(self._collector, self._publications, self._lifetime)
         found: Response = getattr(self._views, entry.name)(visit)
         return found
 

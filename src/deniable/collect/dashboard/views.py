@@ -77,8 +77,9 @@ class SignInQuery(Strict):
 class Views:
     """Everything that is asked for by GET."""
 
-    def __init__(self, collector: Collector, publications: str = "") -> None:
+    def __init__(self, collector: Collector, publications: str, lifetime: float) -> None:
         self._collector = collector
+        self._lifetime = lifetime
         self._shelf = Shelf(publications)
         self._answers = Answers(collector)
         self._drawing = Drawing()
@@ -124,7 +125,7 @@ class Views:
         live = self._live(visit)
         body = answer_body(live, self._collector.clock())
         asks = [relay.url for relay in live.task.mixing.shufflers] if live.task.mixing else []
-        return page(visit, f"Answer: {live.task.question}", *body, script=Script("answer.js", visit.task.hex()), asks=asks)
+        return page(visit, f"Answer: {live.task.question}", *body, script=Script("answer.js", visit.task.hex(), self._lifetime), asks=asks)
 
     def short(self, visit: Visit) -> Response:
         """The survey of the task with a name; a choice if several have it."""
@@ -177,7 +178,7 @@ class Views:
 
     def ledger(self, visit: Visit) -> Response:
         """What this browser has told."""
-        return page(visit, "My ledger", *ledger_body(), script=Script("ledger.js", ""))
+        return page(visit, "My ledger", *ledger_body(), script=Script("ledger.js", "", self._lifetime))
 
     def log(self, visit: Visit) -> Response:
         """The public log."""

@@ -2,7 +2,7 @@
 
 import { Board, BudgetExceeded, decimal, Reporter, toHex, writtenAs } from "./client/index.js";
 import { isLess, plus } from "./client/decimal.js";
-import { ledger, moment, spentInWords, stateInWords } from "./account.js";
+import { ledger, limit, moment, spentInWords, stateInWords } from "./account.js";
 import { facts, make, trouble } from "./dom.js";
 import { Review } from "./review.js";
 import { readAnswer, readStrata } from "./values.js";
@@ -47,9 +47,9 @@ async function obstacle(task) {
     const later = next < task.end ? ` It asks again from ${moment(next)} on.` : "";
     return ["You have answered", `This period has your answer.${later}${dropped}`];
   }
-  if (isLess(ledger.lifetimeEpsilon, plus(await ledger.spent(), writtenAs(task.epsilon)))) {
+  if (isLess(await limit(), plus(await ledger.spent(), writtenAs(task.epsilon)))) {
     const told = `This browser has told as much as it may: epsilon ${await spentInWords()}. One more answer would cost ${task.epsilon}.`;
-    return ["Enough was told", `${told} It can still answer tasks that cost less.`];
+    return ["Enough was told", `${told} It can still answer tasks that cost less. The limit is yours: you can change it in My ledger.`];
   }
   return null;
 }

@@ -1,7 +1,7 @@
 // My ledger: what this browser has told, read from the browser alone. Nothing on this page asks the network for anything.
 
 import { decimal, toHex } from "./client/index.js";
-import { ledger, moment, spentInWords, stateInWords } from "./account.js";
+import { ledger, limit, moment, spentInWords, stateInWords, USUAL } from "./account.js";
 import { bytes, facts, make, quoted, trouble } from "./dom.js";
 
 const place = document.getElementById("ledger");
@@ -28,6 +28,26 @@ async function taskItem(id, entries) {
   return make("li", {}, title, name, make("div", { class: "actions" }, consent, button), reports);
 }
 
+// The limit, which is the person's to change.
+async function limitForm() {
+  const field = make("input", { id: "limit", name: "limit", inputmode: "decimal", autocomplete: "off", value: decimal(await limit()), "aria-describedby": "about-limit" });
+  const act = async () => {
+    const chosen = field.value.trim();
+    if (!(Number(chosen) > 0 && Number(chosen) < Infinity)) throw new Error("Enter a number above 0, such as 10. Your limit is unchanged.");
+    await ledger.setLimit(chosen);
+    await draw();
+    document.getElementById("limit").focus();
+  };
+  const about = `All that this browser may ever spend here. Above ${USUAL} someone who collects all your answers learns most of them. If you lower the limit below what is spent, this browser answers nothing more.`;
+  const submit = (event) => {
+    event.preventDefault();
+    guarded(act);
+  };
+  const label = make("label", { for: "limit" }, "Your limit (epsilon)");
+  const row = make("div", { class: "actions" }, make("button", { class: "plain" }, "Change my limit"));
+  return make("form", { onsubmit: submit, id: "limit-form" }, label, field, make("p", { id: "about-limit", class: "when" }, about), row);
+}
+
 async function draw() {
   const entries = await ledger.entries();
   const tasks = new Map();
@@ -40,7 +60,7 @@ async function draw() {
   const [, ...meaning] = text.split("\n\n")[0].split("\n"); // its first line says what the number above says
   const promise = make("p", {}, meaning.join(" "));
   const whole = make("details", {}, make("summary", {}, "All of it as text"), make("pre", { tabindex: "0", "aria-label": "Statement" }, text));
-  place.replaceChildren(summary, promise, facts(count), nothing ?? make("ul", { class: "cards" }, ...items), whole);
+  place.replaceChildren(summary, promise, await limitForm(), facts(count), nothing ?? make("ul", { class: "cards" }, ...items), whole);
 }
 
 async function guarded(action) {
