@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections.abc import Awaitable
 from typing import Any
 
 from uvicorn._types import ASGI3Application
@@ -56,9 +57,8 @@ class Connection(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     """Runs while nothing happens until the peer has read what was written."""
     _in_head = False
-    _head_size = 0
     _unfinished = 0
-    """Bytes received since the parser last recognized anything."""
+    """Bytes of a head, or of trailers, that came after the piece in which it began."""
     _running: RequestResponseCycle | None = None
     _refusal = NO_REQUEST
 
@@ -90,7 +90,7 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self.transport.is_closing():
             return
-        if self._unfinished > LARGEST_HEAD:  # one header or trailer, without an end so far
+        if self._unfinished > LARGEST_HEAD:  # headers or trailers, without an end so far
             self._refusal = TOO_LONG
             self.send_400_response("")
         elif not self._in_head and self.cycle is not None and not self.cycle.response_complete:
@@ -101,22 +101,16 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A head begins."""
         self._in_head = True
-        self._head_size = self._unfinished = 0
+        self._unfinished = 0
         super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        """A piece of the address."""
-        self._count(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer."""
-        self._count(len(name) + len(value) + 4)
-        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """The head is there."""
         self._in_head = False
+        self._unfinished = 0
+        if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > LARGEST_HEAD:
+            self._refusal = TOO_LONG
+            raise TooMuchError
         if len(self.pipeline) >= MOST_PIPELINED:
             self._refusal = b""  # an answer is under way: nothing can be said in between
             raise TooMuchError
@@ -126,13 +120,6 @@ class Connection(HttpToolsProtocol):
         """A piece of the body."""
         self._unfinished = 0
         super().on_body(body)
-
-    def _count(self, size: int) -> None:
-        self._unfinished = 0
-        self._head_size += size
-        if self._head_size > LARGEST_HEAD:
-            self._refusal = TOO_LONG
-            raise TooMuchError
 
     def send_400_response(self, msg: str) -> None:
         """Say why nothing more is read, unless an answer is under way, and leave."""
@@ -197,17 +184,21 @@ class Connection(HttpToolsProtocol):
 def in_pieces(app: ASGI3Application) -> ASGI3Application:
     """The application with long answers sent piece by piece, each once the peer has read most of those before it."""
 
-    async def answering(scope: Any, receive: Any, send: Any) -> None:
-        async def sending(message: Any) -> None:
-            body, start = message.get("body", b""), 0
-            while len(body) - start > PIECE:
-                await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
-                start += PIECE
-            await send({**message, "body": body[start:]} if start else message)
+    def answering(scope: Any, receive: Any, send: Any) -> Awaitable[None]:  # no coroutines of their own: this is on the way of every report
+        def sending(message: Any) -> Awaitable[None]:
+            return send(message) if len(message.get("body", b"")) <= PIECE else _send_pieces(message, send)
 
-        await app(scope, receive, sending)
+        return app(scope, receive, sending)
 
     return answering
+
+
+async def _send_pieces(message: Any, send: Any) -> None:
+    body = message["body"]
+    for start in range(0, len(body), PIECE):
+        last = start + PIECE >= len(body)
+        more = message.get("more_body", False) or not last
+        await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": more})
 
 
 def connection_class(seconds: float, most: int) -> type[Connection]:
