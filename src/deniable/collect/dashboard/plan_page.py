@@ -99,7 +99,7 @@ def _price(found: Planned) -> Element:
         f"A trusted collector that sees every answer, and adds the noise itself, would be off by ± {_share(found.central)}. "
         f"That nobody has to be trusted costs {times} times the error. With an honest shuffler in between, the whole batch keeps this "
         f"epsilon (delta = 10⁻⁶) if each device spends {found.local_epsilon:.2g}, and the error is ± {_share(found.shuffled)}; "
-        "who does not trust the shuffler has that larger epsilon."
+        f"if shuffler and collector work together, that larger epsilon holds: {Verdict(found.local_epsilon).title}."
     )
     return element("p", told, class_="price", data_live="price")
 
