@@ -1,6 +1,7 @@
 """How often the tasks' intervals at 95 % hold, in the settings that the how-to pages quote: ``python soak/interval_coverage.py sets 200``.
 
-The parts are sets, tables, graphs and ranges, each some minutes on one core; then the number of runs.
+The parts are sets, tables, graphs and ranges, each some minutes on one core; then the number of runs. ``make soak`` runs them with fewer
+(``test_interval_coverage``), and ``coverage_cases`` has a small case for every other kind of result.
 """
 
 # ruff: noqa: T201  # it prints
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,18 @@ from deniable.tasks.ranges.ahead import AHEAD
 from deniable.testing import ReplaySource
 
 
+@dataclass(frozen=True)
+class Measured:
+    """How often intervals held in one setting, each of them counted on its own."""
+
+    setting: str
+    held: tuple[int, ...]
+    runs: int
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {', '.join(f'{hits / self.runs:.1%}' for hits in self.held)} of {self.runs}"
+
+
 def few_hold_many(people: int) -> ItemSets:
     """3 % hold 12 of 16 items; all others hold the first, and every second of them one more."""
     rng = np.random.default_rng(16)
@@ -36,7 +50,7 @@ def few_hold_many(people: int) -> ItemSets:
     return ItemSets.of(Subsets(IndexRange(16)), held)
 
 
-def sets(runs: int) -> Iterator[str]:
+def sets(runs: int) -> Iterator[Measured]:
     """All intervals of a table together, in baskets of a shop, and where a few hold very many."""
     shops = ((2000, 60, 1.0), (20_000, 60, 1.0), (20_000, 300, 4.0), (30_000, 300, 3.0), (200_000, 1000, 2.0))
     source = ReplaySource.from_key("shop")
@@ -52,10 +66,10 @@ def sets(runs: int) -> Iterator[str]:
                 truth = np.array([crowd.supports((key,)).item() for key in keys]) / len(crowd)
                 low, high = (limit / (found.n if made is SVIM else 1) for limit in found.interval(0.95, simultaneous=True))
                 held.append(np.all((low <= truth) & (truth <= high)))
-            yield f"{made.__name__}, {name}, epsilon {epsilon:g}: {np.mean(held):.1%} of {runs}"
+            yield Measured(f"{made.__name__}, {name}, epsilon {epsilon:g}", (int(sum(held)),), runs)
 
 
-def tables(runs: int) -> Iterator[str]:
+def tables(runs: int) -> Iterator[Measured]:
     """Cramér's V of three values and two, of which the first is rare, and held by people who differ from the others, or do not."""
     for n, epsilon, rare, high, low in (
         (2000, 2.0, 0.1, 7, 3),
@@ -82,11 +96,11 @@ def tables(runs: int) -> Iterator[str]:
             below, above = pair.interval(0.95)
             held.append(below <= truth <= above)
             seen += not pair.left_out
-        setting = f"{n:,} people, epsilon {epsilon:g}, {rare:.0%} hold the rare value, V = {truth:.2f}"
-        yield f"{setting}: {np.mean(held):.1%} of {runs}, of which all values were seen in {seen}"
+        setting = f"{n:,} people, epsilon {epsilon:g}, {rare:.0%} hold the rare value, V = {truth:.2f}, all values were seen in {seen} runs"
+        yield Measured(setting, (int(sum(held)),), runs)
 
 
-def graphs(runs: int) -> Iterator[str]:
+def graphs(runs: int) -> Iterator[Measured]:
     """Triangles of eight graphs, in one round and in two."""
     import networkx as nx
 
@@ -107,11 +121,11 @@ def graphs(runs: int) -> Iterator[str]:
             for epsilon in (1.0, 2.0, 4.0, 8.0):
                 survey = asked(nodes=graph.nodes, epsilon=epsilon)
                 limits = [survey.run(graph, source=ReplaySource.from_key(f"{name}/{epsilon}/{run}")).interval(0.95) for run in range(runs)]
-                shares.append(f"{np.mean([low <= graph.triangles <= high for low, high in limits]):.1%}")
-            yield f"{asked.__name__}, {name}, epsilon 1, 2, 4, 8: {', '.join(shares)} of {runs}"
+                shares.append(sum(low <= graph.triangles <= high for low, high in limits))
+            yield Measured(f"{asked.__name__}, {name}, epsilon 1, 2, 4, 8", tuple(map(int, shares)), runs)
 
 
-def ranges(runs: int) -> Iterator[str]:
+def ranges(runs: int) -> Iterator[Measured]:
     """Ranges of 64 values after AHEAD: people at one value, falling, and spread evenly; ranges of whole cells, and through them."""
     asked = [(0, 0), (5, 5), (4, 6), (0, 7), (16, 31), (5, 30), (40, 63)]
     rng = np.random.default_rng(3)
@@ -130,10 +144,16 @@ def ranges(runs: int) -> Iterator[str]:
                     source = ReplaySource.from_key(f"{name}/{n}/{epsilon}/{run}")
                     low, high = protocol.run(values, source=source)["ranges"].ranges(asked).interval(0.95)
                     held += (low <= truth) & (truth <= high)
-                yield f"{n:,} people, {name}, epsilon {epsilon:g}: {', '.join(f'{share:.1%}' for share in held / runs)} of {runs}"
+                yield Measured(f"{n:,} people, {name}, epsilon {epsilon:g}", tuple(held.astype(int).tolist()), runs)
 
 
-PARTS: dict[str, Callable[[int], Iterator[str]]] = {"sets": sets, "tables": tables, "graphs": graphs, "ranges": ranges}
+PARTS: dict[str, Callable[[int], Iterator[Measured]]] = {"sets": sets, "tables": tables, "graphs": graphs, "ranges": ranges}
+MEASURED = {
+    "deniable.tasks.graphs.count.CountEstimate": "graphs",
+    "deniable.tasks.marginals.association.Association": "tables",
+    "deniable.tasks.ranges.counts.RangeCounts": "ranges",
+}
+"""The classes that the parts measure; all others are in ``coverage_cases``."""
 
 if __name__ == "__main__":
     for line in PARTS[sys.argv[1]](int(sys.argv[2]) if len(sys.argv) > 2 else 200):

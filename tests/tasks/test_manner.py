@@ -83,6 +83,9 @@ def test_results_are_held_alike(name):
     drawn = found.chart().altair.to_dict()
     json.dumps(drawn, allow_nan=False)  # a browser reads no NaN
     assert "mark" in str(drawn)
+    if name == "clusters":  # no interval of a model is known to hold
+        assert not hasattr(found, "interval")
+        return
     low, high, lowest, highest = (side for together in (False, True) for side in found.interval(0.9, simultaneous=together))
     known = np.isfinite(low)
     assert known.any()

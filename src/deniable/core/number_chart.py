@@ -1,4 +1,4 @@
-"""A chart of numbers that were estimated: points with their intervals, in the units of the answers."""
+"""A chart of numbers that were estimated: points with their intervals where there are any, in the units of the answers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def number_chart(names: Sequence[str], found: Sequence[Any], low: Sequence[Any],
     lines = base.mark_rule(strokeWidth=1.5).encode(x=f"low:{kind}", x2="high")
     told = alt.Title(title, subtitle=f"point: estimate, line: {level_text(level)} interval")
     return Chart(alt.layer(lines, points).properties(title=told, width=480))
+
+
+def dot_chart(names: Sequence[str], found: Sequence[float], *, title: str) -> Chart:
+    """Numbers of which no interval is known, each on a line of its own."""
+    rows = [{"name": name, "found": number} for name, number in zip(names, found, strict=True)]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("name:N", title=None, sort=list(names)))
+    points = base.mark_point(filled=True, size=60).encode(x=alt.X("found:Q", title=None))
+    return Chart(points.properties(title=alt.Title(title, subtitle="point: estimate; no interval is known"), width=480))
 
 
 def _plain(value: Any) -> Any:

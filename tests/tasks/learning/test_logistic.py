@@ -50,7 +50,7 @@ def test_the_weights_are_found(cls, options):
     assert model.accuracy(others, others["ill"]) > best - 0.02
     assert model.predict({"age": [0, 120], "dose": [1, -1]}) == ["no", "yes"]
     assert model.n == 30_000
-    assert list(model.to_arrow().column_names) == ["value", "weight", "stderr", "low", "high"]
+    assert list(model.to_arrow().column_names) == ["value", "weight", "stderr"]
     assert "<svg" in model.chart()._repr_svg_()
 
 
@@ -69,13 +69,13 @@ def test_errors_are_as_large_as_they_are_said_to_be():
 
 
 def test_errors_of_few_reports_are_not_those_that_they_show_by_chance():
-    """Nine people for three weights at epsilon 8, 150 times: three reports that agree say nothing of how far off they are. Of 440 limits
-    that hold at 95 %, less than 385 hold once in 10^6; by the reports' own variances it would be about 300."""
+    """Nine people for three weights at epsilon 8, 150 times: three reports that agree say nothing of how far off they are. Of 440 weights
+    of which 95 % are within 1.96 errors, less than 385 are so once in 10^6; by the reports' own variances it would be about 300."""
     people, protocol = crowd(9), fit(rounds=1, epsilon=8.0, people=9)
     table = FeatureTable(people, protocol.features, "ill", ILL)
     exact = np.array([-8.0 * np.asarray(q.encoder.column(table)).mean() / LARGEST_GRADIENT for q in protocol.open().questions])
     models = [solved(protocol, table, f"few/{i}") for i in range(150)]
-    held = np.concatenate([((low <= exact) & (exact <= high))[np.isfinite(low)] for low, high in (m.interval(0.95) for m in models)])
+    held = np.concatenate([(np.abs(m.weights - exact) <= 1.96 * m.stderr)[np.isfinite(m.stderr)] for m in models])
     assert held.sum() > stats.binom.ppf(ALPHA, held.size, 0.95)
     assert "in which round" in protocol.guarantee.statement()
 
@@ -126,9 +126,9 @@ def test_crowds_with_nothing_to_learn():
     one_class = crowd(5000) | {"ill": ["yes"] * 5000}
     assert set(solved(fit(), one_class).predict(one_class)) == {"yes"}
     constant = solved(fit(), crowd(20_000) | {"dose": np.zeros(20_000)})
-    low, high = constant.interval(1 - ALPHA)
-    assert low[2] < 0 < high[2]  # a feature in the middle of its range for everyone moves nothing, but for noise
-    assert low[1] > 0
+    reach = stats.norm.isf(ALPHA / 2) * constant.stderr
+    assert abs(constant.weights[2]) < reach[2]  # a feature in the middle of its range for everyone moves nothing, but for noise
+    assert constant.weights[1] > reach[1]
 
 
 def test_what_is_no_fit_is_refused():

@@ -1,4 +1,4 @@
-"""Clusters that were found: their centers and shares with errors, and whose point belongs to which."""
+"""Clusters that were found: their centers and shares, the noise in them, and whose point belongs to which."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from deniable.contract.features import HALF, Features
 from deniable.contract.spec import Spec
 from deniable.core.features import nearest, table_of
-from deniable.core.interval import Limits, check_level
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 
@@ -23,7 +21,10 @@ BIASED = "values beyond the clipping bound counted as the bound: centers of far 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusterEstimate(Table):
-    """Centers in people's own numbers, one row for each cluster; the order of clusters means nothing."""
+    """Centers in people's own numbers, one row for each cluster; the order of clusters means nothing.
+
+    It has no intervals: standard errors are those of the last round, and what the rounds before it left out of a cluster is not in them.
+    """
 
     features: Features
     """The names and ranges of the coordinates."""
@@ -56,12 +57,6 @@ class ClusterEstimate(Table):
         """How the centers may be biased; None if they are not."""
         return BIASED if self.clip else None
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each coordinate, for the people whom the last round's centers made a cluster."""
-        check_level("level", level)
-        reach = stats.norm.isf((1 - level) / 2 / (self.centers.size if simultaneous else 1)) * self.stderr
-        return self.centers - reach, self.centers + reach
-
     def predict(self, values: Any) -> Array:
         """The number of the nearest center for each row of a table."""
         return nearest(table_of(values, self.features).points, self.grid)
@@ -85,17 +80,16 @@ class ClusterEstimate(Table):
         }
 
     def headline(self) -> str:
-        told = f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; ±: one standard error, of the last round"
+        errors = "±: one standard error, of the last round alone: no interval"
+        told = f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; {errors}"
         return f"{told}\n{self.biased}" if self.biased else told
 
     def order(self) -> Array:
         return np.argsort(-self.shares, kind="stable")
 
     def chart(self) -> Chart:
-        """The share of each cluster with its 95 % interval."""
-        from deniable.core.number_chart import number_chart
+        """The share of each cluster."""
+        from deniable.core.number_chart import dot_chart
 
-        reach = np.where(np.isfinite(self.share_noise), stats.norm.isf(0.025) * np.sqrt(self.share_noise), 0.0)
         names = [f"cluster {i}" for i in range(len(self.grid))]
-        shown = [column.tolist() for column in (self.shares, self.shares - reach, self.shares + reach)]
-        return number_chart(names, *shown, title=f"Shares of clusters, {self.n:,} reports, epsilon = {self.spec.epsilon:.4g}", level=0.95)
+        return dot_chart(names, self.shares.tolist(), title=f"Shares of clusters, {self.n:,} reports, epsilon = {self.spec.epsilon:.4g}")

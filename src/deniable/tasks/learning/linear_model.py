@@ -1,4 +1,4 @@
-"""A fitted linear model: weights with errors, and what it foretells."""
+"""A fitted linear model: weights, the noise in them, and what it foretells."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from deniable.contract.domain import Domain
 from deniable.contract.features import HALF, Features
 from deniable.contract.spec import Spec
 from deniable.core.features import table_of
-from deniable.core.interval import Limits, check_level
 from deniable.core.table import Table
 from deniable.core.values import keys_of
 from deniable.errors import DomainError
@@ -26,7 +24,11 @@ INTERCEPT = "intercept"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearModel(Table):
-    """The chance of the second class is 1 / (1 + e^-z), z the intercept and the weighted sum of features, each scaled to -1 .. 1."""
+    """The chance of the second class is 1 / (1 + e^-z), z the intercept and the weighted sum of features, each scaled to -1 .. 1.
+
+    It has no intervals. ``stderr`` is about the noise alone: a few steps of descent and the clipping of reports leave weights too near to
+    zero, by more than the noise where many people report.
+    """
 
     features: Features
     classes: Domain
@@ -41,14 +43,8 @@ class LinearModel(Table):
 
     @property
     def stderr(self) -> Array:
-        """The standard error of each weight."""
+        """The standard error of each weight through noise and sampling, as if no later round corrected any of it; no bias is in it."""
         return np.sqrt(self.noise)
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for what the same rounds without noise would give, by the normal law."""
-        check_level("level", level)
-        reach = stats.norm.isf((1 - level) / 2 / (self.weights.size if simultaneous else 1)) * self.stderr
-        return self.weights - reach, self.weights + reach
 
     # --- foretelling ---
 
@@ -77,22 +73,20 @@ class LinearModel(Table):
     # --- what people see ---
 
     def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        return {"value": [INTERCEPT, *self.features.names], "weight": self.weights, "stderr": self.stderr, "low": low, "high": high}
+        return {"value": [INTERCEPT, *self.features.names], "weight": self.weights, "stderr": self.stderr}
 
     def headline(self) -> str:
         told = f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}"
-        return f"{told}; weights of features from -1 to 1; low and high: 95 % each, noise and sampling"
+        errors = "stderr: noise and sampling, without the bias of few rounds and of clipping: no interval"
+        return f"{told}; weights of features from -1 to 1; {errors}"
 
     def order(self) -> Array:
         return np.argsort(-np.abs(self.weights), kind="stable")
 
     def chart(self, k: int = 20) -> Chart:
-        """The k largest weights with 95 % intervals that hold for all together."""
-        from deniable.core.number_chart import number_chart
+        """The k largest weights."""
+        from deniable.core.number_chart import dot_chart
 
-        low, high = self.interval(0.95, simultaneous=True)
         first = self.order()[:k].tolist()
         names = [self.rows()["value"][i] for i in first]
-        shown = [[float(column[i]) if np.isfinite(column[i]) else None for i in first] for column in (self.weights, low, high)]
-        return number_chart(names, *shown, title=f"Weights from {self.n:,} reports, epsilon = {self.spec.epsilon:.4g}", level=0.95)
+        return dot_chart(names, self.weights[first].tolist(), title=f"Weights from {self.n:,} reports, epsilon = {self.spec.epsilon:.4g}")

@@ -1,0 +1,59 @@
+"""Every result that prints an interval is in the coverage runs of ``make soak``; models, clusters and factors have none."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+
+import pytest
+
+import deniable
+from deniable.errors import MissingExtra
+from tests.conftest import ROOT
+
+NO_INTERVALS = ("deniable.tasks.learning", "deniable.tasks.recommend")
+"""Fits: none of their intervals is known to hold."""
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """The names of the classes that the runs measure, and the cases."""
+    sys.path.insert(0, str(ROOT / "soak"))
+    try:
+        cases, parts = importlib.import_module("coverage_cases"), importlib.import_module("interval_coverage")
+    finally:
+        sys.path.pop(0)
+    assert set(parts.MEASURED.values()) <= set(parts.PARTS)
+    return set(cases.CASES) | set(parts.MEASURED)
+
+
+def with_intervals():
+    """All classes of the package that can be made and have ``interval``."""
+    found = set()
+    for module in pkgutil.walk_packages(deniable.__path__, "deniable."):
+        try:
+            holds = vars(importlib.import_module(module.name))
+        except MissingExtra:  # an engine that is not installed here; engines make the tallies of others
+            continue
+        for name, made in holds.items():
+            if (
+                inspect.isclass(made)
+                and made.__module__ == module.name
+                and callable(getattr(made, "interval", None))
+                and not inspect.isabstract(made)
+            ):
+                found.add(f"{module.name}.{name}")
+    return found
+
+
+def test_every_interval_is_in_a_coverage_run(measured):
+    found = with_intervals()
+    assert len(found) > 30
+    assert sorted(found - measured) == [], "add a case to soak/coverage_cases.py"
+    assert sorted(measured - found) == [], "these classes are gone, or have no interval any more"
+
+
+def test_fits_have_no_interval():
+    assert [name for name in with_intervals() if name.startswith(NO_INTERVALS)] == []
