@@ -99,13 +99,13 @@ def _table(estimate: FrequencyEstimate, truth: dict[Any, int]) -> Table:
     caption = "95 % interval of each value"
     if estimate.picked:
         caption = f"the largest {len(estimate.values):,} of {estimate.family_size:,} values; 95 % intervals for all of them together"
+    marks = ["significant"] if estimate.picked else []
     title = f"{estimate.n:,} reports, {estimate.spec.mechanism}, epsilon = {estimate.spec.epsilon:.4g}"
-    rows = table(title, ("value", "truth", "estimate", "± std. err.", "from", "to"), caption=caption)
+    rows = table(title, ("value", "truth", "estimate", "± std. err.", "from", "to", *marks), caption=caption)
     low, high = estimate.interval(0.95, simultaneous=estimate.picked)
-    for i, value in enumerate(estimate.values):
-        rows.add_row(
-            shown(value), *(f"{number:,.0f}" for number in (truth[value], estimate.counts[i], estimate.stderr[i], low[i], high[i]))
-        )
+    for i, (value, clear) in enumerate(zip(estimate.values, estimate.significant(), strict=True)):
+        numbers = (f"{number:,.0f}" for number in (truth[value], estimate.counts[i], estimate.stderr[i], low[i], high[i]))
+        rows.add_row(shown(value), *numbers, *(["yes" if clear else "no"] if marks else []))
     return rows
 
 
@@ -115,6 +115,7 @@ def _rows(estimate: FrequencyEstimate, truth: dict[Any, int]) -> dict[str, Any]:
     columns = {"estimate": estimate.counts, "stderr": estimate.stderr, "low": low, "high": high}
     rows = [
         {"value": value, "truth": int(truth[value]), **{name: round(float(column[i]), 3) for name, column in columns.items()}}
-        for i, value in enumerate(estimate.values)
+        | {"significant": bool(clear)}
+        for i, (value, clear) in enumerate(zip(estimate.values, estimate.significant(), strict=True))
     ]
     return {"values": estimate.family_size, "interval": "95 %, simultaneous" if estimate.picked else "95 %", "result": rows}

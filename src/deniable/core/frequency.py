@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 from deniable.contract.spec import Spec
 from deniable.core.comparison import Comparison
 from deniable.core.interval import Limits, check_level
+from deniable.core.screening import ALPHA, Screening
 from deniable.core.table import Table, count_rows
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
@@ -38,6 +40,8 @@ class FrequencyEstimate(Table):
     n: int
     family_size: int = field(default=0, kw_only=True)
     """How many values simultaneous statements are about: all that were estimated, also when only the top ones are kept."""
+    screening: Screening | None = field(default=None, kw_only=True)
+    """What a search tested, and dropped, before it named these values; None where the values were listed beforehand."""
 
     kind: ClassVar[str] = "frequency"
 
@@ -130,6 +134,47 @@ class FrequencyEstimate(Table):
             raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one value")
         return self.select(np.argsort(-self.counts, kind="stable")[:k])
 
+    def significant(self, alpha: float = ALPHA, method: str = "familywise") -> Array:
+        """Whether each value stands out of the noise: a test of "nobody holds it" that allows for all values that were estimated.
+
+        ``method`` is "familywise": the chance that any value is marked that nobody holds is alpha at most (Bonferroni); these are the
+        values whose simultaneous interval excludes 0. Or it is "benjamini-yekutieli": of the values that are marked, the expected share
+        that nobody holds is alpha at most, however the counts depend on each other (Benjamini and Yekutieli 2001).
+        """
+        check_level("alpha", alpha)
+        if method == "familywise":
+            return self._above_zero(alpha / self.family_size if self.family_size else alpha)
+        if method != "benjamini-yekutieli":
+            raise ParameterError("method", method, allowed="familywise or benjamini-yekutieli", fix="familywise is the stricter one")
+        step = alpha / (self.family_size * np.sum(1 / np.arange(1, self.family_size + 1))) if self.family_size else alpha
+        marked = self._above_zero(step * len(self.values))
+        # The largest number of values that are all below the level which that number allows: it only shrinks from here.
+        while (fewer := self._above_zero(step * max(marked.sum(), 1))).sum() < marked.sum():
+            marked = fewer
+        return marked
+
+    def _above_zero(self, alpha: float) -> Array:
+        """Whether the interval of each count at this alpha, small enough for far tails, excludes 0."""
+        if not self.n or not len(self.values):
+            return np.zeros(len(self.values), dtype=bool)
+        low, _ = self.limits(alpha, simultaneous=True, population=False)
+        return np.asarray(low > 0)
+
+    def found(self: Kind, positions: Any, *, share: Fraction) -> Kind:
+        """What a search names of its candidates: those at the ``positions`` that are significant among all of them.
+
+        ``share`` is that of the people in the smallest group of the search. What was at the positions before the test stays in ``ranked``.
+        """
+        clear, at = self.significant(), np.asarray(positions, dtype=np.int64)
+        noise = float(np.mean(self.variance(np.zeros(len(self.values))))) / max(self.n, 1)
+        tested = Screening(self.select(at), len(self.values), int((~clear).sum()), self.n, share, noise)
+        return replace(self.select(at[clear[at]]), screening=tested)
+
+    @property
+    def ranked(self) -> FrequencyEstimate:
+        """The strongest candidates of a search in their order, significant or not; of any other estimate, all values."""
+        return self if self.screening is None else self.screening.ranked
+
     def compare(self, other: FrequencyEstimate) -> Comparison:
         """The change of each frequency from this estimate to the ``other`` one, with a test."""
         if not isinstance(other, FrequencyEstimate):
@@ -164,7 +209,8 @@ class FrequencyEstimate(Table):
         return len(self.values) < self.family_size
 
     def rows(self) -> dict[str, Any]:
-        return count_rows(self.values, self.counts, self.stderr, self.interval(0.95, simultaneous=self.picked), self.frequencies)
+        rows = count_rows(self.values, self.counts, self.stderr, self.interval(0.95, simultaneous=self.picked), self.frequencies)
+        return rows | {"significant": self.significant()} if self.picked and self.screening is None else rows  # a search names no others
 
     def headline(self) -> str:
         together = f" for all {self.family_size:,} values together" if self.picked else ""
@@ -172,6 +218,9 @@ class FrequencyEstimate(Table):
 
     def order(self) -> Array:
         return np.argsort(-self.counts, kind="stable")
+
+    def notes(self) -> list[str]:
+        return [] if self.screening is None else [self.screening.told(len(self.values))]
 
     def chart(self, k: int = 20) -> Chart:
         """The k largest counts with their 95 % intervals."""

@@ -32,6 +32,10 @@ class Table(ABC):
     def order(self) -> Array:
         """The positions of the rows, the most interesting first."""
 
+    def notes(self) -> list[str]:
+        """What else to know about the table, a line each."""
+        return []
+
     def to_arrow(self) -> Any:
         """All rows as a pyarrow Table, in the order of the domain."""
         import pyarrow as pa
@@ -79,7 +83,7 @@ class Table(ABC):
 
     def _rest(self) -> list[str]:
         hidden = len(self.order()) - self.shown
-        return [f"... and {hidden:,} more"] if hidden > 0 else []
+        return ([f"... and {hidden:,} more"] if hidden > 0 else []) + self.notes()
 
 
 def count_rows(values: Any, counts: Array, stderr: Array, limits: tuple[Array, Array], frequencies: Array) -> dict[str, Any]:
@@ -89,6 +93,8 @@ def count_rows(values: Any, counts: Array, stderr: Array, limits: tuple[Array, A
 
 
 def _text(cell: Any) -> str:
+    if isinstance(cell, bool | np.bool_):
+        return "yes" if cell else "no"
     if not isinstance(cell, float | np.floating):
         text = str(cell)
         return text if text.isprintable() else repr(text)  # a line break or a control character must not reach the terminal

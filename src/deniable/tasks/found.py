@@ -60,6 +60,10 @@ class Found(Table):
     def order(self) -> Array:
         return np.arange(len(self.estimate.values))
 
+    def notes(self) -> list[str]:
+        notes: list[str] = self.estimate.notes()
+        return notes
+
     def chart(self, k: int = 20) -> Chart:
         """The k most frequent with their 95 % intervals."""
         chart: Chart = self.estimate.chart(k)

@@ -44,7 +44,7 @@ def scores(population, search, key, runs=100):
         source = ReplaySource.from_key(f"{key}/{run}")
         values = np.asarray(population.draw(1000, source))
         truth = most_frequent(*np.unique(values, return_counts=True), k=9)
-        found.append(ndcg(search.run(values, source=source)[RESULT].values, truth))
+        found.append(ndcg(search.run(values, source=source)[RESULT].ranked.values, truth))
     return np.array(found)
 
 
@@ -92,7 +92,7 @@ def test_rounds_with_the_same_people_cost_what_they_say():
             assert set(state.found) <= set(state.asked)
         state = state.close(ask(state, values, tickets, source=source))
     assert asked.tolist() == [3] * 1000
-    assert {0, 1} <= set(state[RESULT].values)
+    assert {0, 1} <= set(state[RESULT].ranked.values)
 
 
 @pytest.mark.parametrize("oracle", ["GRR", "SUE", "OUE", "OLH", "SubsetSelection", "RWS", "PGR", "HCMS", "HadamardResponse", "auto"])

@@ -23,14 +23,18 @@ class Shares(Manner):
         return not len(estimate.values) or not isinstance(estimate.values[0], tuple)
 
     def estimate_json(self, name: str, estimate: FrequencyEstimate) -> dict[str, Any]:
-        """Each value with its own interval, and with one that holds for all values together: for whoever picks some of them."""
+        """Each value with its own interval, and with one that holds for all values together: for readers who pick some of them.
+
+        ``significant`` marks the values whose second interval excludes 0. Of a search, ``notes`` say what was dropped.
+        """
         low, high = estimate.interval(LEVEL, simultaneous=estimate.picked)
         low_together, high_together = estimate.interval(LEVEL, simultaneous=True)
         columns = {"count": estimate.counts, "stderr": estimate.stderr, "frequency": estimate.frequencies, "low": low, "high": high}
-        columns |= {"low_together": low_together, "high_together": high_together}
+        columns |= {"low_together": low_together, "high_together": high_together, "significant": estimate.significant()}
         reach = f"all {estimate.family_size} values together" if estimate.picked else "each value on its own"
         interval = f"{LEVEL:g}, {reach}, {getattr(estimate, 'covers', 'noise only')}"
-        return _head(name, estimate) | {"n": estimate.n, "interval": interval, "rows": _rows(estimate.values, columns)}
+        told = {"n": estimate.n, "interval": interval, "rows": _rows(estimate.values, columns)}
+        return _head(name, estimate) | told | ({"notes": estimate.notes()} if estimate.notes() else {})
 
     def comparison_json(self, name: str, found: Comparison, alpha: float) -> dict[str, Any]:
         low, high = found.interval(1 - alpha, simultaneous=True)

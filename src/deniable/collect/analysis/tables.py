@@ -45,6 +45,7 @@ class Tables(Manner):
         rows = [dict(zip(table.column_names, (column[place] for column in columns), strict=True)) for place in order]
         told = {"question": name, "kind": TABLE, "n": reports_behind(estimate), "columns": table.column_names, "rows": rows}
         about = estimate.headline().splitlines() if hasattr(estimate, "headline") else []
+        about += estimate.notes() if hasattr(estimate, "notes") else []
         return told | {"about": about} | _chart(estimate)
 
     def comparison_json(self, name: str, found: Any, alpha: float) -> dict[str, Any]:
@@ -74,7 +75,10 @@ class Tables(Manner):
 def reports_behind(estimate: Any) -> int:
     """How many reports every part of a result rests on, at least; none where it does not say."""
     counted = np.asarray(getattr(estimate, "n", 0))
-    return int(counted.min()) if counted.size else 0
+    if counted.size:
+        return int(counted.min())
+    tested = getattr(estimate, "screening", None)
+    return tested.people if tested is not None else 0  # a search that named nothing
 
 
 def unfolded(estimates: Mapping[str, Any]) -> dict[str, Any]:

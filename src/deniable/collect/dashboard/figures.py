@@ -24,6 +24,8 @@ class Row:
     low: float
     high: float
     count: float
+    significant: bool
+    """Whether it stands out of the noise of all values together."""
 
     @property
     def width(self) -> float:
@@ -34,11 +36,11 @@ class Row:
 def rows_of(estimate: FrequencyEstimate, k: int = SHOWN) -> list[Row]:
     """The k largest, the largest first. Their intervals hold for all values together, since whoever reads picks among them."""
     low, high = estimate.interval(LEVEL, simultaneous=holds_together(estimate))
-    n = max(estimate.n, 1)
+    n, clear = max(estimate.n, 1), estimate.significant()
     rows = []
     for i in estimate.order()[:k].tolist():
-        count = float(estimate.counts[i])
-        rows.append(Row(label(estimate.values[i], estimate.spec.domain), count / n, float(low[i]) / n, float(high[i]) / n, count))
+        count, named = float(estimate.counts[i]), label(estimate.values[i], estimate.spec.domain)
+        rows.append(Row(named, count / n, float(low[i]) / n, float(high[i]) / n, count, bool(clear[i])))
     return rows
 
 

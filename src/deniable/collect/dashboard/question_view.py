@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deniable.collect.dashboard.figures import SHOWN, headline_of, liars, reach, rows_of, smallest_share
+from deniable.collect.dashboard.figures import SHOWN, Row, headline_of, liars, reach, rows_of, smallest_share
 from deniable.collect.dashboard.html import Element, element, quoted, table
 from deniable.collect.dashboard.layout import facts
 from deniable.collect.dashboard.number_view import tell_number
@@ -27,16 +27,17 @@ def tell_shares(
     """The answer in shares of the people who hold each value."""
     rows = rows_of(estimate)
     decimals = digits(max((row.width for row in rows), default=0.0))
-    lines = [[row.label, percent(row.share, decimals), between(row.low, row.high, decimals), number(round(row.count))] for row in rows]
+    lines = [[row.label, _share(row, decimals), between(row.low, row.high, decimals), number(round(row.count))] for row in rows]
     more = f" The {SHOWN} largest of {estimate.family_size:,}." if estimate.family_size > len(rows) else ""
-    negative = " A share below zero is noise: one that nobody, or hardly anyone, holds." if any(row.share < 0 for row in rows) else ""
+    noise = " Shares that may be noise: so few reports cannot tell them from zero." if any(not row.significant for row in rows) else ""
+    dropped = "".join(f" {note[:1].upper()}{note[1:]}." for note in estimate.notes())
     section = element(
         "section",
         element("h2", quoted(name), id=f"question-{place}") if titled else None,
         _headline(estimate, place),
         chart_figure(f"chart-{place}", picture, "Estimated shares. Bars: estimates; lines: intervals."),
         table(
-            element("span", f"Estimated shares; intervals: {reach(estimate)}.{more}{negative}", data_live=f"caption-{place}"),
+            element("span", f"Estimated shares; intervals: {reach(estimate)}.{more}{noise}{dropped}", data_live=f"caption-{place}"),
             ["value", "share", "interval", "people"],
             lines,
             live=f"rows-{place}",
@@ -48,10 +49,15 @@ def tell_shares(
     return Told(section, share_chart(rows))
 
 
+def _share(row: Row, decimals: int) -> str:
+    return percent(row.share, decimals) + ("" if row.significant else " (may be noise)")
+
+
 def _headline(estimate: FrequencyEstimate, place: int) -> Element | None:
     row = headline_of(estimate)
     if row is None:
-        return element("p", "No value was found.", data_live=f"value-{place}")
+        why = "; ".join(estimate.notes())
+        return element("p", f"{why[:1].upper()}{why[1:]}." if why else "No value was found.", data_live=f"value-{place}")
     decimals = digits(row.width)
     return element(
         "p",

@@ -10,8 +10,6 @@ from functools import cache, cached_property, partial
 from math import lcm
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain, IndexRange
@@ -34,6 +32,7 @@ from deniable.tasks.heavy_hitters.searching import (
     from_hex,
     in_hex,
     named,
+    nothing_counted,
     prefix_question,
     settle_domain,
     strongest,
@@ -146,14 +145,14 @@ class CountedSearch:
         if self.candidates is not None:
             estimate = estimate_of(questions[0], tallies[questions[0].name], self.candidates)
             best = strongest(estimate.counts, self.k, salt)
-            return {RESULT: named(estimate.select(best), self.domain, [self.candidates[i] for i in best])}
+            return {RESULT: named(estimate, best, share=min(self.share, Fraction(self.holdout)), domain=self.domain, codes=self.candidates)}
         estimates = [question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in questions]
         learned = self._learn(estimates, salt)
         if not isinstance(learned, tuple):
             return learned
         found = tuple(sorted(code for code in learned if value_of(self.domain, code) is not None))
         if not found:  # nobody need report on an empty list
-            return {RESULT: named(estimates[-1].select(np.arange(0)), self.domain, [])}
+            return {RESULT: nothing_counted(estimates[-1], min(self.share, Fraction(self.holdout)))}
         return replace(self, candidates=found)
 
     @property

@@ -30,7 +30,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle, planned_variance
 from deniable.tasks.checks import check_people, check_whole
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, settle_domain, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, nothing_counted, settle_domain, strongest
 
 COUNT = "count"
 """The name of the question about whole values."""
@@ -87,19 +87,21 @@ def standing_out(
 ) -> tuple[FrequencyEstimate, Array]:
     """The estimate for some values, and the positions of the strongest that exceed so many standard errors of a value nobody holds.
 
+    Where there are no values the estimate is of one that stands in, and there are no positions.
+
     Left out, the threshold is what ``false`` of the counts exceed on average if nobody holds any of them: by the exact law of supports,
     which is skewed where epsilon is large, and by the normal one for other estimates and for collisions.
     """
     domain = question.spec.domain
     some = values or [domain.value(0) if domain.listed else "" if isinstance(domain, Text) else b""]
-    estimate = question.spec.estimate(tally, candidates=some).select(np.arange(len(values)))
+    estimate = question.spec.estimate(tally, candidates=some)
     chance = min(false / len(some), 0.5)
     z = norm.isf(chance) if threshold is None else threshold
-    height = z * np.sqrt(estimate.variance(np.zeros(len(values))))
+    height = z * np.sqrt(estimate.variance(np.zeros(len(some))))
     if threshold is None and isinstance(estimate, SupportEstimate):
         n, p, q = estimate.n, estimate.p, estimate.q
         height = np.sqrt(np.maximum((binom.isf(chance, n, q) - n * q) / (p - q), 0) ** 2 + z**2 * estimate.shared)
-    best = strongest(estimate.counts, most, tally.to_bytes())
+    best = strongest(estimate.counts, most if values else 0, tally.to_bytes())
     return estimate, best[(estimate.counts > height)[best]]
 
 
@@ -148,4 +150,10 @@ def counted(search: Any, question: Question, tally: Any, candidates: Iterable[An
     """The candidates that stand out of the noise in the final count, the k strongest of them."""
     found = list(candidates)
     estimate, best = standing_out(question, tally, found, threshold=search.threshold, most=search.k, false=FALSE_VALUES)
-    return {RESULT: estimate.select(best)}
+    return {RESULT: significant(search, estimate, best, found)}
+
+
+def significant(search: Any, estimate: FrequencyEstimate, best: Array, counted: list[Any]) -> FrequencyEstimate:
+    """The best that are significant among all that the search has counted."""
+    share = min(question.share for question in search.open().questions)
+    return estimate.found(best, share=share) if counted else nothing_counted(estimate, share)

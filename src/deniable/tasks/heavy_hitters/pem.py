@@ -160,7 +160,7 @@ class PEM(Protocol):
             found = tuple(sorted({*self.found, *(self.asked[i] for i in best)}))
             return replace(self, stage=0, candidates=(0,), repetition=self.repetition + 1, found=found)
         if self.counting or (last and not self.holdout):
-            return {RESULT: named(estimate.select(best), self.domain, [self.asked[i] for i in best])}
+            return {RESULT: named(estimate, best, share=min(self.shares), domain=self.domain, codes=self.asked)}
         return replace(self, stage=self.stage + 1, candidates=tuple(sorted(self.asked[i] for i in best)))
 
     @property

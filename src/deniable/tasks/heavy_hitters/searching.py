@@ -104,11 +104,19 @@ def extended(candidates: tuple[int, ...], bits: int) -> tuple[int, ...]:
     return tuple(prefix << bits | rest for prefix in candidates for rest in range(1 << bits))
 
 
-def named(estimate: FrequencyEstimate, domain: Domain, codes: Sequence[int]) -> FrequencyEstimate:
-    """An estimate about codes, told as the values behind them; codes without a value are left out."""
-    values = [value_of(domain, code) for code in codes]
-    real = [i for i, value in enumerate(values) if value is not None]
-    return replace(estimate.select(np.array(real, dtype=np.int64)), values=[values[i] for i in real])
+def named(estimate: FrequencyEstimate, best: Array, *, share: Fraction, domain: Domain, codes: Sequence[int]) -> FrequencyEstimate:
+    """The best of an estimate about codes that are significant (``found``), as the values behind them; codes without one are left out."""
+    real = [i for i in best.tolist() if value_of(domain, codes[i]) is not None]
+    found = replace(estimate, values=codes).found(real, share=share)
+    ranked, tested = found.ranked, found.screening
+    shown = replace(ranked, values=[value_of(domain, code) for code in ranked.values])
+    return replace(found, values=[value_of(domain, code) for code in found.values], screening=replace(tested, ranked=shown))  # type: ignore[type-var]  # it has one
+
+
+def nothing_counted(estimate: FrequencyEstimate, share: Fraction) -> FrequencyEstimate:
+    """The empty result of a search that was left without candidates; the ``estimate`` is of people like those who would have counted."""
+    found = estimate.found(np.arange(0), share=share)
+    return replace(found, screening=replace(found.screening, candidates=0, dropped=0))  # type: ignore[type-var]  # it has one
 
 
 def in_hex(codes: Iterable[int]) -> list[str]:

@@ -28,6 +28,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     plain_search,
     read_search,
     settle,
+    significant,
     standing_out,
 )
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, extended
@@ -126,7 +127,7 @@ class TreeHist(Protocol):
             asked = [value for _, value in children]
             estimate, best = standing_out(question, tallies[question.name], asked, threshold=self.threshold, most=most, false=false)
             kept = tuple(sorted(children[i][0] for i in best))
-        return {RESULT: estimate.select(best)}
+        return {RESULT: significant(self, estimate, best, asked)}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -43,6 +43,11 @@ class Trie(Table):
     """The search, at its last level."""
     values: list[Any]
 
+    @property
+    def ranked(self) -> Trie:
+        """The same values: none of them is noise, since each has true votes."""
+        return self
+
     def rows(self) -> dict[str, Any]:
         return {"value": self.values}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from scipy import stats
 
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits, check_level
+from deniable.core.screening import ALPHA, Screening
 from deniable.core.supports import SupportEstimate
 from deniable.core.table import Table
 from deniable.kernels.compiled import Array
@@ -140,6 +142,8 @@ class SetEstimate(Table):
     """Their standard errors."""
     overflows: tuple[FrequencyEstimate | None, ...] = ()
     """For each set, how many people's draws lie beyond the list; None where no list can be cut."""
+    screening: Screening | None = None
+    """What a search tested, and dropped, before it named these sets; None where all that were counted are here."""
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -182,7 +186,7 @@ class SetEstimate(Table):
         check_level("level", level)
         alpha = 1 - level
         each = alpha / (self.family_size if simultaneous else 1)
-        groups = len({id(overflow) for overflow in self.overflows}) if simultaneous else 1
+        groups = max(len({id(overflow) for overflow in self.overflows}), 1) if simultaneous else 1
         reach = stats.norm.isf(each / np.where(self.cut, 4, 2)) * self.seen_stderr + self.missing(alpha / 4 / groups)
         return self.seen - stats.norm.isf(each / 2) * self.seen_stderr, self.seen + reach
 
@@ -193,6 +197,27 @@ class SetEstimate(Table):
         overflows = tuple(self.overflows[i] for i in at)
         return replace(self, values=[self.values[i] for i in at], overflows=overflows, **picked)
 
+    def significant(self, alpha: float = ALPHA) -> Array:
+        """Whether each set stands out of the noise; the chance that any is marked that nobody holds is alpha at most (Bonferroni)."""
+        low, _ = self.interval(1 - alpha, simultaneous=True)
+        return np.asarray(low > 0)
+
+    def found(self, k: int, *, share: Fraction) -> SetEstimate:
+        """What a search names of its candidates: of the k largest shares those that are significant among all; see ``ranked``.
+
+        ``share`` is that of the people in the smallest group of the search.
+        """
+        ranked, dropped = self.top(k), int((~self.significant()).sum())
+        quiet = int(np.argmin(self.seen_stderr))
+        noise = float(self.seen_stderr[quiet]) ** 2 * int(self.n[quiet])
+        tested = Screening(ranked, len(self.values), dropped, int(self.n.min()), share, noise)
+        return replace(ranked.select(np.flatnonzero(ranked.significant())), screening=tested)
+
+    @property
+    def ranked(self) -> SetEstimate:
+        """The largest shares of a search in their order, significant or not; of any other estimate, all sets."""
+        return self if self.screening is None else self.screening.ranked
+
     def top(self, k: int = 10) -> SetEstimate:
         """The k largest shares, the largest first."""
         check_whole("k", k, 1, fix="ask for at least one set")
@@ -201,7 +226,9 @@ class SetEstimate(Table):
     def rows(self) -> dict[str, Any]:
         low, high = self.interval(0.95, simultaneous=len(self.values) < self.family_size)
         shown = [", ".join(map(str, value)) for value in self.values]
-        return {"value": shown, "frequency": self.frequencies, "stderr": self.frequency_stderr, "low": low, "high": high, "asked": self.n}
+        rows = {"value": shown, "frequency": self.frequencies, "stderr": self.frequency_stderr, "low": low, "high": high, "asked": self.n}
+        marked = len(self.values) < self.family_size and self.screening is None  # a search names no others
+        return rows | {"significant": self.significant()} if marked else rows
 
     def headline(self) -> str:
         picked = len(self.values) < self.family_size
@@ -210,6 +237,9 @@ class SetEstimate(Table):
 
     def order(self) -> Array:
         return np.argsort(-self.frequencies, kind="stable")
+
+    def notes(self) -> list[str]:
+        return [] if self.screening is None else [self.screening.told(len(self.values))]
 
     def chart(self, k: int = 20) -> Chart:
         """The k largest shares with their 95 % intervals."""

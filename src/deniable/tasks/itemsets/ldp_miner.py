@@ -95,7 +95,8 @@ class LDPMiner(SetProtocol, Protocol):
         if self.candidates is None:
             best = strongest(estimate.counts, 2 * self.k, tally.to_bytes())
             return replace(self, candidates=tuple(sorted(best.tolist())))
-        return {ITEMS: estimate.select(strongest(estimate.counts, self.k, tally.to_bytes()))}
+        best = strongest(estimate.counts, self.k, tally.to_bytes())
+        return {ITEMS: estimate.found(best, share=self.open().questions[0].share)}
 
     @property
     def guarantee(self) -> Guarantee:

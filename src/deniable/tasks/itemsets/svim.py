@@ -142,7 +142,7 @@ class SVIM(SetProtocol, Protocol):
             return replace(self, lengths=tally.to_bytes().hex())
         estimate = counted(asked, tallies, [self.domain.items.value(key) for key in self.candidates], self.measured)
         best = strongest(estimate.counts, self.k, tally.to_bytes())
-        return {ITEMS: estimate.select(best), LENGTHS: self.measured.estimate}
+        return {ITEMS: estimate.found(best, share=min(self.shares[0], asked.questions[0].share)), LENGTHS: self.measured.estimate}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -165,8 +165,10 @@ class SVSM(SetProtocol, Protocol):
 
     def result(self, *parts: ItemEstimate) -> dict[str, Any]:
         """All that was counted, put together from its ``parts``, and the k largest of it."""
-        table = SetEstimate.of(*parts)
-        return {ITEMSETS: table.top(self.k), COUNTED: table, LENGTHS: self.svim.measured.estimate, ITEMS: self.singles.top(self.k)}
+        table, least = SetEstimate.of(*parts), min(self.shares[0], self.shares[2], self.shares[4])
+        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.items[0]))
+        items = self.singles.found(best, share=min(self.shares[0], self.svim.open().questions[0].share))
+        return {ITEMSETS: table.found(self.k, share=least), COUNTED: table, LENGTHS: self.svim.measured.estimate, ITEMS: items}
 
     @property
     def guarantee(self) -> Guarantee:

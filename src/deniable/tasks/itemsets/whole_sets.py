@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import exp
 from typing import Any
@@ -89,7 +90,12 @@ class WholeSets(SetProtocol, Protocol):
             self.epsilon,
         )
         single = counted.select((1 << np.arange(d)) - 1)
-        return {ITEMSETS: counted.top(self.k), COUNTED: counted, ITEMS: single.top(min(self.k, d))}
+        whole_crowd = Fraction(1)
+        return {
+            ITEMSETS: counted.found(self.k, share=whole_crowd),
+            COUNTED: counted,
+            ITEMS: single.found(min(self.k, d), share=whole_crowd),
+        }
 
     @property
     def guarantee(self) -> Guarantee:

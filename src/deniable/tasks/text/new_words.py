@@ -124,15 +124,15 @@ class NewWords:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FoundWords(Table):
-    """The words that a search came up with, the most frequent first, with shares and errors.
+    """The words that were found, the most frequent first, with shares and errors.
 
-    A search gives up to k of them, whatever there is to find. ``words`` are those that stand out of the noise of all that the last group
-    was asked about. Limits cover the noise, the draw on each device, and that the people are a sample.
+    They are those of the k strongest that stand out of the noise of all that the last group was asked about: the chance that any of them
+    is in nobody's text is 5 % at most. Limits cover the noise, the draw on each device, and that the people are a sample.
     """
 
     asked: NewWords
     everything: FrequencyEstimate
-    """The search's own result, with "nothing new" as the empty string."""
+    """The search's own result, with "nothing new" as the empty string; its ``ranked`` is the list before the test."""
 
     @cached_property
     def estimate(self) -> FrequencyEstimate:
@@ -142,7 +142,7 @@ class FoundWords(Table):
 
     @property
     def nothing_new(self) -> FrequencyEstimate | None:
-        """The share of people without any new word; None where it is smaller than those of the k + 1 strongest."""
+        """The share of people without any new word; None where it does not stand out of the noise, or k + 1 words are stronger."""
         at = [i for i, value in enumerate(self.everything.values) if value == NONE]
         return self.everything.select(np.array(at)) if at else None
 
@@ -158,13 +158,8 @@ class FoundWords(Table):
 
     @property
     def words(self) -> list[str]:
-        """The words of which it is clear that people use them: 95 % for all that were asked about together."""
-        return self.clear(0.95)
-
-    def clear(self, level: float = 0.95) -> list[str]:
-        """The words whose share is above 0, with at most 1 - level as the chance that any is not."""
-        low, _ = self.interval(level)
-        return [word for word, above in zip(self.estimate.values, low > 0, strict=True) if above]
+        """The words of which it is clear that people use them."""
+        return list(self.estimate.values)
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = True) -> Limits:
         """Limits (low, high) for each word's share, for all candidates together unless told otherwise."""
@@ -186,6 +181,9 @@ class FoundWords(Table):
 
     def order(self) -> Array:
         return np.arange(len(self.estimate.values))
+
+    def notes(self) -> list[str]:
+        return self.estimate.notes()
 
     def chart(self, k: int = 20) -> Chart:
         """The k most frequent words with their intervals."""
