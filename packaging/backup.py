@@ -22,8 +22,14 @@ from pathlib import Path
 
 
 def copy_open(store: Path, target: Path) -> None:
-    """Copy the open segments. Those that vanish meanwhile were sealed; those that grow are cut at the last whole report when opened."""
-    _copy(store, target, "reports/open")
+    """Copy the open segments. Those that grow meanwhile are cut at the last whole report when opened.
+
+    If one vanishes, it was sealed, or compacted into a file that was not there before: then all are copied again.
+    """
+    listed = None
+    while listed is None or not set(listed) <= set(_list(store, "reports/open")):
+        shutil.rmtree(target / "reports/open", ignore_errors=True)
+        listed = _copy(store, target, "reports/open")
 
 
 def copy_database(store: Path, target: Path) -> None:
@@ -44,8 +50,14 @@ def copy_sealed(store: Path, target: Path) -> None:
 STEPS = (copy_open, copy_database, copy_sealed)
 
 
-def _copy(store: Path, target: Path, part: str) -> None:
-    listed = sorted(path for path in (store / part).rglob("*") if path.is_file())  # before any is copied: none of a series is left out
+def _list(store: Path, part: str) -> list[Path]:
+    """The files of a part but for those that are being written or overwritten."""
+    return sorted(path for path in (store / part).rglob("*") if path.is_file() and path.suffix not in (".part", ".old"))
+
+
+def _copy(store: Path, target: Path, part: str) -> list[Path]:
+    """Copy the files of a part; those that were there when it began."""
+    listed = _list(store, part)  # before any is copied: none of a series is left out
     for path in listed:
         copy = target / path.relative_to(store)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -53,6 +65,7 @@ def _copy(store: Path, target: Path, part: str) -> None:
             shutil.copyfile(path, copy)
         except FileNotFoundError:
             copy.unlink(missing_ok=True)
+    return listed
 
 
 def main() -> None:

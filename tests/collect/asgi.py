@@ -33,6 +33,7 @@ class MemoryCollector:
         self.stored: dict[Bucket, dict[bytes, bytes]] = {}
         self.appends = 0
         self.failing = False
+        self.stored_bytes = 0
         self.gate = threading.Event()
         self.gate.set()
         self.started = threading.Event()
@@ -58,6 +59,9 @@ class MemoryCollector:
     def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
         buckets = [(sent, Bucket(sent.task, sent.period)) for sent in envelopes]
         return frozenset(sent.id for sent, bucket in buckets if bucket in self._sealed and sent.id in self.stored.get(bucket, {}))
+
+    def is_full(self, rows: Rows, most: int) -> bool:
+        return self.stored_bytes >= most
 
     def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
         return any(

@@ -203,6 +203,18 @@ def test_too_many_requests_at_once():
     play(scenario, requests_at_once=2)
 
 
+def test_a_period_that_is_full_takes_nothing_more():
+    async def scenario(site):
+        site.collector.stored_bytes = 999
+        assert (await site.hand_in(envelope(site.task, 1))).status == 201
+        site.collector.stored_bytes = 1000
+        answer = await site.hand_in(envelope(site.task, 2))
+        assert (answer.status, answer.code, answer.headers["retry-after"]) == (429, "period_full", "60")
+        assert len(site.collector.ids) == 1
+
+    play(scenario, period_bytes=1000)
+
+
 def test_the_rate_of_reports_is_that_of_all_senders_together():
     now = 100.0
 

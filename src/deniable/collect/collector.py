@@ -159,6 +159,10 @@ class Collector:
                 known |= self.store.log.sealed_ids(connection, bucket, [envelope.id for envelope in again], addresses)
         return frozenset(known)
 
+    def is_full(self, rows: Rows, most: int) -> bool:
+        """True if a bucket that these rows are for takes so many bytes or more."""
+        return any(self.store.log.size(bucket) >= most for bucket in {bucket_of(address) for address in rows})
+
     def ready(self) -> str | None:
         """Why no report can be stored now; None if it can."""
         try:

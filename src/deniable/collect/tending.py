@@ -44,6 +44,7 @@ def tend(collector: Collector, say: Callable[[str], object]) -> list[str]:
 def _steps(collector: Collector, now: float) -> Iterator[Step]:
     lives, store = collector.admission.tasks, collector.store
     yield store.sweep
+    yield store.log.compact
     yield collector.tend_keys
     yield collector.finish_batches
     for live in lives.values():

@@ -22,6 +22,8 @@ POINTS = (
     "next round opened",
 )
 """In the order in which they are passed: on the way of a report, in a seal, in the change from one round to the next."""
+COMPACTION_POINTS = ("segments compacted", "compacted segments deleted")
+"""Before and after the files are deleted whose reports were written into another one."""
 BATCH_POINTS = ("batch begun", "batch recorded")
 """Before and after a shuffled batch's reports are durable."""
 SHUFFLER_POINTS = ("seals opened", "seals durable", "batch mixed", "batch released", "batch answered", "batch deleted")
@@ -44,7 +46,7 @@ def arm(text: str) -> None:
     if not text:
         return
     point, _, count = text.rpartition(":")
-    points = POINTS + BATCH_POINTS + SHUFFLER_POINTS + SUM_POINTS + PARTY_POINTS
+    points = POINTS + COMPACTION_POINTS + BATCH_POINTS + SHUFFLER_POINTS + SUM_POINTS + PARTY_POINTS
     if point not in points or not count.isdecimal() or int(count) == 0:
         raise ParameterError(
             "fault", text, allowed=f"one of {list(points)}, a colon and a number from 1 on", fix='as in "seal committed:1"'

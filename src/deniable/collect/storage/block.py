@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -66,15 +66,33 @@ def sort_once(blocks: Sequence[Block]) -> list[Block]:
     rank = np.full(order.size, -1, dtype=np.int64)
     rank[order[fresh]] = np.arange(np.count_nonzero(fresh))
     ranks = np.split(rank, np.cumsum([len(block.rows) for block in blocks])[:-1])
-    kept = [(block.address, block.rows[place >= 0], place[place >= 0]) for block, place in zip(blocks, ranks, strict=True)]
-    result = []
-    for address, group in groupby(sorted(kept, key=lambda part: part[0]), key=lambda part: part[0]):
-        parts = list(group)
-        rows = np.concatenate([part[1] for part in parts])
-        if len(rows):
-            question, stratum = address
-            result.append(Block(question, stratum, rows[np.argsort(np.concatenate([part[2] for part in parts]))]))
-    return result
+    del ids, order, fresh, rank
+    parts = sorted(zip(blocks, ranks, strict=True), key=lambda part: part[0].address)
+    result = [_gathered(list(group)) for _, group in groupby(parts, key=lambda part: part[0].address)]
+    return [block for block in result if len(block.rows)]
+
+
+def _gathered(parts: Sequence[tuple[Block, Array]]) -> Block:
+    """The rows of one address that have a rank, by rank; copied once and in pieces, for a period may be as large as the memory allows."""
+    ranks = np.sort(np.concatenate([rank[rank >= 0] for _, rank in parts]))
+    first = parts[0][0]
+    rows = np.empty((len(ranks), first.rows.shape[1]), np.uint8)
+    for block, rank in parts:
+        for start in range(0, len(rank), CHUNK):
+            piece = rank[start : start + CHUNK]
+            rows[np.searchsorted(ranks, piece[piece >= 0])] = block.rows[start : start + CHUNK][piece >= 0]
+    return Block(*first.address, rows)
+
+
+def split(blocks: Sequence[Block], shards: int) -> Iterator[tuple[int, list[Block]]]:
+    """Blocks by shard, which the leading bits of an id say; none without rows."""
+    for shard in range(shards):
+        part = [block for block in blocks if len(block.rows)]
+        if shards > 1:
+            mine = [(block, block.rows[:, 0] // (256 // shards) == shard) for block in part]
+            part = [Block(*block.address, block.rows[mask]) for block, mask in mine if mask.any()]
+        if part:
+            yield shard, part
 
 
 def ids_of(blocks: Sequence[Block]) -> list[bytes]:
@@ -117,5 +135,5 @@ def digest(blocks: Sequence[Block]) -> bytes:
     total = hashlib.sha256()
     for block in blocks:
         total.update(b"%d %d %d\n" % (block.question, block.stratum, len(block.rows)))
-        total.update(block.rows.tobytes())
+        total.update(np.ascontiguousarray(block.rows).data)
     return total.digest()

@@ -2,12 +2,13 @@
 
 The folder belongs to one process at a time. What is where::
 
-    lock                                               held for as long as the log is open
-    open/<task, hex>/<period>-<shard>-<sequence>.log   ``segment``, ``series``
-    sealed/<task, hex>/<period>.reports                ``sealed``; with .part behind it while it is written
+    lock                                                   held for as long as the log is open
+    open/<task, hex>/<period>-<shard>-<sequence>.log       ``segment``, ``series``; with .old behind it while it is overwritten
+    open/<task, hex>/<period>-<shard>-<sequence>.compact   ``compacted``; with .part behind it while it is written
+    sealed/<task, hex>/<period>.reports                    ``sealed``; with .part behind it while it is written
 
 A shard is given by the leading bits of a report's id, so that both of two reports with one id are in the same. Arrival order lives in
-``open`` alone, and ends with ``drop_open``.
+``open`` alone, and ends with ``drop_open``, which overwrites it. Who needs both locks of a bucket takes ``_shapes`` first.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from deniable.collect.storage import sealed
-from deniable.collect.storage.block import Block, Bucket
-from deniable.collect.storage.files import DISK, Files, hold, lacks_room, opened, remove_if_there, storage_errors, write_whole
+from deniable.collect.storage.block import Block, Bucket, split
+from deniable.collect.storage.compacted import COMPACT, LOG, by_series, numbered, wipe_old
+from deniable.collect.storage.files import DISK, Files, discard, hold, lacks_room, list_folder, probe, remove_if_there, storage_errors
 from deniable.collect.storage.log import ReportLog, StorageError
-from deniable.collect.storage.segment import damage
+from deniable.collect.storage.sealed import PARTIAL
+from deniable.collect.storage.segment import SEALED, Header, damage
 from deniable.collect.storage.series import Series
 from deniable.collect.storage.turns import Turns
 from deniable.errors import ParameterError
+from deniable.testing.faults import fault_point
 
-SEGMENT_BYTES = 1 << 26
-PROBE_BYTES = 1 << 12
-"""Written to find out whether a disk that failed works again."""
+SEGMENT_BYTES = 1 << 24
+"""Then another one is begun, and those before can be compacted."""
 _TASK = re.compile(r"[0-9a-f]{64}")
-_SEGMENT = re.compile(r"(\d+)-(\d+)-(\d+)\.log")
 
 
 class EmbeddedLog(ReportLog):
@@ -49,6 +51,7 @@ class EmbeddedLog(ReportLog):
         self._segment_bytes = segment_bytes
         self._shards = shards
         self._turns = Turns()
+        self._shapes = Turns()  # of who rewrites or deletes files, or reads them; appending needs none
         self._closed: set[Bucket] = set()
         self._open: dict[Bucket, dict[int, Series]] = {}
         self._damaged: dict[Bucket, StorageError] = {}
@@ -70,7 +73,7 @@ class EmbeddedLog(ReportLog):
             try:
                 with storage_errors("appending to", self._folder / "open"):
                     for bucket, blocks in reports.items():
-                        for shard, part in self._split(blocks) if bucket not in closed else ():
+                        for shard, part in split(blocks, self._shards) if bucket not in closed else ():
                             series = self._series(bucket, shard)
                             staged.append(series)
                             series.stage(part)
@@ -88,12 +91,12 @@ class EmbeddedLog(ReportLog):
 
     @contextmanager
     def closing(self, bucket: Bucket) -> Iterator[None]:
-        with self._turn([bucket]):
+        with self._shapes.take([bucket]), self._turn([bucket]):
             yield
             self._closed.add(bucket)  # not reached if the seal failed
 
     def read_open(self, connection: Connection, bucket: Bucket) -> list[Block]:
-        with self._turn([bucket]), self._reading(bucket, self._task_folder("open", bucket)):
+        with self._shapes.take([bucket]), self._turn([bucket]), self._reading(bucket, self._task_folder("open", bucket)):
             blocks = [block for _, series in sorted(self._open.get(bucket, {}).items()) for block in series.read()]
             self._damaged.pop(bucket, None)
             return blocks
@@ -103,12 +106,12 @@ class EmbeddedLog(ReportLog):
         with self._turn([bucket]), storage_errors("writing", path):
             self._files.make_folder(path.parent)
             self._files.sync_folder(path.parent.parent)
-            sealed.write_file(self._files, path, bucket, blocks)
+            sealed.write_file(self._files, path, Header(SEALED, bucket, 0), blocks)
 
     def read_sealed(self, connection: Connection, bucket: Bucket) -> list[Block]:
         path = self._sealed_path(bucket)
         with self._reading(bucket, path):
-            blocks = sealed.read_file(self._files, path, bucket)
+            _, blocks = sealed.read_file(self._files, path, Header(SEALED, bucket, 0))
             self._damaged.pop(bucket, None)
             return blocks
 
@@ -121,16 +124,41 @@ class EmbeddedLog(ReportLog):
 
     def drop_open(self, bucket: Bucket) -> None:
         folder = self._task_folder("open", bucket)
-        with self._turn([bucket]), storage_errors("deleting from", folder):
+        with self._shapes.take([bucket]), self._turn([bucket]), storage_errors("deleting from", folder):
             if bucket not in self._open:
                 return
             # The last first: what a crash leaves is the beginning of a series, and sound.
-            for _, shard, sequence in sorted(found for found in self._segments(folder) if found[0] == bucket.period)[::-1]:
-                remove_if_there(self._files, folder / f"{bucket.period}-{shard}-{sequence}.log")
-            if folder.name in self._list(folder.parent):
-                self._files.sync_folder(folder)
+            for kind in (LOG, COMPACT):
+                found = sorted(each for each in numbered(self._files, folder, kind) if each[0] == bucket.period)[::-1]
+                discard(self._files, [folder / f"{period}-{shard}-{sequence}{kind}" for period, shard, sequence in found])
+            wipe_old(self._files, folder, bucket.period)
             del self._open[bucket]
             self._damaged.pop(bucket, None)
+
+    def compact(self) -> None:
+        """Leave out repetitions where they could fill the disk. Others append meanwhile."""
+        for bucket in sorted(self._open):
+            if bucket in self._damaged:
+                continue
+            folder = self._task_folder("open", bucket)
+            with self._shapes.take([bucket]), self._reading(bucket, folder):
+                for series in list(self._open.get(bucket, {}).values()):
+                    with self._turn([bucket]):
+                        full = series.full()
+                    if full and self._files.free(folder) > series.size:
+                        made = series.compact(full)
+                        fault_point("segments compacted")
+                        with self._turn([bucket]):
+                            old = series.replace(made)
+                        discard(self._files, old)
+                        fault_point("compacted segments deleted")
+
+    def repeated(self, bucket: Bucket) -> int:
+        with self._turn([bucket]):
+            return sum(series.repeated for series in self._open.get(bucket, {}).values())
+
+    def size(self, bucket: Bucket) -> int:
+        return sum(series.size for series in list(self._open.get(bucket, {}).values()))
 
     def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
         for bucket in sorted(self._open):
@@ -140,12 +168,13 @@ class EmbeddedLog(ReportLog):
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         path = self._sealed_path(bucket)
         with storage_errors("deleting", path):
-            if path.name in self._list(path.parent):
+            if path.name in list_folder(self._files, path.parent):
                 remove_if_there(self._files, path)
                 self._files.sync_folder(path.parent)
         self._damaged.pop(bucket, None)
 
     def close(self) -> None:
+        self._shapes.wait_for_others()
         self._turns.wait_for_others()
         lock, self._lock = self._lock, None
         if lock is not None:
@@ -164,15 +193,8 @@ class EmbeddedLog(ReportLog):
     def trouble(self) -> str | None:
         """What someone has to see to: damage, a disk that is full, or one that took no reports when last asked to, nor a few bytes now."""
         if self._failing:
-            probe = self._folder / "probe"
-            try:
-                with opened(self._files, probe, fresh=True) as handle:
-                    try:
-                        write_whole(self._files, handle, bytes(PROBE_BYTES), 0)
-                        self._files.sync(handle)
-                    finally:
-                        self._files.truncate(handle, 0)  # on a full disk, it would take the space that reports are waiting for
-            except OSError as error:
+            error = probe(self._files, self._folder / "probe")
+            if error is not None:
                 return f"{self._folder}: {error.strerror or error}"
             self._failing = False
         if lacks_room(self._files, self._folder):
@@ -212,27 +234,6 @@ class EmbeddedLog(ReportLog):
             shards[shard] = Series(self._files, self._task_folder("open", bucket), bucket, shard, self._segment_bytes)
         return shards[shard]
 
-    def _split(self, blocks: Sequence[Block]) -> Iterator[tuple[int, list[Block]]]:
-        """Blocks by shard; none without rows."""
-        for shard in range(self._shards):
-            part = [block for block in blocks if len(block.rows)]
-            if self._shards > 1:
-                mine = [(block, block.rows[:, 0] // (256 // self._shards) == shard) for block in part]
-                part = [Block(*block.address, block.rows[mask]) for block, mask in mine if mask.any()]
-            if part:
-                yield shard, part
-
-    def _segments(self, folder: Path) -> list[tuple[int, int, int]]:
-        """Period, shard and sequence of the segments in a task's folder."""
-        matches = [_SEGMENT.fullmatch(name) for name in self._list(folder)]
-        return [(int(match[1]), int(match[2]), int(match[3])) for match in matches if match]
-
-    def _list(self, folder: Path) -> list[str]:
-        try:
-            return self._files.list(folder)
-        except FileNotFoundError:
-            return []
-
     # --- opening ---
 
     def _take_lock(self) -> int:
@@ -245,16 +246,16 @@ class EmbeddedLog(ReportLog):
 
     def _recover(self) -> None:
         """Take over what an earlier process left: verify and repair what is open, remove what was half sealed."""
-        for task in filter(_TASK.fullmatch, self._list(self._folder / "sealed")):
+        for task in filter(_TASK.fullmatch, list_folder(self._files, self._folder / "sealed")):
             folder = self._folder / "sealed" / task
-            for name in self._list(folder):
-                if name.endswith(sealed.PARTIAL):
+            for name in list_folder(self._files, folder):
+                if name.endswith(PARTIAL):
                     self._files.remove(folder / name)
-        for task in filter(_TASK.fullmatch, self._list(self._folder / "open")):
-            found: dict[tuple[Bucket, int], list[int]] = {}
-            for period, shard, sequence in self._segments(self._folder / "open" / task):
-                found.setdefault((Bucket(bytes.fromhex(task), period), shard), []).append(sequence)
-            for (bucket, shard), sequences in found.items():
-                error = self._series(bucket, shard).recover(sequences)
+        for task in filter(_TASK.fullmatch, list_folder(self._files, self._folder / "open")):
+            folder = self._folder / "open" / task
+            wipe_old(self._files, folder)
+            for (period, shard), found in by_series(self._files, folder).items():
+                bucket = Bucket(bytes.fromhex(task), period)
+                error = self._series(bucket, shard).recover(found[LOG], found[COMPACT])
                 if error is not None:
                     self._damaged[bucket] = error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,11 @@ READ_BYTES = 1 << 30
 """Read at a time: the system returns less than 2 GiB from one call."""
 
 
+PROBE_BYTES = 1 << 12
+"""Written to find out whether a disk that failed works again."""
+WIPE_BYTES = 1 << 20
+OLD = ".old"
+"""How the name of a file ends that is being deleted."""
 LEAST_FREE = 1 << 20
 """With fewer bytes on its disk a service is not ready: it is the largest body that a device may send."""
 
@@ -121,6 +126,28 @@ def read_whole(files: Files, path: Path, most: int | None = None) -> bytes:
         return read_at(files, handle, size if most is None else min(size, most), 0)
 
 
+def list_folder(files: Files, folder: Path) -> list[str]:
+    """The names in a folder, sorted; none if it is not there."""
+    try:
+        return files.list(folder)
+    except FileNotFoundError:
+        return []
+
+
+def probe(files: Files, path: Path) -> OSError | None:
+    """Try to write a few bytes; why that failed, if it did."""
+    try:
+        with opened(files, path, fresh=True) as handle:
+            try:
+                write_whole(files, handle, bytes(PROBE_BYTES), 0)
+                files.sync(handle)
+            finally:
+                files.truncate(handle, 0)  # on a full disk, it would take the space that reports are waiting for
+    except OSError as error:
+        return error
+    return None
+
+
 def make_folders(files: Files, folder: Path) -> None:
     """Make a folder and those around it that are missing, each durable in the one around it."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -132,6 +159,32 @@ def make_folders(files: Files, folder: Path) -> None:
 def lacks_room(files: Files, folder: Path) -> bool:
     """True if the disk behind a folder is as good as full."""
     return files.free(folder) < LEAST_FREE
+
+
+def discard(files: Files, paths: Iterable[Path]) -> None:
+    """Delete files that tell who came when: their bytes are overwritten first, and would otherwise stay in free blocks of the disk.
+
+    All are renamed before the first is overwritten, in the order given: what a crash leaves of a series is whole files, and ``OLD`` ones.
+    """
+    renamed = [path.with_name(path.name + OLD) for path in paths]
+    for path in renamed:
+        files.rename(path.with_name(path.name.removesuffix(OLD)), path)
+    if renamed:
+        files.sync_folder(renamed[0].parent)
+    wipe(files, renamed)
+
+
+def wipe(files: Files, paths: Sequence[Path]) -> None:
+    """Overwrite files of one folder with zeros, durably, and delete them."""
+    for path in paths:
+        with opened(files, path) as handle:
+            size = files.size(handle)
+            for start in range(0, size, WIPE_BYTES):
+                write_whole(files, handle, bytes(min(WIPE_BYTES, size - start)), start)
+            files.sync(handle)
+        files.remove(path)
+    if paths:
+        files.sync_folder(paths[0].parent)
 
 
 def remove_if_there(files: Files, path: Path) -> None:

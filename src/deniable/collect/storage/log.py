@@ -37,7 +37,7 @@ class ReportLog(ABC):
 
     @abstractmethod
     def read_open(self, connection: Connection, bucket: Bucket) -> list[Block]:
-        """What an open bucket holds, in the order of arrival, repetitions included."""
+        """What an open bucket holds: of two reports with one id the first that came is before the other, if both are there."""
 
     @abstractmethod
     def write_sealed(self, connection: Connection, bucket: Bucket, blocks: Sequence[Block]) -> None:
@@ -56,6 +56,18 @@ class ReportLog(ABC):
     @abstractmethod
     def drop_open(self, bucket: Bucket) -> None:
         """Forget an open bucket's reports and with them their order; what is not there is dropped already."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Leave out repetitions where they take much room; nobody who appends waits for it."""
+
+    @abstractmethod
+    def repeated(self, bucket: Bucket) -> int:
+        """How many repetitions of an open bucket were left out of what ``read_open`` returns."""
+
+    @abstractmethod
+    def size(self, bucket: Bucket) -> int:
+        """The bytes that an open bucket takes, as far as this process knows without looking."""
 
     @abstractmethod
     def clean_up(self, counted: Callable[[Bucket], bool]) -> None:

@@ -40,6 +40,7 @@ ORDER BY 4, place, i ON CONFLICT DO NOTHING"""
 # In pieces of a few pages, since the server gathers each piece in memory. The bucket's number stands in the text: as a parameter it could
 # lock the partitions of other buckets too, and two seals would wait for each other.
 _SIZE = "SELECT coalesce(pg_relation_size(to_regclass(%(partition)s)) / current_setting('block_size')::int, 0)"
+_BYTES = "SELECT pg_relation_size(to_regclass(%(partition)s))"
 _READ = """
 SELECT question, stratum, octet_length(payload), string_agg(id || payload, '') FROM report
 WHERE bucket = {number} AND ctid >= %(start)s::tid AND ctid < %(stop)s::tid GROUP BY 1, 2, 3"""
@@ -55,6 +56,7 @@ class PostgresLog(ReportLog):
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._failing = False
+        self._sizes: dict[Bucket, int] = {}
 
     def append(self, reports: Mapping[Bucket, Sequence[Block]]) -> frozenset[Bucket]:
         try:
@@ -85,6 +87,7 @@ class PostgresLog(ReportLog):
                 opened = {bucket: number for bucket, number in numbers.items() if number is not None}
                 for bucket, number in opened.items():
                     _insert(connection, number, reports[bucket])
+                    self._sizes[bucket] = connection.exec_driver_sql(_BYTES, {"partition": _partition(number)}).scalar_one()
                 return frozenset(reports.keys() - opened.keys())
         for bucket in sorted(missing):
             self._prepare(bucket)
@@ -141,6 +144,7 @@ class PostgresLog(ReportLog):
 
     def drop_open(self, bucket: Bucket) -> None:
         """Sealing has emptied the partition already; here it goes, and whatever else was left behind by a collector that died."""
+        self._sizes.pop(bucket, None)
         with self._connected() as connection:
             _be_impatient(connection)
             names = connection.exec_driver_sql(_LEFT_OVER, bucket._asdict()).scalars().all()
@@ -148,6 +152,15 @@ class PostgresLog(ReportLog):
                 connection.exec_driver_sql("LOCK TABLE report")
             for name in names:
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+
+    def compact(self) -> None:
+        """Nothing to do: an id is stored once."""
+
+    def repeated(self, bucket: Bucket) -> int:
+        return 0
+
+    def size(self, bucket: Bucket) -> int:
+        return self._sizes.get(bucket, 0)
 
     def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
         self.drop_open(Bucket(b"", 0))  # which is none: whatever belongs to no open bucket goes

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.collect.storage.block import ID_BYTES, Block, Bucket
+from deniable.collect.storage.block import CHUNK, ID_BYTES, Block, Bucket
 from deniable.collect.storage.files import Files, opened, read_at, write_whole
 from deniable.collect.storage.segment import HEADER_BYTES, SEALED, Header, damage, read_header
 from deniable.errors import ParameterError
@@ -78,13 +78,16 @@ class _Part(NamedTuple):
             raise damage(path, self.page_span(page)[0], "the checksum of this page is wrong")
 
 
-def write_file(files: Files, path: Path, bucket: Bucket, blocks: Sequence[Block]) -> None:
-    """Write a sealed file so that either all of it is there under its name, durable, or what was there before."""
+def write_file(files: Files, path: Path, header: Header, blocks: Sequence[Block]) -> int:
+    """Write a file of sorted reports, so that either all of it is there under its name, durable, or what was there before; its length.
+
+    ``header`` is what it says about itself but for the length.
+    """
     _check_order(blocks)
     kept = [np.ascontiguousarray(block.rows) for block in blocks]
     directory = _pack_directory(blocks, kept)
     length = HEADER_BYTES + len(directory) + sum(rows.nbytes for rows in kept)
-    head = Header(SEALED, bucket, length).pack() + directory
+    head = header._replace(length=length).pack() + directory
     partial = path.with_name(path.name + PARTIAL)
     try:
         with opened(files, partial, fresh=True) as handle:
@@ -98,6 +101,7 @@ def write_file(files: Files, path: Path, bucket: Bucket, blocks: Sequence[Block]
             files.sync(handle)
         files.rename(partial, path)
         files.sync_folder(path.parent)
+        return length
     except OSError:
         with suppress(OSError):  # what stays is overwritten by the next attempt, or removed when the log is opened
             files.remove(partial)
@@ -107,8 +111,10 @@ def write_file(files: Files, path: Path, bucket: Bucket, blocks: Sequence[Block]
 def _check_order(blocks: Sequence[Block]) -> None:
     ascending = all(first.address < second.address for first, second in pairwise(blocks))
     for block in blocks:
-        high, low = np.ascontiguousarray(block.rows[:, :ID_BYTES]).view(">u8").T
-        ascending &= bool(len(high)) and bool(np.all((high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))))
+        ascending &= bool(len(block.rows))
+        for start in range(0, len(block.rows), CHUNK):  # each with the first of the next
+            high, low = np.ascontiguousarray(block.rows[start : start + CHUNK + 1, :ID_BYTES]).view(">u8").T
+            ascending &= bool(np.all((high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))))
     if not ascending:
         allowed = "ascending by question and stratum, each with rows of ascending ids"
         raise ParameterError("blocks", [block.address for block in blocks], allowed=allowed, fix="pass what sort_once returned")
@@ -125,12 +131,12 @@ def _pack_directory(blocks: Sequence[Block], kept: Sequence[np.ndarray]) -> byte
     return _START.pack(len(blocks), zlib.crc32(content, zlib.crc32(struct.pack("<I", len(blocks))))) + content
 
 
-def _read_directory(files: Files, path: Path, handle: int, bucket: Bucket) -> list[_Part]:
-    """The blocks of a sealed file; StorageError unless header, directory and length agree."""
+def _read_directory(files: Files, path: Path, handle: int, expected: Header) -> tuple[Header, list[_Part]]:
+    """The header of a file and its blocks; StorageError unless header, directory and length agree."""
     size = files.size(handle)
     head = read_at(files, handle, HEADER_BYTES + _START.size, 0)
     header = read_header(path, head)
-    if header != Header(SEALED, bucket, header.length):
+    if header._replace(length=0, salt=0) != expected:
         raise damage(path, 0, "its header is that of another file")
     if size != header.length or len(head) < HEADER_BYTES + _START.size:
         raise damage(path, min(size, header.length), f"it has {size} bytes, of {header.length}")
@@ -153,20 +159,20 @@ def _read_directory(files: Files, path: Path, handle: int, bucket: Bucket) -> li
         end = at + part.page_count * _PAGE.size
         parts[index] = part._replace(start=start + part.start, pages=content[at:end])
         at = end
-    return parts
+    return header, parts
 
 
-def read_file(files: Files, path: Path, bucket: Bucket) -> list[Block]:
-    """All reports of a sealed file, every page verified."""
+def read_file(files: Files, path: Path, expected: Header) -> tuple[Header, list[Block]]:
+    """The header of a file, which is the expected one but for length and salt, and all its reports, every page verified."""
     with opened(files, path) as handle:
-        parts = _read_directory(files, path, handle, bucket)
+        header, parts = _read_directory(files, path, handle, expected)
         data = read_at(files, handle, files.size(handle), 0)
     view = memoryview(data)
     for part in parts:
         for page in range(part.page_count):
             start, length = part.page_span(page)
             part.verify(path, page, view[start : start + length])
-    return [
+    return header, [
         Block(part.question, part.stratum, np.frombuffer(data, np.uint8, part.rows * part.row_bytes, part.start).reshape(part.rows, -1))
         for part in parts
     ]
@@ -182,7 +188,7 @@ def find_ids(
     anywhere = sorted(set(ids)) if addresses is None else []
     found: set[bytes] = set()
     with opened(files, path) as handle:
-        for part in _read_directory(files, path, handle, bucket):
+        for part in _read_directory(files, path, handle, Header(SEALED, bucket, 0))[1]:
             ordered = anywhere or sorted(at.get((part.question, part.stratum), ()))
             if ordered:
                 found.update(_find_in(part, files, path, handle, ordered))

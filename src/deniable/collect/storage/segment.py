@@ -5,10 +5,11 @@ A segment belongs to one bucket and one shard. Integers are little-endian. **The
     offset    size   field
     0         4      magic "DNRL"
     4         1      version, 1
-    5         1      kind: 1 open segment, 2 sealed file (``sealed``)
+    5         1      kind: 1 open segment, 2 sealed file (``sealed``), 3 compacted segments (as 2, ``series``)
     6         2      shard
-    8         4      sequence: its place among the segments of this bucket and shard, from 0
-    12        4      salt: the checksums of all records begin with it; random, so that no payload can pass for a record
+    8         4      sequence: its place among the segments of this bucket and shard, from 0; compacted: that of the next segment
+    12        4      salt: the checksums of all records begin with it; random, so that no payload can pass for a record; compacted: how many
+                     repetitions were left out, 2^32 - 1 at most
     16        8      period
     24        8      open: how many bytes of the segment before count, 0 in the first; sealed: the length of this file
     32        32     task id
@@ -47,6 +48,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,7 +59,7 @@ from deniable.collect.storage.log import StorageError
 
 MAGIC = b"DNRL"
 VERSION = 1
-OPEN, SEALED = 1, 2
+OPEN, SEALED, COMPACTED = 1, 2, 3
 TAG = b"MARK"
 FRAME_BYTES = 1 << 26
 """Rows of a frame; more are split."""
@@ -70,6 +72,25 @@ _OFFSET = struct.Struct("<Q")
 HEADER_BYTES = _HEADER.size + _CHECK.size
 FRAME_HEAD = _START.size + _ADDRESS.size
 MARK_BYTES = _MARK.size
+
+
+@dataclass
+class Segment:
+    """An open segment, as far as it counts."""
+
+    sequence: int
+    salt: int
+    good: int
+    """The bytes that count: durable and acknowledged, or found sound by recovery."""
+    marked: bool = False
+    """Whether a mark follows them."""
+    usable: bool = True
+    """Whether it can be appended to."""
+
+    @property
+    def end(self) -> int:
+        """Where the next append begins."""
+        return self.good + (MARK_BYTES if self.marked else 0)
 
 
 class Header(NamedTuple):

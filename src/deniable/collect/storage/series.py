@@ -7,23 +7,27 @@ What a failure leaves behind never stands in the way of what follows:
 - A sync that fails: nobody knows which bytes are on the disk, and trying again would report success. It is not appended to again.
 - A new segment's header says how many bytes of the one before count. What lies behind those is ignored, today and after a crash.
 - A file that could not be begun is begun again under the same name. One with no more than a torn header is removed by recovery.
+
+Repetitions would fill a disk. So the segments that are full are compacted (``compacted``), once they are as long as what was compacted
+before. Segments follow as before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from deniable.collect.storage.block import Block, Bucket
-from deniable.collect.storage.files import Files, opened, read_whole, write_whole
+from deniable.collect.storage.block import Block, Bucket, sort_once
+from deniable.collect.storage.compacted import Compacted, Shelf
+from deniable.collect.storage.files import Files, discard, opened, read_whole, write_whole
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.segment import (
     HEADER_BYTES,
     MARK_BYTES,
     OPEN,
     Header,
+    Segment,
     damage,
     is_damage,
     pack_frames,
@@ -34,41 +38,30 @@ from deniable.collect.storage.segment import (
 from deniable.contract.source import SYSTEM
 
 
-@dataclass
-class Segment:
-    """One file of a series, as far as it counts."""
-
-    sequence: int
-    salt: int
-    good: int
-    """The bytes that count: durable and acknowledged, or found sound by recovery."""
-    marked: bool = False
-    """Whether a mark follows them."""
-    usable: bool = True
-    """Whether it can be appended to."""
-
-    @property
-    def end(self) -> int:
-        """Where the next append begins."""
-        return self.good + (MARK_BYTES if self.marked else 0)
-
-
 class Series:
-    """The segments of one bucket and shard. Not for two threads at once."""
+    """The segments of one bucket and shard. Not for two threads at once, but for ``compact``."""
 
     def __init__(self, files: Files, folder: Path, bucket: Bucket, shard: int, segment_bytes: int) -> None:
         self._files = files
         self._folder = folder
         self._bucket = bucket
         self._shard = shard
+        self._shelf = Shelf(files, folder, bucket, shard)
         self._segment_bytes = segment_bytes
+        self._compacted = Compacted()
         self._segments: list[Segment] = []
         self._handle: int | None = None
         self._staged = 0
 
-    def path(self, sequence: int) -> Path:
-        """The file of a segment."""
-        return self._folder / f"{self._bucket.period}-{self._shard}-{sequence}.log"
+    @property
+    def size(self) -> int:
+        """What it has on disk."""
+        return self._compacted.size + sum(segment.good for segment in self._segments)
+
+    @property
+    def repeated(self) -> int:
+        """Repetitions that were left out by compaction."""
+        return self._compacted.repeated
 
     # --- appending ---
 
@@ -79,7 +72,7 @@ class Series:
             last = self._begin(last)
         mark = b"" if last.marked or last.good == HEADER_BYTES else pack_mark(last.good, last.salt)
         data = mark + pack_frames(blocks, last.salt)
-        self._handle = self._files.open(self.path(last.sequence))
+        self._handle = self._files.open(self._shelf.segment(last.sequence))
         self._staged = last.end + len(data)
         write_whole(self._files, self._handle, data, last.end)
 
@@ -122,9 +115,9 @@ class Series:
     def _begin(self, last: Segment | None) -> Segment:
         """A new segment, durable with its name."""
         salt = SYSTEM.word() & 0xFFFFFFFF
-        segment = Segment(last.sequence + 1 if last else 0, salt, HEADER_BYTES)
+        segment = Segment(last.sequence + 1 if last else self._compacted.next, salt, HEADER_BYTES)
         header = Header(OPEN, self._bucket, last.good if last else 0, self._shard, segment.sequence, salt)
-        path = self.path(segment.sequence)
+        path = self._shelf.segment(segment.sequence)
         if last is None:
             self._files.make_folder(self._folder)
             self._files.sync_folder(self._folder.parent)
@@ -135,20 +128,48 @@ class Series:
         self._segments.append(segment)
         return segment
 
+    # --- compacting ---
+
+    def full(self) -> list[Segment]:
+        """The segments to be compacted: all that are never appended to again, once they are as long as what was compacted before."""
+        found = self._segments[:-1]
+        enough = max(self._segment_bytes, self._compacted.size)
+        return found if sum(segment.good for segment in found) >= enough else []
+
+    def compact(self, segments: Sequence[Segment]) -> Compacted:
+        """Write these segments and what was compacted before into one file, while others append; for ``replace``."""
+        following = segments[-1].sequence + 1
+        arrived = self._shelf.read(self._compacted.next)[1] + [block for segment in segments for block in self._read_segment(segment)]
+        kept = sort_once(arrived)
+        repeated = sum(len(block.rows) for block in arrived) - sum(len(block.rows) for block in kept)
+        return self._shelf.write(following, kept, self._compacted.repeated + repeated)
+
+    def replace(self, made: Compacted) -> list[Path]:
+        """Go on with what was compacted; the files that are now to be deleted."""
+        old = [self._shelf.segment(segment.sequence) for segment in self._segments if segment.sequence < made.next]
+        if self._compacted.next:
+            old.append(self._shelf.compacted(self._compacted.next))
+        self._segments = [segment for segment in self._segments if segment.sequence >= made.next]
+        self._compacted = made
+        return old
+
     # --- reading ---
 
     def read(self) -> list[Block]:
-        """All that counts, in the order of arrival; StorageError naming what is damaged."""
-        blocks: list[Block] = []
-        for expected, segment in enumerate(self._segments):
+        """All that counts, what was compacted and then the rest in the order of arrival; StorageError naming what is damaged."""
+        _, blocks = self._shelf.read(self._compacted.next)
+        for expected, segment in enumerate(self._segments, self._compacted.next):
             if segment.sequence != expected:
                 raise self._missing(expected)
-            data = read_whole(self._files, self.path(segment.sequence), segment.good)
-            blocks += self._verified(segment, data, self._header(segment.sequence, data).salt)
+            blocks += self._read_segment(segment)
         return blocks
 
+    def _read_segment(self, segment: Segment) -> list[Block]:
+        data = read_whole(self._files, self._shelf.segment(segment.sequence), segment.good)
+        return self._verified(segment, data, self._header(segment.sequence, data).salt)
+
     def _header(self, sequence: int, data: bytes) -> Header:
-        path = self.path(sequence)
+        path = self._shelf.segment(sequence)
         header = read_header(path, data)
         if header != Header(OPEN, self._bucket, header.length, self._shard, sequence, header.salt):
             raise damage(path, 0, "its header is that of another file")
@@ -156,7 +177,7 @@ class Series:
 
     def _verified(self, segment: Segment, data: bytes, salt: int) -> list[Block]:
         """The blocks in bytes that all count."""
-        path, found = self.path(segment.sequence), scan(data, salt)
+        path, found = self._shelf.segment(segment.sequence), scan(data, salt)
         if found.fault:
             raise damage(path, found.stop, found.fault)
         if len(data) < segment.good:
@@ -164,18 +185,27 @@ class Series:
         return found.blocks
 
     def _missing(self, sequence: int) -> StorageError:
-        return damage(self.path(sequence), 0, "the file is missing, and one after it is there")
+        return damage(self._shelf.segment(sequence), 0, "the file is missing, and one after it is there")
 
     # --- recovery ---
 
-    def recover(self, sequences: Iterable[int]) -> StorageError | None:
-        """Take over the segments that an earlier process left, and cut a torn tail; the damage found, if any."""
+    def recover(self, sequences: Collection[int], compacted: Collection[int] = ()) -> StorageError | None:
+        """Take over the files that an earlier process left, and cut a torn tail; the damage found, if any."""
+        first = max(compacted, default=0)
+        old = [self._shelf.segment(sequence) for sequence in sequences if sequence < first]
+        discard(self._files, old + [self._shelf.compacted(following) for following in compacted if following < first])
         error: StorageError | None = None
+        self._compacted = Compacted(first)
+        try:
+            self._compacted, _ = self._shelf.read(first)
+        except StorageError as found:
+            error = found
         counted: int | None = None
-        for sequence in sorted(sequences, reverse=True):  # backwards, for each header says how much of the segment before counts
-            data = read_whole(self._files, self.path(sequence))
+        # Backwards, for each header says how much of the segment before counts.
+        for sequence in sorted((sequence for sequence in sequences if sequence >= first), reverse=True):
+            data = read_whole(self._files, self._shelf.segment(sequence))
             if not self._segments and self._never_begun(data):
-                self._files.remove(self.path(sequence))
+                self._files.remove(self._shelf.segment(sequence))
                 continue
             if self._segments and self._segments[0].sequence != sequence + 1:
                 error, counted = self._missing(sequence + 1), None
@@ -193,8 +223,8 @@ class Series:
                     self._verified(segment, data[:known], header.salt)
             except StorageError as found:
                 error = found
-        if self._segments and self._segments[0].sequence:
-            error = self._missing(0)
+        if self._segments and self._segments[0].sequence != first:
+            error = self._missing(first)
         return error
 
     def _never_begun(self, data: bytes) -> bool:
@@ -207,7 +237,7 @@ class Series:
 
     def _adopt(self, segment: Segment, data: bytes, salt: int) -> None:
         """Find out how much of the last segment counts, and make it fit to be appended to."""
-        path, found = self.path(segment.sequence), scan(data, salt)
+        path, found = self._shelf.segment(segment.sequence), scan(data, salt)
         if found.fault and is_damage(data, salt, found):
             raise damage(path, found.stop, found.fault)
         segment.salt, segment.good, segment.usable = salt, found.stop, len(self._segments) == 1

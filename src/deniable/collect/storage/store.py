@@ -92,7 +92,8 @@ class Store(Catalog):
         with self._sealing, self.log.closing(bucket):  # one at a time: each may need two of the connections that there are
             with self.reading() as connection:
                 arrived = self.log.read_open(connection, bucket)
-            blocks = sort_once(arrived)
+            blocks, came = sort_once(arrived), sum(len(block.rows) for block in arrived) + self.log.repeated(bucket)
+            del arrived  # it needs as much memory as what is kept
             fault_point("reports read")
             tallies = tally_blocks(questions, blocks)  # before the transaction, which others wait for: this may take its time
             with self.engine.begin() as connection:
@@ -105,9 +106,8 @@ class Store(Catalog):
                     fault_point("sealed reports written")
                     self._insert(connection, number, {address: tally.to_bytes() for address, tally in tallies.items()})
                     reports = sum(len(block.rows) for block in blocks)
-                    repeated = sum(len(block.rows) for block in arrived) - reports
                     values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
-                    values["repeated"] = db.bucket.c.repeated + repeated
+                    values["repeated"] = db.bucket.c.repeated + came - reports
                     connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(**values))
                     fault_point("seal complete")
             fault_point("seal committed")

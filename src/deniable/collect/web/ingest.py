@@ -34,7 +34,7 @@ _OVER = frozenset({"too_late", "closed"})
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a collector puts up with. ``reports_per_second`` counts all senders together; 0 is no limit."""
+    """What a collector puts up with. ``reports_per_second`` counts all senders together; 0 is no limit. ``period_bytes``: of a task."""
 
     max_body: int = 1 << 20
     max_reports: int = 10_000
@@ -43,6 +43,7 @@ class Limits:
     connections: int = 8_192
     body_seconds: float = 10.0
     reports_per_second: int = 0
+    period_bytes: int = 1 << 30
 
     def __post_init__(self) -> None:
         for limit in fields(self):
@@ -59,6 +60,9 @@ class Gate(Protocol):
 
     def known(self, envelopes: Sequence[Envelope]) -> Set[bytes]:
         """The ids among these that a sealed bucket holds."""
+
+    def is_full(self, rows: Rows, most: int) -> bool:
+        """True if a bucket that these rows are for takes so many bytes or more."""
 
     def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
         """Whether one of these is for a bucket that takes no more and is not sealed yet."""
@@ -115,6 +119,8 @@ class Ingest(Entrance):
         if rejected and self._news is not None and not UNHEARD.isdisjoint(code for _, code in rejected):
             await self._news.look()
             rows, rejected = await self._admit(envelopes)
+        if self._collector.is_full(rows, self.limits.period_bytes):
+            raise Refusal(429, "period_full", "this period holds as many reports as the collector takes", retry=60)
         if len({envelopes[position][:2] for position, code in rejected if code in self._sealed_codes}) > MOST_SEALED:
             raise Refusal(413, "too_large", f"a batch has reports of at most {MOST_SEALED} periods that are counted; send smaller ones")
         count = len(envelopes)
