@@ -40,11 +40,12 @@ def task_domain(task: Task) -> Domain:
 
     A protocol has a ``domain``; or the ``columns`` of a table, or the ``features`` of a model and perhaps a ``label``: then it is a record.
     """
-    return _protocol_domain(task.protocol)
+    return protocol_domain(task.protocol)
 
 
 @lru_cache(maxsize=64)
-def _protocol_domain(protocol: bytes) -> Domain:
+def protocol_domain(protocol: bytes) -> Domain:
+    """What an answer to a protocol of rounds may be, from the protocol's canonical JSON; WireError if that does not say it."""
     content = parse_canonical(protocol)
     parts = content if isinstance(content, dict) else {}
     said = [name for name in ("domain", "columns", "features") if name in parts]

@@ -16,6 +16,7 @@ from deniable.contract.probability import ceil_threshold, exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
+from deniable.contract.work import Work
 from deniable.errors import ParameterError
 
 MOST_BITS, MOST_HASHES = 1 << 16, 32
@@ -77,6 +78,14 @@ class BloomRR(FrequencySpec):
         if bits > MOST_BITS:
             raise ParameterError("false_positive", false_positive, allowed=f"what {MOST_BITS} bits can do", fix="take more hashes")
         return bits, hashes
+
+    def counters(self, values: int) -> int:
+        return self.cohorts * (self.bits + 1)
+
+    def finishing(self, values: int) -> Work:
+        """What least squares take: a table of all bits and values, and its squares."""
+        bits, work = self.cohorts * self.bits, super().finishing(values)
+        return Work(work.bytes + 32 * bits * values + 16 * values**2, bits * values**2 // 8, work.kept)
 
     @cached_property
     def family(self) -> HashFamily:

@@ -91,6 +91,9 @@ class DBitFlip(LinearProtocol):
     def outputs(self) -> int:
         return comb(self.domain_size, self.bits) << self.bits
 
+    def counters(self, values: int) -> int:
+        return 2 * self.domain_size
+
     def perturb(self, key: int, source: Source) -> Any:
         chosen = self._draw(source)
         if key in chosen:

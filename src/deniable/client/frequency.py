@@ -99,6 +99,10 @@ class FrequencySpec(ExactSpec):
 
     # --- what follows ---
 
+    def counters(self, values: int) -> int:
+        """How many counters a tally about so many values has: one for each of them, or one for each of the domain."""
+        return values if self.candidates_at_tally else self.domain_size
+
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
         """One person's report."""
         return self.perturb(self.domain.key(value), source)

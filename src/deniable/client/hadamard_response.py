@@ -12,6 +12,7 @@ from deniable.contract.probability import exp_below, favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
+from deniable.contract.work import Work
 from deniable.errors import ParameterError
 
 
@@ -84,6 +85,13 @@ class HadamardResponse(LinearProtocol):
     @property
     def ratio(self) -> Fraction:
         return self.marked / self.unmarked
+
+    def counters(self, values: int) -> int:
+        return self.outputs
+
+    def finishing(self, values: int) -> Work:
+        """What the fast transform takes."""
+        return super().finishing(values)._replace(steps=self.outputs * self.order.bit_length())
 
     @property
     def outputs(self) -> int:

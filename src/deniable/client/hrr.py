@@ -12,6 +12,7 @@ from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
+from deniable.contract.work import Work
 
 SignReport = tuple[int, int]
 
@@ -68,6 +69,10 @@ class HRR(PureProtocol):
     @property
     def ratio(self) -> Fraction:
         return self.p / (1 - self.p)
+
+    def finishing(self, values: int) -> Work:
+        """What the fast transform takes."""
+        return super().finishing(values)._replace(steps=self.outputs * self.order.bit_length())
 
     @property
     def outputs(self) -> int:

@@ -75,6 +75,9 @@ class MeanSpec(NumericSpec):
 
     # --- what follows ---
 
+    def counters(self, values: int) -> int:
+        return len(self.scores.weights)
+
     def score(self, report: Any) -> Fraction:
         """What one report says, in steps of the grid, exactly; its expectation is the sender's position."""
         return self.scores.total(1, self.features(report))

@@ -13,6 +13,7 @@ from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
+from deniable.contract.work import Work
 
 
 @mechanism
@@ -94,6 +95,10 @@ class PGR(PureProtocol):
     @property
     def outputs(self) -> int:
         return self.points
+
+    def finishing(self, values: int) -> Work:
+        work = super().finishing(values)
+        return work._replace(steps=self.points * self.order * self.dimension)
 
     def coordinates(self, index: int) -> list[int]:
         """The point with this index, scaled so that its first coordinate that is not 0 is 1.

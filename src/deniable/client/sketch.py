@@ -22,6 +22,7 @@ from deniable.client.hashed import HashedProtocol
 from deniable.contract.hashing import HashFamily, public_function
 from deniable.contract.source import ONE
 from deniable.contract.wire import Column
+from deniable.contract.work import Work
 from deniable.errors import ParameterError
 
 LARGEST_TABLE = 1 << 28
@@ -65,6 +66,14 @@ class SketchProtocol(HashedProtocol):
 
     def symbol(self, function: int, key: int) -> int:
         return self.family.symbol(public_function(self.salt, function), key)
+
+    def counters(self, values: int) -> int:
+        return self.hashes * self.cells
+
+    def finishing(self, values: int) -> Work:
+        """What it takes to look every value up in every function's cells."""
+        work = super().finishing(values)
+        return work._replace(steps=self.hashes * (values + self.cells * self.cells.bit_length()))
 
     @property
     def function_column(self) -> Column:

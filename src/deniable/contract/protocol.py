@@ -19,6 +19,7 @@ from deniable.contract.canonical import parse_canonical
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.question import Question, Round
 from deniable.contract.source import SYSTEM, Source
+from deniable.contract.work import Work, together
 from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireError
 
 PROTOCOLS: dict[str, type[Protocol]] = {}
@@ -65,6 +66,10 @@ class Protocol(ABC):
     @abstractmethod
     def from_content(cls, content: dict[str, Any]) -> Protocol:
         """The state behind the ``content`` of its canonical JSON."""
+
+    def work(self) -> Work:
+        """What it takes to close a round, this one or the heaviest of those to come, at most."""
+        return together(question.spec.finishing(question.values) for question in self.open().questions)
 
     @property
     def scale(self) -> int:

@@ -57,6 +57,13 @@ class Question:
         return self.spec.randomize(self.encoder.encode(value, source), Assigned(seed, source) if seed else source)
 
     @property
+    def values(self) -> int:
+        """How many values are counted: the candidates, or all of a listed domain; 0 where somebody names them later."""
+        if self.candidates is not None:
+            return len(self.candidates)
+        return self.spec.domain.size if self.spec.domain.listed else 0
+
+    @property
     def epsilon(self) -> float:
         """What an answer costs, encoder and mechanism together: the mechanism's epsilon, or less behind an encoder that samples."""
         return self.spec.epsilon_after(self.encoder.sampling) if self.encoder.sampling > 1 else self.spec.epsilon

@@ -23,6 +23,7 @@ from deniable.contract.law import Law
 from deniable.contract.mechanisms import Mechanisms
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
+from deniable.contract.work import TALLY_BYTES, VALUE_BYTES, Work
 from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError, install_command
 
 SpecType = TypeVar("SpecType", bound="Spec")
@@ -113,6 +114,15 @@ class Spec(ABC):
     def largest_count(self) -> int:
         """What one report adds to a counter of the tally, at most."""
         return 1
+
+    def counters(self, values: int) -> int:
+        """How many counters a tally about so many values has."""
+        return values
+
+    def finishing(self, values: int) -> Work:
+        """What it takes to estimate so many values from a tally."""
+        kept = TALLY_BYTES * self.counters(values)
+        return Work(kept + VALUE_BYTES * values, values, kept)
 
     def encode(self, report: Any) -> bytes:
         """One report as bytes."""

@@ -14,6 +14,7 @@ from deniable.contract.guarantee import ONE_REPORT, Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.spec import Spec
+from deniable.contract.work import check_work
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Survey(Protocol):
 
     def __post_init__(self) -> None:
         Round(self.questions)  # its checks are ours
+        heavy = max(self.questions, key=lambda question: question.spec.finishing(question.values).bytes)
+        check_work(self.work(), f"question {heavy.name!r}", fix="name candidates, take a smaller domain, or another mechanism")
 
     @classmethod
     def of(cls, **specs: Spec) -> Survey:

@@ -5,13 +5,8 @@ A step is about a nanosecond of the bulk kernels on two cores.
 
 from __future__ import annotations
 
-from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
-from deniable.client.hadamard_response import HadamardResponse
-from deniable.client.hrr import HRR
-from deniable.client.pgr import PGR
 from deniable.client.rws import RWS
-from deniable.client.sketch import SketchProtocol
 from deniable.contract.domain import Domain
 from deniable.local.frequency.oracle import LARGEST_LISTING
 
@@ -56,13 +51,4 @@ def tally_work(spec: FrequencySpec, n: int) -> int:
 
 def finish_work(spec: FrequencySpec) -> int:
     """The part that is done once: what turns the counters into counts."""
-    values = asked(spec.domain)
-    if isinstance(spec, SketchProtocol):
-        return spec.hashes * (values + spec.cells * spec.cells.bit_length())
-    if isinstance(spec, PGR):
-        return spec.points * spec.order * spec.dimension
-    if isinstance(spec, HRR | HadamardResponse):
-        return spec.outputs * spec.order.bit_length()
-    if isinstance(spec, BloomRR):
-        return spec.cohorts * spec.bits * values**2 // 8  # least squares
-    return values
+    return spec.finishing(asked(spec.domain)).steps

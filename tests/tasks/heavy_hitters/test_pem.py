@@ -16,6 +16,7 @@ from deniable.lab.metrics import most_frequent, ndcg
 from deniable.lab.populations import Poisson, Uniform
 from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.testing import ReplaySource, law_of
+from tests.tasks.oracles import accepted
 
 RESULT = "heavy_hitters"
 # n = 1000, 16 bits, k = 9, keep k, equal groups, ties at random: nDCG over 1,000 runs, standard error at most 0.0061.
@@ -95,8 +96,9 @@ def test_rounds_with_the_same_people_cost_what_they_say():
     assert {0, 1} <= set(state[RESULT].ranked.values)
 
 
-@pytest.mark.parametrize("oracle", ["GRR", "SUE", "OUE", "OLH", "SubsetSelection", "RWS", "PGR", "HCMS", "HadamardResponse", "auto"])
+@pytest.mark.parametrize("oracle", ["auto", *accepted(dn.PEM, bits=16, k=3, epsilon=5.0, step_bits=6)])
 def test_any_oracle_finds_what_is_clear(oracle):
+    """Every registered mechanism that the constructor takes, with its default settings."""
     values = np.array([40_000] * 5000 + [7] * 4000 + [65_535] * 3000, dtype=np.uint64)
     search = dn.PEM(bits=16, k=3, epsilon=5.0, oracle=oracle, step_bits=6, people=values.size)
     found = search.run(values, source=ReplaySource.from_key(oracle))[RESULT]

@@ -73,6 +73,8 @@ ASKED = ("domain", "mechanism", "questions", "search", "protocol")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", "weak_privacy", "trust", "model", "shuffle", *ASKED)
 Issuer = Callable[[Task], bytes]
 """Makes or finds the key for the tokens of a draft."""
+MOST_VALUES = 1 << 18
+"""How many values a task may ask about: its page has a row for each."""
 MOST_COUNTERS = 1 << 26
 """How many counters a sealed period may need, over all questions and strata."""
 PEOPLE, MOST_PEOPLE = 100_000, 10**15
@@ -203,6 +205,10 @@ def _default(content: Mapping[str, Any], asking: Asking) -> Any:
 
 def _check_size(task: Task, asking: Asking) -> None:
     """Whoever sends one report for each combination of labels makes the collector keep a tally for each."""
+    values = sum(question.values for question in asking.protocol.open().questions if not isinstance(question.spec, NumericSpec))
+    if not task.rounds and values > MOST_VALUES:
+        fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find the frequent ones'
+        raise ParameterError("domain", f"{values:,} values", allowed=f"at most {MOST_VALUES:,}, each a row of the result", fix=fix)
     counters = sum(_counters(question) for question in asking.protocol.open().questions) * task.stratum_count
     if counters > MOST_COUNTERS:
         allowed = f"at most {MOST_COUNTERS:,}, 8 bytes each"

@@ -18,12 +18,15 @@ from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
+from deniable.contract.work import Work, in_turn, together
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.one_round import (
     COUNT,
     MOST_QUESTIONS,
+    candidates_work,
+    check_search,
     counted,
     counting_question,
     fragment_question,
@@ -100,6 +103,12 @@ class Bitstogram(Protocol):
         if self.functions * len(self.starts) > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} questions, functions times steps"
             raise ParameterError("step_bits", self.step_bits, allowed=allowed, fix="take longer steps, or shorter values")
+        check_search(self, "hash_bits, step_bits, functions", fix="take less, or search for fewer values")
+
+    def work(self) -> Work:
+        listed = self.functions << self.hash_bits
+        asked = in_turn(question.spec.finishing(question.values) for row in self._spelling for question in row)
+        return together([asked, self._counting.spec.finishing(listed), candidates_work(listed)])
 
     @property
     def starts(self) -> range:

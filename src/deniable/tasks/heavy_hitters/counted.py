@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from math import lcm
 from typing import Any, ClassVar, Self
 
+from deniable.client.frequency import FrequencySpec
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain, IndexRange
@@ -20,13 +21,14 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question, Round, read_share
 from deniable.contract.segments import Segments
 from deniable.contract.spec import MECHANISMS
+from deniable.contract.work import Work, heaviest
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people, check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import (
     RESULT,
-    check_oracle,
     checked_holdout,
     estimate_of,
     from_hex,
@@ -34,6 +36,7 @@ from deniable.tasks.heavy_hitters.searching import (
     named,
     nothing_counted,
     prefix_question,
+    prefix_work,
     settle_domain,
     strongest,
 )
@@ -70,7 +73,6 @@ class CountedSearch:
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
-        check_oracle(self.oracle)
         settle_domain(self)
         check_whole("k", self.k, 1)
         check_people(self.people)
@@ -80,8 +82,21 @@ class CountedSearch:
             raise ParameterError("domain", self.domain, allowed=allowed, fix="shorten the values, or use PEM")
         put("holdout", checked_holdout(max(Fraction(1, self.groups + 1), LEAST_HOLDOUT) if self.holdout is None else self.holdout))
         Prefix(self.domain, self.bits, self.candidates)  # its checks are ours
+        check_feasible(self, self.sized_by, fix="take less, or search for fewer values")
 
     # --- what each search provides ---
+
+    sized_by: ClassVar[str]
+    """The settings that make its rounds large."""
+
+    @property
+    @abstractmethod
+    def most_candidates(self) -> int:
+        """How many codes are counted in the end, at most."""
+
+    @abstractmethod
+    def _search_work(self) -> Iterable[Work]:
+        """What it takes to close each round of the search."""
 
     @abstractmethod
     def _resolve(self, put: Any) -> None:
@@ -126,16 +141,26 @@ class CountedSearch:
     def open(self) -> Round:
         return self._round
 
+    def work(self) -> Work:
+        """What it takes to close a round, this one or the heaviest of those to come, at most."""
+        asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": int(self.people * self.holdout)}
+        if self.candidates is not None:
+            return prefix_work(self.bits, len(self.candidates), **asking)  # type: ignore[arg-type]  # as named
+        return heaviest([*self._search_work(), prefix_work(self.bits, self.most_candidates, **asking)])  # type: ignore[arg-type]  # as named
+
+    def _spec(self, size: int, counted: int) -> FrequencySpec:
+        """The oracle for numbers below ``size``, so many of which are counted, one for everybody else included."""
+        oracle = chosen(counted, self.epsilon, max(int(self.people * self.share), 1)) if self.oracle == "auto" else self.oracle
+        made: Any = MECHANISMS[oracle]
+        spec: FrequencySpec = made(domain=IndexRange(counted if made.needs_listed_domain else size), epsilon=self.epsilon)
+        return spec
+
     def _ask(self, name: str, encoder: Encoder, size: int, candidates: tuple[int, ...] | None = None) -> Question:
         """A question to one group about numbers below ``size``; with candidates (and ``Segments``) only these are counted."""
         counted = size if candidates is None else max(len(candidates) + (len(candidates) < size), 2)
-        oracle, people = self.oracle, int(self.people * self.share)
-        if oracle == "auto":
-            oracle = chosen(counted, self.epsilon, max(people, 1))
-        made: Any = MECHANISMS[oracle]
-        if isinstance(encoder, Segments) and made.needs_listed_domain and candidates is not None:  # positions, and one more for the others
-            encoder, candidates, size = replace(encoder, candidates=candidates), None, counted
-        spec = made(domain=IndexRange(size), epsilon=self.epsilon)
+        spec = self._spec(size, counted)
+        if isinstance(encoder, Segments) and spec.needs_listed_domain and candidates is not None:  # positions, and one more for the others
+            encoder, candidates = replace(encoder, candidates=candidates), None
         return Question(name=name, spec=spec, encoder=encoder, share=self.share, candidates=candidates)
 
     def close(self, tallies: Mapping[str, Any]) -> Self | dict[str, Any]:

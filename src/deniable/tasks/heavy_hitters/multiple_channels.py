@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from deniable.contract.fragment import Fragment
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.source import ONE
+from deniable.contract.work import Work, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.counted import CountedSearch
@@ -57,6 +59,7 @@ class MultipleChannels(CountedSearch, Protocol):
     salt: int = 0
 
     numbers: ClassVar[tuple[str, ...]] = (*CountedSearch.numbers, "channel_bits", "salt")
+    sized_by: ClassVar[str] = "channel_bits"
 
     def _resolve(self, put: Any) -> None:
         if self.channel_bits is None:
@@ -67,6 +70,14 @@ class MultipleChannels(CountedSearch, Protocol):
     @property
     def groups(self) -> int:
         return self.bits
+
+    @property
+    def most_candidates(self) -> int:
+        return 1 << self.channel_bits
+
+    def _search_work(self) -> Iterable[Work]:
+        size = 2 << self.channel_bits
+        return (together([self._spec(size, size).finishing(size)] * self.bits),)
 
     def _search(self) -> tuple[tuple[Question, ...], int]:
         size = 2 << self.channel_bits

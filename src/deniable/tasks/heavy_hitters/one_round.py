@@ -24,13 +24,15 @@ from deniable.contract.fragment import Fragment
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question
 from deniable.contract.source import ONE
+from deniable.contract.work import Work
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.supports import SupportEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle, planned_variance
 from deniable.tasks.checks import check_people, check_whole
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, nothing_counted, settle_domain, strongest
+from deniable.tasks.feasible import check_feasible
+from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, RESULT, nothing_counted, settle_domain, strongest
 
 COUNT = "count"
 """The name of the question about whole values."""
@@ -47,9 +49,6 @@ def settle(search: Any) -> None:
     """Check what every search in one round has, and fill in its domain."""
     put = partial(object.__setattr__, search)
     put("epsilon", check_epsilon(search.epsilon))
-    allowed = sorted(["auto", *(sketch.__name__ for sketch in SKETCHES)])
-    if search.oracle not in allowed:
-        raise ParameterError("oracle", search.oracle, allowed=f"one of {allowed}", fix="others need candidates at tally time")
     settle_domain(search)
     check_whole("k", search.k, 1, LARGEST_LIST)
     check_people(search.people)
@@ -57,6 +56,16 @@ def settle(search: Any) -> None:
     if search.threshold is not None and not (type(search.threshold) in (int, float) and 0 <= search.threshold < 1000):
         raise ParameterError("threshold", search.threshold, allowed="standard errors, from 0 to 1000", fix="leave it out, or try 4")
     put("threshold", None if search.threshold is None else float(search.threshold))
+
+
+def check_search(search: Any, setting: str, *, fix: str) -> None:
+    """Raise unless devices answer the search and a collector can finish it, with an oracle that is told afterwards what to look for."""
+    check_feasible(search, setting, fix=fix, among=[sketch.__name__ for sketch in SKETCHES])
+
+
+def candidates_work(count: int) -> Work:
+    """What it takes to put so many candidates together: tuples and codes, in Python."""
+    return Work(CANDIDATE_BYTES * count, 1000 * count)
 
 
 def oracle_for(name: str, domain: Domain, *, epsilon: float, people: int, candidates: int, salt: int) -> FrequencySpec:

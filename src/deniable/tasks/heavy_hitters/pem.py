@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import pairwise
 from math import lcm
 from typing import Any
 
@@ -17,18 +18,20 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
+from deniable.contract.work import Work, heaviest
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_people, check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.allocation import group_weights, prefix_lengths, usual_keep
 from deniable.tasks.heavy_hitters.searching import (
     RESULT,
-    check_oracle,
     estimate_of,
     extended,
     from_hex,
     in_hex,
     named,
     prefix_question,
+    prefix_work,
     settle_domain,
     strongest,
 )
@@ -90,7 +93,6 @@ class PEM(Protocol):
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
-        check_oracle(self.oracle)
         settle_domain(self)
         check_people(self.people)
         for name, least in (("k", 1), ("stage", 0), ("rounds", 1), ("repetition", 0)):
@@ -106,6 +108,14 @@ class PEM(Protocol):
         put("allocation", group_weights(self.allocation, len(self.lengths)))
         put("groups", None)  # what was asked for is in lengths now; two searches that ask alike are equal
         put("step_bits", None)
+        check_feasible(self, "step_bits, keep", fix="take shorter steps, as in step_bits=8, or search for fewer values")
+
+    def work(self) -> Work:
+        steps = [(after, after - before) for before, after in pairwise((0, *self.lengths))]
+        sizes = [(length, min(self.keep << step, 1 << length) if length > step else 1 << step) for length, step in steps]
+        sizes.append((self.bits, self.k * self.rounds + sizes[-1][1] if self.rounds > 1 else self.k))
+        asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": self.people // (len(self.lengths) + 1)}
+        return heaviest(prefix_work(length, size, **asking) for length, size in sizes)  # type: ignore[arg-type]  # as named
 
     # --- asking ---
 

@@ -17,6 +17,7 @@ from deniable.contract.domain import Bytes, Domain, IndexRange, Integers
 from deniable.contract.encoder import Prefix
 from deniable.contract.question import Question
 from deniable.contract.spec import MECHANISMS
+from deniable.contract.work import Work
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -25,6 +26,8 @@ from deniable.tasks.checks import check_whole
 
 LARGEST_LIST = 1 << 16
 """The most candidates that are asked about at once, unless the caller wants more."""
+CANDIDATE_BYTES = 512
+"""What a candidate takes beside its count: the code in the round, in its JSON, and in the state that follows."""
 RESULT = "heavy_hitters"
 """The name of the result."""
 
@@ -51,10 +54,27 @@ def checked_holdout(given: Any) -> Fraction:
 
 
 def check_oracle(name: str) -> None:
-    """Refuse an oracle that does not exist."""
+    """Raise unless an oracle exists; for questions outside of rounds, where a device may keep a permanent answer."""
     known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
     if name != "auto" and name not in known:
         raise ParameterError("oracle", name, allowed=f"auto or one of {known}", fix="auto takes the one with the smallest error")
+
+
+def prefix_spec(length: int, size: int, *, oracle: str, epsilon: float, people: int) -> FrequencySpec:
+    """The spec of a question about prefixes of one length, ``size`` of which are told apart, everybody else's counted as one of them."""
+    if oracle == "auto":
+        oracle = frequency_oracle(domain_size=size, epsilon=epsilon, n=max(people, 1)).spec.mechanism
+    made: Any = MECHANISMS[oracle]
+    listed = IndexRange(size) if made.needs_listed_domain else Integers(0, (1 << length) - 1) if length <= 64 else Bytes(-(-length // 8))
+    spec: FrequencySpec = made(domain=listed, epsilon=epsilon)
+    return spec
+
+
+def prefix_work(length: int, candidates: int, *, oracle: str, epsilon: float, people: int) -> Work:
+    """What it takes to count so many prefixes of one length, or all of them if they are fewer."""
+    size = max(min(candidates + 1, 1 << length), 2)
+    work = prefix_spec(length, size, oracle=oracle, epsilon=epsilon, people=people).finishing(size)
+    return work._replace(bytes=work.bytes + CANDIDATE_BYTES * size)
 
 
 def prefix_question(
@@ -66,17 +86,12 @@ def prefix_question(
     are asked about the prefix itself: their devices need no list.
     """
     others = len(candidates) < 1 << length
-    size = max(len(candidates) + others, 2)
-    if oracle == "auto":
-        oracle = frequency_oracle(domain_size=size, epsilon=epsilon, n=max(people, 1)).spec.mechanism
-    made: Any = MECHANISMS[oracle]
-    if made.needs_listed_domain:
-        spec = made(domain=IndexRange(size), epsilon=epsilon)
+    spec = prefix_spec(length, max(len(candidates) + others, 2), oracle=oracle, epsilon=epsilon, people=people)
+    if spec.needs_listed_domain:
         return Question(name=name, spec=spec, encoder=Prefix(domain, length, candidates), share=share)
     encoder = Prefix(domain, length)
-    whole: Domain = Integers(0, (1 << length) - 1) if length <= 64 else Bytes(-(-length // 8))
     asked = tuple(encoder.shown(prefix) for prefix in candidates)
-    return Question(name=name, spec=made(domain=whole, epsilon=epsilon), encoder=encoder, share=share, candidates=asked)
+    return Question(name=name, spec=spec, encoder=encoder, share=share, candidates=asked)
 
 
 def estimate_of(question: Question, tally: Any, candidates: tuple[int, ...]) -> FrequencyEstimate:

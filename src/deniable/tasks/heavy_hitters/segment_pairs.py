@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import isqrt
@@ -12,9 +13,10 @@ import numpy as np
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.segments import Segments
+from deniable.contract.work import Work, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, from_hex, in_hex, strongest
+from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, from_hex, in_hex, strongest
 from deniable.tasks.heavy_hitters.segments import SegmentSearch, frequent
 
 Edges = dict[tuple[int, int], float]
@@ -69,6 +71,16 @@ class SegmentPairs(SegmentSearch, Protocol):
     @property
     def groups(self) -> int:
         return self.segments * (self.segments + 1) // 2
+
+    def _search_work(self) -> Iterable[Work]:
+        segments, _ = super()._search_work()
+        lengths = [length for _, length in self.parts]
+        widths = [min(self.keep, 1 << length) for length in lengths]
+        pairs = [(1 << lengths[i] + lengths[j], widths[i] * widths[j]) for i, j in self._pairs]
+        asked = together(self._spec(size, min(counted + 1, size)).finishing(counted) for size, counted in pairs)
+        listed, followed = sum(counted for _, counted in pairs), self.most * max(widths)
+        own = CANDIDATE_BYTES * listed + 256 * followed
+        return segments, Work(asked.bytes + own, asked.steps + 1000 * followed * self.segments, asked.kept)
 
     def _search(self) -> tuple[tuple[Question, ...], int]:
         if self.frequent_segments is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -12,6 +13,7 @@ import numpy as np
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.segments import Segments
+from deniable.contract.work import Work, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
@@ -34,6 +36,7 @@ class SegmentSearch(CountedSearch):
     """How many combinations are followed, and counted in the end, at most."""
 
     numbers: ClassVar[tuple[str, ...]] = (*CountedSearch.numbers, "segments", "keep", "most")
+    sized_by: ClassVar[str] = "segments, keep, most"
 
     def _resolve(self, put: Any) -> None:
         if self.segments is None:
@@ -43,6 +46,15 @@ class SegmentSearch(CountedSearch):
             put("keep", usual_keep(self.k, self.epsilon, self.bits, self.people))
         check_whole("keep", self.keep, 1)
         check_whole("most", self.most, 1, LARGEST_LIST)
+
+    @property
+    def most_candidates(self) -> int:
+        return self.most
+
+    def _search_work(self) -> Iterable[Work]:
+        asked = together(self._spec(1 << length, 1 << length).finishing(1 << length) for _, length in self.parts)
+        combined = self.most * max(min(self.keep, 1 << length) for _, length in self.parts)
+        return asked, Work(asked.kept + 32 * combined, 64 * combined)  # every combination with its rarest segment, sorted
 
     @property
     def parts(self) -> tuple[tuple[int, int], ...]:

@@ -18,12 +18,15 @@ from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round, read_share
+from deniable.contract.work import Work, in_turn, together
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.one_round import (
     COUNT,
     MOST_QUESTIONS,
+    candidates_work,
+    check_search,
     counted,
     counting_question,
     fragment_question,
@@ -111,6 +114,18 @@ class SFP(Protocol):
         if self.cohorts * len(self.starts) > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} questions, cohorts times positions"
             raise ParameterError("cohorts", self.cohorts, allowed=allowed, fix="take fewer, or shorter words")
+        check_search(self, "keep, fragment, hash_bits", fix="take less, or fewer cohorts")
+
+    def work(self) -> Work:
+        fragments = self._fragments(8 * self.fragment).size
+        values = max(fragments, min(_CHUNK, fragments << self.hash_bits))  # so many are estimated at a time
+        parts = [question.spec for row in self._puzzles for question in row]
+        asked = in_turn(spec.finishing(values) for spec in parts)
+        looked_at = sum(spec.finishing(fragments << self.hash_bits).steps for spec in parts)
+        counted = self._counting.spec.finishing(self.cohorts * LARGEST_LIST)
+        joined = 150 * len(parts) * LARGEST_LIST * min(self.keep, fragments)  # every word so far with every piece of its hash
+        listed = candidates_work((self.cohorts + 2) * LARGEST_LIST)
+        return together([asked._replace(steps=looked_at + joined), counted, listed])
 
     @property
     def starts(self) -> range:
@@ -215,7 +230,13 @@ def puzzled(pieces: Iterable[list[Piece]], lengths: Iterable[int], salt: bytes) 
         for count, hashed, fragment in position:
             by_hash[hashed].append((count, fragment))
         before: list[Piece] = words if words is not None else [(np.inf, hashed, 0) for hashed in by_hash]
-        words = [(min(score, count), h, code << length | fragment) for score, h, code in before for count, fragment in by_hash.get(h, ())]
-        if len(words) > LARGEST_LIST:
-            words = [words[i] for i in strongest(np.array([score for score, _, _ in words]), LARGEST_LIST, salt)]
+        words = []
+        most = max(1, LARGEST_LIST // max(len(position), 1))  # extended at a time: a hash that all pieces share must not fill the memory
+        for first in range(0, len(before), most):
+            some = before[first : first + most]
+            words += [
+                (min(score, count), h, code << length | fragment) for score, h, code in some for count, fragment in by_hash.get(h, ())
+            ]
+            if len(words) > LARGEST_LIST:
+                words = [words[i] for i in strongest(np.array([score for score, _, _ in words]), LARGEST_LIST, salt)]
     return [(hashed, code) for _, hashed, code in words or []]

@@ -17,6 +17,7 @@ from deniable.contract.encoder import Identity, Prefix
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
+from deniable.contract.work import Work, in_turn, together
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.allocation import usual_keep
@@ -24,6 +25,8 @@ from deniable.tasks.heavy_hitters.one_round import (
     FALSE_CHILDREN,
     FALSE_VALUES,
     MOST_QUESTIONS,
+    candidates_work,
+    check_search,
     oracle_for,
     plain_search,
     read_search,
@@ -96,6 +99,13 @@ class TreeHist(Protocol):
         if not rising or not 1 <= len(self.lengths) <= MOST_QUESTIONS or self.lengths[-1] != self.bits:
             allowed = f"at most {MOST_QUESTIONS} rising lengths up to {self.bits}, with {LARGEST_LIST} candidates each"
             raise ParameterError("lengths", self.lengths[:5], allowed=allowed, fix="set step_bits, or shorten the values")
+        check_search(self, "keep, step_bits", fix="keep fewer prefixes, or take shorter steps")
+
+    def work(self) -> Work:
+        widths = [self._width(start, end) for start, end in pairwise((0, *self.lengths))]
+        levels = zip(self._round.questions, widths, strict=True)
+        asked = in_turn(question.spec.finishing(width) for question, width in levels)
+        return together([asked, candidates_work(max(widths))])
 
     def _width(self, start: int, end: int) -> int:
         """How many candidates a level has at most."""

@@ -18,6 +18,7 @@ from deniable.contract.sets import LONGEST_PADDING, MOST_CANDIDATES, PadAndSampl
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
 from deniable.tasks.itemsets.padding import check_subsets, padded_estimate, padded_question
@@ -68,6 +69,7 @@ class LDPMiner(SetProtocol, Protocol):
             raise ParameterError("split", self.split, allowed=f"one of {SPLITS}", fix="people is the better one")
         if self.candidates is not None:
             PadAndSample(self.domain, 1, self._listed)  # its checks are ours
+        check_feasible(self, "domain, length", fix="ask about fewer items, or pad to fewer")
 
     @property
     def _listed(self) -> tuple[tuple[int, ...], ...] | None:

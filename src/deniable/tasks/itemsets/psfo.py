@@ -16,8 +16,9 @@ from deniable.contract.question import Round
 from deniable.contract.sets import LONGEST_PADDING
 from deniable.contract.subsets import Subsets
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
-from deniable.tasks.itemsets.padding import check_oracle, check_subsets, padded_estimate, padded_question
+from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets, padded_estimate, padded_question
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class PSFO(SetProtocol, Protocol):
         check_subsets(self.domain)
         check_whole("length", self.length, 1, LONGEST_PADDING)
         check_oracle(self.oracle)
+        check_feasible(self, "domain, length", fix="ask about fewer items, or pad to fewer", among=ORACLES[1:])
 
     def open(self) -> Round:
         return self._round

@@ -18,6 +18,7 @@ from deniable.contract.sets import MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.tasks.itemsets.asking import (
     ITEMS,
@@ -30,7 +31,7 @@ from deniable.tasks.itemsets.asking import (
     read_tally,
 )
 from deniable.tasks.itemsets.counting import counted, counting_round, ticket_scale
-from deniable.tasks.itemsets.padding import check_oracle, check_subsets, padded_estimate, padded_question
+from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets, padded_estimate, padded_question
 
 SHARES = (Fraction(2, 5), Fraction(1, 10), Fraction(1, 2))
 """How many people find candidates, tell lengths, and count; a tenth of the last say whether their list is cut."""
@@ -96,6 +97,7 @@ class SVIM(SetProtocol, Protocol):
             if self.candidates is None:
                 raise ParameterError("lengths", self.lengths, allowed="none before there are candidates", fix="close the first round")
             read_tally(self.lengths, self._length_question)
+        check_feasible(self, "domain", fix="ask about fewer items", among=ORACLES[1:])
 
     # --- asking ---
 

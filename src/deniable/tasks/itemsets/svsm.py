@@ -20,6 +20,7 @@ from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.tasks.itemsets.asking import (
     COUNTED,
@@ -34,6 +35,7 @@ from deniable.tasks.itemsets.asking import (
 )
 from deniable.tasks.itemsets.counting import counted, counting_round, images, ticket_scale
 from deniable.tasks.itemsets.estimate import ItemEstimate, SetEstimate
+from deniable.tasks.itemsets.padding import ORACLES
 from deniable.tasks.itemsets.svim import SVIM
 
 SHARES = (Fraction(4, 25), Fraction(1, 25), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2))
@@ -107,6 +109,8 @@ class SVSM(SetProtocol, Protocol):
             )
         if self.items:
             PadAndSample(self.domain, 1, self.sets)  # reads the tally
+        else:  # later rounds have no more candidates than that, and may have none
+            check_feasible(self, "domain", fix="ask about fewer items", among=ORACLES[1:])
 
     # --- what has been learned ---
 

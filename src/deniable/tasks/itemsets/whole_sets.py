@@ -25,6 +25,7 @@ from deniable.contract.sets import SetCode
 from deniable.contract.subsets import Subsets
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS, SetProtocol
 from deniable.tasks.itemsets.estimate import SetEstimate
 from deniable.tasks.itemsets.padding import check_subsets
@@ -67,6 +68,7 @@ class WholeSets(SetProtocol, Protocol):
         check_subsets(self.domain)
         check_whole("k", self.k, 1, 1 << MOST_ITEMS)
         check_whole("items", self.domain.items.size, 2, MOST_ITEMS)
+        check_feasible(self, "domain", fix="ask about fewer items")
 
     def open(self) -> Round:
         return self._round

@@ -26,6 +26,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.learning.clustering import ClusterEstimate
 from deniable.tasks.learning.sides import Sides, pooled
 
@@ -102,6 +103,7 @@ class KMeans(Protocol):
             check_centers(self.features, self.centers)
         if len(self.centers) != self.clusters and not waiting:
             raise ParameterError("centers", len(self.centers), allowed=f"{self.clusters} points", fix="one for each cluster")
+        check_feasible(self, "clusters", fix="look for fewer clusters")
 
     def _begun(self) -> Centers:
         if self.start is None:

@@ -27,6 +27,7 @@ from deniable.core.mean import MeanEstimate
 from deniable.errors import ParameterError
 from deniable.local.choose_mean import mean_oracle
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.learning.linear_model import INTERCEPT, LinearModel
 from deniable.tasks.learning.settling import settle
 
@@ -103,6 +104,7 @@ class LogisticRegression(Protocol):
             raise ParameterError("weights", len(self.weights), allowed=allowed, fix="leave them out")
         for each in self.weights:
             check_integers("weights", each, self.coordinates, LARGEST_WEIGHT)
+        check_feasible(self, "features", fix="take fewer features, or fewer models")
 
     @property
     def coordinates(self) -> int:

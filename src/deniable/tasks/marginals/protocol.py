@@ -15,8 +15,10 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
+from deniable.contract.work import Work, together
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.marginals.choose import design_for
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.designs import METHODS, Asked, groups_of, wanted
@@ -70,6 +72,15 @@ class Marginals(Protocol):
         put("why", choice.why)
         put("method", choice.design.method)
         put("views", tuple(asked.columns for asked in choice.design.groups) if self.method == "views" else None)
+        check_feasible(self, "columns, k", fix="take fewer or coarser columns, or name the sets that you need")
+
+    def work(self) -> Work:
+        """What it takes to show every marginal with its covariance, and how any two columns go together."""
+        cells = [self.columns.cells(names) for names in self.wanted]
+        sizes = list(self.columns.sizes.values())
+        pairs = [one * other for i, one in enumerate(sizes) for other in sizes[i + 1 :]] if self.k > 1 else []
+        held, largest = 8 * sum(size**2 for size in cells), 40 * max(cells) ** 2
+        return together([super().work(), Work(held + largest, sum(size**3 for size in (*cells, *pairs)) // 4)])
 
     @property
     def wanted(self) -> tuple[Names, ...]:

@@ -55,11 +55,12 @@ class Level:
         counts, noise, together = (tuple(np.add(*pair).tolist()) for pair in pairs)
         return Level(self.level, self.n + other.n, self.cells, counts, noise, together)
 
-    def dense(self, errors: float, outside: bool) -> tuple[int, ...]:
-        """The squares whose counts are above so many standard errors."""
+    def dense(self, errors: float, outside: bool, most: int) -> tuple[int, ...]:
+        """The squares whose counts are above so many standard errors; of more than ``most``, those with the largest counts."""
         cells = self.cells[:-1] if outside else self.cells
         numbers = zip(cells, self.counts, self.noise, strict=False)  # everywhere else, the last one, is no square
-        return tuple(cell for cell, count, noise in numbers if self.n and count > errors * noise**0.5)
+        found = [(-count, cell) for cell, count, noise in numbers if self.n and count > errors * noise**0.5]
+        return tuple(sorted(cell for _, cell in sorted(found)[:most]))
 
     def scaled(self, n: int, start: int) -> tuple[Array, Array, list[Common]]:
         """Counts among all n people; variances, of the noise and of drawing the group at random; and what errors have in common.

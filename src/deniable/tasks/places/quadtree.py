@@ -20,10 +20,12 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
+from deniable.contract.work import Work, together
 from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_people, check_whole
-from deniable.tasks.heavy_hitters.searching import check_oracle, estimate_of, prefix_question
+from deniable.tasks.feasible import check_feasible
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, estimate_of, prefix_question, prefix_work
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.grid import Grid
@@ -82,7 +84,6 @@ class QuadTree(Protocol):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        check_oracle(self.oracle)
         check_whole("depth", self.depth, 1, DEEPEST, fix="8 makes 256 cells on a side")
         if not isinstance(self.adaptive, bool):
             raise ParameterError("adaptive", self.adaptive, allowed="True or False", fix="True asks in rounds")
@@ -98,6 +99,15 @@ class QuadTree(Protocol):
         known = tuple(level.level for level in self.measured) == before and (bool(before) or not self.cells)
         if not known or (before and not self.adaptive) or any(low >= high for low, high in pairwise(self.cells)):
             raise ParameterError("measured", len(self.measured), allowed="the rounds before this one", fix="take what close() gave")
+        check_feasible(self, "depth, levels", fix="split less often, or in rounds: adaptive=True")
+
+    def work(self) -> Work:
+        most = [1 << 2 * level for level in self.levels]
+        sizes = [most[0], *(min(size, LARGEST_LIST) for size in most[1:])] if self.adaptive else most
+        asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": self.people // len(self.levels)}
+        extra = self.outside == "count"
+        levels = zip(self.levels, sizes, strict=True)
+        return together(prefix_work(2 * level + extra, size, **asking) for level, size in levels)  # type: ignore[arg-type]  # as named
 
     # --- from points to codes ---
 
@@ -173,7 +183,7 @@ class QuadTree(Protocol):
         measured = (*self.measured[:-1], self.measured[-1].with_more(now[0])) if self.last else (*self.measured, *now)
         if len(measured) < len(self.levels) and not self.last:
             step = self.levels[len(measured)] - now[-1].level
-            dense = now[-1].dense(SPLIT, self.outside == "count")
+            dense = now[-1].dense(SPLIT, self.outside == "count", LARGEST_LIST >> 2 * step)
             cells = tuple(cell << 2 * step | part for cell in dense for part in range(1 << 2 * step))
             if dense and self.outside == "count":
                 cells = (*cells, 1 << 2 * self.levels[len(measured)])

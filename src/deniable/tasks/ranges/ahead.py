@@ -19,8 +19,19 @@ from deniable.contract.question import Question, Round
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.ranges.consistency import Tree
-from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
+from deniable.tasks.ranges.levels import (
+    RESULT,
+    check_tree,
+    checked_widths,
+    even_starts,
+    level_oracles,
+    level_question,
+    read_tree,
+    tree_json,
+    tree_widths,
+)
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
 Told = tuple[tuple[int, ...], bytes]
@@ -88,6 +99,7 @@ class AHEAD(Protocol):
         for cells in (*(cells for cells, _ in self.told), self.cells):
             Interval(self.domain, cells)  # refuses what are no cells of this line
         Tree.of_cells([(0,), *(cells for cells, _ in self.told), self.cells])  # refuses rounds that do not refine each other
+        check_feasible(self, "domain", fix="declare a coarser grid", among=level_oracles())
 
     @property
     def stage(self) -> int:

@@ -26,6 +26,7 @@ from deniable.core.values import keys_of
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.transforms import walsh_hadamard
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import RESULT, check_line
 
@@ -117,6 +118,7 @@ class HaarHRR(Protocol):
         if self.domain.size > LARGEST_DOMAIN:
             allowed = f"at most {LARGEST_DOMAIN:,} values, one question each"
             raise ParameterError("domain", self.domain, allowed=allowed, fix="declare a coarser grid, or use Hierarchy")
+        check_feasible(self, "domain", fix="declare a coarser grid, or use Hierarchy")
 
     @property
     def levels(self) -> int:

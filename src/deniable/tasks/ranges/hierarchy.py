@@ -15,7 +15,18 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
 from deniable.tasks.checks import check_whole
-from deniable.tasks.ranges.levels import RESULT, check_tree, checked_widths, even_starts, level_question, read_tree, tree_json, tree_widths
+from deniable.tasks.feasible import check_feasible
+from deniable.tasks.ranges.levels import (
+    RESULT,
+    check_tree,
+    checked_widths,
+    even_starts,
+    level_oracles,
+    level_question,
+    read_tree,
+    tree_json,
+    tree_widths,
+)
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
 
@@ -68,6 +79,7 @@ class Hierarchy(Protocol):
             put("widths", tree_widths(self.domain.size, self._branching()))
         put("widths", checked_widths(self.widths, self.domain.size))
         put("branching", None)  # what was asked for is in widths now; two trees that ask alike are equal
+        check_feasible(self, "domain", fix="declare a coarser grid", among=level_oracles())
 
     def _branching(self) -> int:
         if self.branching is None:

@@ -46,12 +46,15 @@ def check_line(domain: object) -> None:
         )
 
 
+def level_oracles() -> list[str]:
+    """The oracles that can count the cells of a level."""
+    unfit = (Longitudinal, SketchProtocol, BloomRR)  # answers that are kept; collisions that a whole level shares
+    return [m for m, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec) and not issubclass(cls, unfit) and m != "RR"]
+
+
 def check_level_oracle(name: object) -> None:
     """Refuse an oracle that cannot count the cells of a level."""
-    unfit = (Longitudinal, SketchProtocol, BloomRR)  # answers that are kept; collisions that a whole level shares
-    fit = sorted(
-        m for m, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec) and not issubclass(cls, unfit) and cls is not MECHANISMS["RR"]
-    )
+    fit = level_oracles()
     if name not in ("auto", *fit):
         raise ParameterError("oracle", name, allowed=f"auto or one of {fit}", fix="auto takes the one with the smallest error")
 

@@ -1,0 +1,162 @@
+"""Whatever a constructor takes, a device answers and a collector can finish; whatever it refuses, the error lists what it takes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tracemalloc
+from dataclasses import fields
+from itertools import count
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.client.frequency import FrequencySpec
+from deniable.contract.protocol import known_protocols
+from deniable.contract.spec import MECHANISMS
+from deniable.contract.subsets import Subsets
+from deniable.contract.survey import Survey
+from deniable.contract.task import OpenedRound
+from deniable.contract.work import MOST_WORK, Work, check_work
+from deniable.errors import ParameterError
+from deniable.tasks.heavy_hitters import SFP, IndependentSegments, MultipleChannels, SegmentPairs
+from deniable.tasks.heavy_hitters.sfp import puzzled
+from deniable.tasks.itemsets import PSFO
+from deniable.tasks.marginals import Marginals
+from deniable.tasks.places import Box, QuadTree
+from deniable.testing import ReplaySource
+from tests.client.fake import Device, FakeCollector, rounds_task
+from tests.tasks.oracles import accepted, refusal
+
+SETTINGS = {
+    "AHEAD": {"domain": dn.Integers(0, 15)},
+    "Hierarchy": {"domain": dn.Integers(0, 15)},
+    "PSFO": {"domain": Subsets(dn.IndexRange(8)), "length": 2},
+    "QuadTree": {"box": Box(0, 0, 4, 4, plane=True), "depth": 2},
+    "SVIM": {"domain": Subsets(dn.IndexRange(8)), "k": 2},
+    "SVSM": {"domain": Subsets(dn.IndexRange(8)), "k": 2},
+}
+"""What a protocol cannot do without; searches find two words."""
+VALUES = {"AHEAD": 3, "Hierarchy": 3, "PSFO": [1, 2], "SVIM": [1, 2], "SVSM": [1, 2], "QuadTree": 3}
+CHOOSING = [name for name, made in known_protocols().items() if any(field.name == "oracle" for field in fields(made))]
+KEPT = ["DBitFlipPM", "LOLOHA", "LongitudinalGRR", "LongitudinalUnary", "RAPPOR"]
+
+
+def settings_of(name):
+    return {"epsilon": 2.0} | SETTINGS.get(name, {"domain": dn.Text(2), "k": 2})
+
+
+def listed(error):
+    """The names in the list that an error allows."""
+    return set(ast.literal_eval(re.search(r"[\[(].*[\])]", error.allowed)[0])) - {"auto"}
+
+
+@pytest.mark.parametrize("name", CHOOSING)
+def test_what_is_accepted_is_answered_and_what_is_refused_is_not_listed(name):
+    made, settings = known_protocols()[name], settings_of(name)
+    fit = accepted(made, **settings)
+    assert fit
+    assert not set(fit) & set(KEPT)
+    for oracle in [*MECHANISMS, "nothing of that name"]:
+        error = refusal(made, oracle, **settings)
+        if error is None:
+            assert answered(made(oracle=oracle, **settings), VALUES.get(name, "te"))
+        else:
+            assert error.parameter == "oracle"
+            assert listed(error) == set(fit)
+
+
+def answered(protocol, value):
+    """Whether a device answers the first round, if it is its turn; tried until it is."""
+    task = rounds_task(protocol=protocol.canonical, epsilon=protocol.guarantee.epsilon)
+    collector = FakeCollector(task)
+    collector.rounds[task.id.hex()] = OpenedRound(task=task.id, number=0, scale=protocol.scale, round=protocol.open(), state=bytes(32))
+    for person in count():
+        receipt = Device(collector, task, source=ReplaySource.from_key(f"person {person}")).report(value)
+        if receipt is not None:
+            return receipt.state == "sent"
+
+
+HEAVY = {
+    "bits and values that are all solved for": lambda: dn.PEM(domain=dn.Text(6), k=10, epsilon=4.0, oracle="BloomRR"),
+    "long steps": lambda: dn.PEM(domain=dn.Text(6), k=100, epsilon=4.0, step_bits=24),
+    "combinations": lambda: IndependentSegments(domain=dn.Text(6), k=9, epsilon=4.0, keep=1 << 16, most=1 << 16),
+    "pairs": lambda: SegmentPairs(domain=dn.Text(6), k=9, epsilon=4.0, keep=1 << 14),
+    "channels": lambda: MultipleChannels(domain=dn.Text(6), k=9, epsilon=4.0, channel_bits=23),
+    "pieces": lambda: SFP(domain=dn.Text(20), k=9, epsilon=4.0, fragment=2, keep=1 << 16),
+    "squares": lambda: QuadTree(box=Box(0, 0, 1, 1, plane=True), depth=12, epsilon=1.0),
+    "cells with their covariance": lambda: Marginals(columns={"a": list(map(str, range(90))), "b": list(map(str, range(90)))}, epsilon=1.0),
+    "many marginals": lambda: Marginals(columns={f"c{i}": list("abcdefghijklmnopqrst") for i in range(10)}, k=3, epsilon=1.0),
+    "items": lambda: PSFO(domain=Subsets(dn.IndexRange(1 << 26)), length=2, epsilon=1.0),
+    "values": lambda: Survey.of(what=dn.GRR(domain_size=1 << 26, epsilon=1.0)),
+    "a survey's regression": lambda: Survey.of(what=dn.BloomRR(domain_size=1 << 13, epsilon=1.0)),
+    "points of a distribution": lambda: Survey.of(what=dn.SquareWave(low=0, high=1, steps=1 << 16, epsilon=1.0)),
+}
+
+
+@pytest.mark.parametrize("what", HEAVY)
+def test_what_nobody_could_finish_is_refused_with_the_figure_before_it_takes_any_memory(what):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ParameterError, match=r"GiB of memory and [\d,]+ s of work"):
+            HEAVY[what]()
+        assert tracemalloc.get_traced_memory()[1] < 1 << 27
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_error_names_the_setting_to_change():
+    with pytest.raises(ParameterError) as caught:
+        HEAVY["bits and values that are all solved for"]()
+    assert caught.value.parameter == "oracle"
+    assert "PGR" in listed(caught.value)
+    with pytest.raises(ParameterError, match=r"^step_bits, keep: got '[\d,.]+ GiB"):
+        HEAVY["long steps"]()
+
+
+@pytest.mark.parametrize("name", [name for name, made in MECHANISMS.items() if issubclass(made, FrequencySpec)])
+def test_predicted_memory_is_enough_and_not_far_too_much(name):
+    values = 2 if name == "RR" else 1024
+    spec = MECHANISMS[name](domain_size=values, epsilon=2.0)
+    tally = spec.tally(spec.privatize(np.arange(500) % values))
+    tracemalloc.start()
+    try:
+        estimate = spec.estimate(tally)
+        assert len(estimate.counts) == len(estimate.stderr) == len(estimate.select(np.arange(values)).counts)
+        peak = tracemalloc.get_traced_memory()[1] + tally.counters.nbytes
+    finally:
+        tracemalloc.stop()
+    predicted = spec.finishing(values).bytes
+    assert peak < predicted + (1 << 16)  # Python's own, whatever the size
+    assert predicted < 8 * peak + (1 << 16)
+
+
+def test_a_hash_that_all_pieces_share_does_not_fill_the_memory():
+    """Made-up reports can put every piece under one hash: 100 pieces at each of three positions are a million words."""
+    pieces = [[(float(count), 1, fragment) for fragment, count in enumerate(range(100, 0, -1))]] * 3
+    tracemalloc.start()
+    try:
+        words = puzzled(pieces, [8, 8, 8], b"salt")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+    assert len(words) == 1 << 16
+    assert (1, 0) in words
+
+
+def test_work_within_the_limits_is_accepted():
+    check_work(MOST_WORK, "k", fix="less")
+    for more in (replace_part("bytes"), replace_part("steps")):
+        with pytest.raises(ParameterError, match=r"^k: got '.* to finish a round'"):
+            check_work(more, "k", fix="less")
+
+
+def replace_part(name):
+    return MOST_WORK._replace(**{name: getattr(MOST_WORK, name) + 1})
+
+
+def test_light_work_is_not_heavy():
+    assert not dn.PEM(domain=dn.Text(6), k=10, epsilon=4.0).work().heavy
+    assert Work((1 << 28) + 1, 0).heavy
+    assert Work(0, 10**10 + 1).heavy
