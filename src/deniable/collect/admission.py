@@ -51,6 +51,10 @@ class LiveTask:
     sealed: set[int] = field(default_factory=set)
     dropped: set[int] = field(default_factory=set)
     """Sealed periods whose reports are deleted, ids and all."""
+    unreadable: str = ""
+    """Why its questions cannot be read, as those of a task that an older version took."""
+    parked: str = ""
+    """Why the round at hand could not be closed and waits for somebody to ask for another try."""
     secret: bytes = b""
     """What those who take part share, where the task asks for that."""
 

@@ -6,11 +6,15 @@ clock when it jumps ahead. ``tend`` is called every second or so.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
+from deniable.client.answerable import check_answerable
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
 from deniable.collect.clock import SYSTEM_CLOCK, Watch
+from deniable.collect.closing import close_round
+from deniable.collect.finishing import Outcome, finish
 from deniable.collect.issuing import Issuer
 from deniable.collect.keys import AnalystKeys
 from deniable.collect.receiving import Received, Receiver
@@ -20,12 +24,13 @@ from deniable.collect.storage.batches import Batches
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, total
 from deniable.collect.storage.database import database_errors
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.store import Store, Tallies
 from deniable.collect.tending import tend
 from deniable.contract.admission import TOKEN
 from deniable.contract.batch import Batch
 from deniable.contract.envelope import Envelope
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import protocol_from_json
 from deniable.contract.question import Question
 from deniable.contract.task import Task
 from deniable.errors import ParameterError, ProtocolError
@@ -42,7 +47,8 @@ class Collector:
         self.registry = Registry(store)
         self.issuer = Issuer(store)
         self.admission = Admission()
-        self._roster = Roster(store, self.registry, self.issuer, self.admission)
+        self.parking = Parking(store, secrets.token_bytes(16))
+        self._roster = Roster(store, self.registry, self.issuer, self.admission, self.parking)
         self._begun: set[Bucket] = set()
         self.keys = AnalystKeys(store, store.signing_key())
         self.batches = Batches(store)
@@ -67,6 +73,8 @@ class Collector:
             from deniable.collect.tasks.pricing import check_claim  # here: a collector that publishes nothing starts without
 
             check_claim(task)
+        if task.rounds:
+            check_answerable(task, protocol_from_json(task.protocol).open())  # as devices do: a task that nobody answers stays for good
         self.issuer.prepare(task)
         self.registry.publish(task, self.now(), new_meaning=new_meaning)
         self.refresh()
@@ -190,8 +198,9 @@ class Collector:
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
         """Tallies by period, question and stratum, of some periods or all: sealed ones, and for open periods what is there so far."""
-        once = self.task(task).task.admission == TOKEN
-        found = self.store.open_tallies(task, self.questions, periods, once=once)
+        live = self.task(task)
+        once = live.task.admission == TOKEN
+        found = {} if live.unreadable else self.store.open_tallies(task, self.questions, periods, once=once)
         return found | self.store.tallies(task, periods)  # read last: a period that is sealed meanwhile is here, whole
 
     # --- rounds ---
@@ -211,33 +220,26 @@ class Collector:
         if not force and live.round not in live.sealed and self.lacks_reports(live):
             allowed = f"{live.task.minimum_batch:,} reports or more in round {live.round}, as the task promises"
             raise ProtocolError("round", "fewer", allowed=allowed, fix="wait, or force it: what few people said shows in the next round")
-        return self.close_round(live)
+        more = self.close_round(live, again=True)
+        if more is None:
+            raise ProtocolError("round", live.round, allowed="one that nobody is closing", fix="another collector is at it: wait")
+        return more
 
     def lacks_reports(self, live: LiveTask) -> bool:
         """Whether the round at hand has fewer reports than the task's minimum batch."""
         once = live.task.admission == TOKEN
         return self.store.count(Bucket(live.task.id, live.round), once=once) < live.task.minimum_batch
 
-    def close_round(self, live: LiveTask) -> bool:
-        """Close the round that a task was seen in: what was done for it meanwhile is not done to the one that followed."""
-        task, number = live.task.id, live.round
-        self.seal(task, number)
-        fault_point("round sealed")
-        after = self.outcome(task, number)
-        if isinstance(after, Protocol):
-            self.registry.open_round(live.task, number + 1, after, self.now())
-        else:
-            self.registry.close(task)
-        fault_point("next round opened")
-        self.refresh()
-        return isinstance(after, Protocol)
+    def close_round(self, live: LiveTask, *, again: bool = False) -> bool | None:
+        """Close the round that a task was seen in; see ``closing``."""
+        return close_round(self, live, again=again)
 
-    def outcome(self, task: bytes, number: int) -> Protocol | dict[str, object]:
-        """What a sealed round led to: the next state, or the result."""
+    def outcome(self, task: bytes, number: int, *, alone: bool = False) -> Outcome:
+        """What a sealed round led to: the next state, or the result. In a process of its own if that is heavy, or asked for ``alone``."""
         state = self.registry.state(task, number)
         asked = state.open().questions
         tallies = self.store.tallies(task, [number])
-        return state.close({question.name: total(question, i, tallies) for i, question in enumerate(asked)})
+        return finish(state, {question.name: total(question, i, tallies) for i, question in enumerate(asked)}, alone=alone)
 
     # --- time ---
 

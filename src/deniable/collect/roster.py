@@ -7,16 +7,19 @@ and what became of those that were. What was sealed long ago is read once, when 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from deniable.collect.admission import Admission, LiveTask
 from deniable.collect.issuing import Issuer
 from deniable.collect.registry import Registry
 from deniable.collect.storage.block import Bucket
+from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.records import StoredBucket
 from deniable.collect.storage.store import Store
+from deniable.contract.protocol import Protocol
 from deniable.contract.task import Task
+from deniable.errors import DeniableError
 
 OVER = ("sealed", "dropping", "dropped")
 """The states of a bucket that takes nothing more."""
@@ -25,11 +28,12 @@ OVER = ("sealed", "dropping", "dropped")
 class Roster:
     """Keeps ``admission.tasks`` as the store has them."""
 
-    def __init__(self, store: Store, registry: Registry, issuer: Issuer, admission: Admission) -> None:
+    def __init__(self, store: Store, registry: Registry, issuer: Issuer, admission: Admission, parking: Parking) -> None:
         self._store = store
         self._registry = registry
         self._issuer = issuer
         self._admission = admission
+        self._parking = parking
         self._open: set[Bucket] = set()
         self._reading = threading.Lock()
 
@@ -39,11 +43,13 @@ class Roster:
             self._read(now)
 
     def _read(self, now: float) -> None:
-        tasks = {}
+        tasks, parked = {}, self._parking.parked()
         for task, closed in self._store.closed().items():
             live = self._admission.tasks.get(task) or self._meet(task)
             if live is not None:
-                tasks[task] = replace(self._at_round(live, now), closed=closed, secret=live.secret or self._issuer.secret(live.task))
+                here, (number, why) = self._at_round(live, now), parked.get(task, (-1, ""))
+                waits = why if number == here.round else ""
+                tasks[task] = replace(here, closed=closed, parked=waits, secret=live.secret or self._issuer.secret(live.task))
         for task, live in self._admission.tasks.items():  # what was begun here since the last look may be over already
             self._open |= {Bucket(task, period) for period in live.begun - live.sealed}
         open_now = {stored.bucket for stored in self._store.unfinished() if stored.state == "open"}
@@ -66,7 +72,7 @@ class Roster:
             return None
         live = LiveTask(Task.from_json(row.canonical), round=-1)
         if not live.task.rounds:
-            live = replace(live, round=0, questions=live.task.survey.questions)
+            live = _with_questions(replace(live, round=0), lambda: live.task.survey)
         _end({task: live}, self._store.buckets(task, OVER))
         return live
 
@@ -75,11 +81,18 @@ class Roster:
         last = self._store.last_round(live.task.id) if live.task.rounds and not live.closed else None
         if last is None or last[0] == live.round:
             return live
-        questions = self._registry.state(live.task.id, last[0]).open().questions
         live.sealed.update(range(last[0]))
-        found = replace(live, round=last[0], opened=last[1], questions=questions)
+        found = _with_questions(replace(live, round=last[0], opened=last[1]), lambda: self._registry.state(live.task.id, last[0]))
         found.prolonged[last[0]] = found.round_times(now)[0]  # one that is met late is asked to the end of the time it is met in
         return found
+
+
+def _with_questions(live: LiveTask, state: Callable[[], Protocol]) -> LiveTask:
+    """The task with the questions of a protocol's state. One that cannot be read must not keep the others from being collected."""
+    try:
+        return replace(live, questions=state().open().questions, unreadable="")
+    except DeniableError as error:
+        return replace(live, questions=(), unreadable=str(error))
 
 
 def _end(tasks: Mapping[bytes, LiveTask], found: Iterable[StoredBucket]) -> None:

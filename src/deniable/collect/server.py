@@ -57,6 +57,7 @@ class Service:
         self.collector = Collector(self.store, clock=clock)
         self.metrics = Metrics(self._period_now)
         self.metrics.open_tasks.set_function(self._open_tasks)
+        self.metrics.parked_rounds.set_function(self._parked_rounds)
         self.metrics.clock_doubt.set_function(lambda: self.collector.watch.now().doubt)
         self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
         news = News(self.collector.refresh) if self.store.shared else None
@@ -101,7 +102,7 @@ class Service:
         self._tell_of_the_clock()
 
     def _say(self, step: str) -> None:
-        note(step)
+        note(step, level="error" if step.startswith("parked") else "info")
         self.metrics.sealed.inc(step.startswith(("sealed", "closed")))
 
     def _tell_of_the_clock(self) -> None:
@@ -122,6 +123,9 @@ class Service:
 
     def _open_tasks(self) -> float:
         return sum(not live.closed for live in self.collector.admission.tasks.values())
+
+    def _parked_rounds(self) -> float:
+        return sum(bool(live.parked or live.unreadable) and not live.closed for live in self.collector.admission.tasks.values())
 
 
 class Server(uvicorn.Server):

@@ -77,6 +77,8 @@ def _drop(collector: Collector, stored: StoredBucket, _: float) -> str:
 
 def _tend_round(collector: Collector, live: LiveTask, now: float) -> str | None:
     """Close the round at hand if its time is over and it has enough reports, or if that was begun by a collector that was stopped."""
+    if live.parked or live.unreadable:
+        return None  # until somebody asks for another try
     times, _ = live.round_times(now)
     over, few = now >= live.task.end + live.task.late, f"fewer than {live.task.minimum_batch:,} reports in round {live.round}"
     if live.round not in live.sealed:
@@ -88,5 +90,17 @@ def _tend_round(collector: Collector, live: LiveTask, now: float) -> str | None:
                 return f"closed {live.task.name} without a result: {few}"
             live.prolonged[live.round] = times
             return f"prolonged {live.task.name}: {few}"
-    more = collector.close_round(live)
+    return _close_round(collector, live)
+
+
+def _close_round(collector: Collector, live: LiveTask) -> str | None:
+    """Close a round that is due. One that cannot be closed is parked, and the other tasks go on."""
+    try:
+        more = collector.close_round(live)
+    except Exception as error:
+        if not collector.task(live.task.id).parked:
+            raise  # the storage's trouble: it is tried again
+        return f"parked round {live.round} of {live.task.name}, which cannot be closed: {error}"
+    if more is None:
+        return None
     return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")

@@ -121,8 +121,7 @@ class Spec(ABC):
 
     def finishing(self, values: int) -> Work:
         """What it takes to estimate so many values from a tally."""
-        kept = TALLY_BYTES * self.counters(values)
-        return Work(kept + VALUE_BYTES * values, values, kept)
+        return Work((kept := TALLY_BYTES * self.counters(values)) + VALUE_BYTES * values, values, kept)
 
     def encode(self, report: Any) -> bytes:
         """One report as bytes."""
@@ -208,8 +207,7 @@ def spec_from_json(data: bytes) -> Spec:
         raise WireError("spec", data, allowed="bytes, as they were published", fix="pass spec.canonical, or encode the text")
     importlib.import_module("deniable.client")  # registers the mechanisms; contract knows only the name
     content = read_object("spec", parse_canonical(data), {"mechanism", "parameters", "thresholds"})
-    name = content["mechanism"]
-    cls = _mechanism(name)
+    cls = _mechanism(content["mechanism"])
     allowed = {f.name for f in fields(cls) if f.metadata.get("travels", True)}  # type: ignore[arg-type]  # every spec is a dataclass
     raw = read_object("parameters", content["parameters"], set(), frozenset(allowed))
     limits = content["thresholds"] if isinstance(content["thresholds"], dict) else {}
@@ -219,7 +217,7 @@ def spec_from_json(data: bytes) -> Spec:
     except WireError:
         raise
     except (DeniableError, TypeError, ValueError, ArithmeticError) as error:
-        raise WireError("spec", data, allowed=f"valid parameters of {name}", fix=str(error)) from error
+        raise WireError("spec", data, allowed=f"valid parameters of {cls.__name__}", fix=str(error)) from error
     if spec.canonical != data:
         raise WireError("spec", data, allowed="the canonical form", fix="publish the spec again")
     return spec

@@ -5,7 +5,9 @@ No statistics of its own: tallies are summed, and the protocol, the estimates an
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from deniable.collect.analysis.answer import Answer, Changes
@@ -20,6 +22,7 @@ from deniable.core.tally import Tally
 from deniable.errors import ParameterError, ProtocolError
 
 __all__ = ["Answer", "Changes", "Selection", "TooFew", "compare", "estimate", "read_periods", "read_strata", "task_status"]
+_HEAVY = threading.Lock()
 LEAST_ALPHA = 1e-9
 """Below it, 1 - alpha is no longer told from 1 with any precision."""
 
@@ -51,6 +54,7 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
         "state": "closed" if closed else "open",
         "rounds": task.rounds,
         "current": None if closed else live.round if task.rounds else task.period_at(now),
+        "parked": (live.parked or live.unreadable or None) if exact else bool(live.parked or live.unreadable) or None,
         "prolonged": live.prolonged.get(live.round, 0),
         "minimum_batch": task.minimum_batch,
         **_trust(collector, task),
@@ -87,13 +91,14 @@ def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYT
     """
     task = collector.task(task_id).task
     selection.check(task)
-    if task.rounds:
-        found, provisional = _result(collector, task), False
-    else:
-        counted = counted or count(collector, task_id, selection.periods)
-        found = survey_estimates(task, counted.tallies, selection)
-        provisional = _provisional(collector, task, counted, selection)
-    return answer_of(task, found, selection, provisional=provisional, mixed=mixed_in(collector, task, selection.periods))
+    with _turn(task):
+        if task.rounds:
+            found, provisional = _result(collector, task), False
+        else:
+            counted = counted or count(collector, task_id, selection.periods)
+            found = survey_estimates(task, counted.tallies, selection)
+            provisional = _provisional(collector, task, counted, selection)
+        return answer_of(task, found, selection, provisional=provisional, mixed=mixed_in(collector, task, selection.periods))
 
 
 def compare(
@@ -140,6 +145,12 @@ def count(collector: Collector, task_id: bytes, periods: Collection[int] | None 
             return Counted(tallies, states)
 
 
+def _turn(task: Task) -> AbstractContextManager[object]:
+    """Estimates that take much memory are computed one at a time, whoever asks for them."""
+    heavy = not task.rounds and task.survey.work().heavy  # rounds that are heavy have a process of their own
+    return _HEAVY if heavy else nullcontext()
+
+
 def _states(collector: Collector, task_id: bytes) -> dict[int, str]:
     return {stored.bucket.period: stored.state for stored in collector.store.buckets(task_id)}
 
@@ -160,11 +171,15 @@ def _result(collector: Collector, task: Task) -> Mapping[str, Any]:
     last = collector.store.last_round(task.id)  # not as it was known a moment ago: another collector may have closed that one
     number = 0 if last is None else last[0]
     counted = count(collector, task.id, [number])
-    outcome: Any = collector.outcome(task.id, number) if counted.states.get(number, "open") != "open" else None
+    allowed, live, stored = "a task whose last round was closed", collector.task(task.id), collector.store.task(task.id)
+    if live.parked or live.unreadable:
+        fix = "its status tells an admin why, and advance tries again"
+        raise ProtocolError("task", f"round {number} could not be closed", allowed=allowed, fix=fix)
+    closed = stored is not None and stored.closed  # before that, whoever closes the round is at it: nobody does it twice
+    outcome: Any = collector.outcome(task.id, number) if closed and counted.states.get(number, "open") != "open" else None
     if isinstance(outcome, dict):
         return outcome
-    allowed = "a task whose last round was closed"
-    if isinstance(outcome, Protocol) and collector.task(task.id).closed:
+    if isinstance(outcome, Protocol):
         raise ProtocolError("task", f"closed in round {number}", allowed=allowed, fix="it has no result: publish it again")
     reports = sum(tally.n for tally in counted.tallies.values())
     told = f"{reports:,}" if reports >= task.minimum_batch else f"fewer than {task.minimum_batch:,}"

@@ -9,6 +9,7 @@ from deniable.collect.analysis.manner import LEVEL, Manner, head, headline
 from deniable.contract.canonical import from_plain, to_plain
 from deniable.core.comparison import Comparison
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.regression import RegressionEstimate
 from deniable.core.rounding import below
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ class Shares(Manner):
     def tells(self, estimate: FrequencyEstimate) -> bool:
         """Values of several parts, such as cells of a table, have columns of their own."""
         return not len(estimate.values) or not isinstance(estimate.values[0], tuple)
+
+    def ready(self, estimate: FrequencyEstimate) -> FrequencyEstimate:
+        """The solution of a regression, in place of its table of all bits and values."""
+        return estimate.scores if isinstance(estimate, RegressionEstimate) else estimate
 
     def estimate_json(self, name: str, estimate: FrequencyEstimate) -> dict[str, Any]:
         """Each value with its own interval, and with one that holds for all values together: for readers who pick some of them.

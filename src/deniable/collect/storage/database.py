@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from deniable.collect.storage import tables
 from deniable.collect.storage.log import StorageError
 
-SCHEMA = 4
+SCHEMA = 5
 READING = "deniable_reading"
 """The execution option of connections that never write."""
 
@@ -28,7 +28,12 @@ def _to_third(connection: Connection) -> None:
     tables.kept.create(connection)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: tables.enrolment.create, 2: _to_third, 3: tables.batch.create}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    1: tables.enrolment.create,
+    2: _to_third,
+    3: tables.batch.create,
+    4: tables.closing.create,
+}
 """What turns a schema of this number into the next."""
 
 

@@ -57,6 +57,16 @@ round_ = Table(
     Column("canonical", LargeBinary, nullable=False),
     Column("signature", LargeBinary, nullable=False),
 )
+closing = Table(  # of a round that is being closed, or could not be
+    "closing",
+    metadata,
+    Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("owner", LargeBinary, nullable=False),  # drawn by each process
+    Column("begun", BigInteger, nullable=False),
+    Column("why", String),  # it is parked
+)
 log = Table(
     "log",
     metadata,
