@@ -1,6 +1,6 @@
 """How often the tasks' intervals at 95 % hold, in the settings that the how-to pages quote: ``python soak/interval_coverage.py sets 200``.
 
-The parts are sets, tables, graphs and ranges, each some minutes on one core; then the number of runs. ``make soak`` runs them with fewer
+The parts are sets, tables, graphs, ranges and places, each some minutes on one core; then the number of runs. ``make soak`` runs them with fewer
 (``test_interval_coverage``), and ``coverage_cases`` has a small case for every other kind of result.
 """
 
@@ -22,6 +22,7 @@ from deniable.lab.baskets import Baskets
 from deniable.tasks.graphs import ClippedTriangles, Graph, Triangles
 from deniable.tasks.itemsets import SVIM, SVSM
 from deniable.tasks.marginals import Marginals
+from deniable.tasks.places import Box, QuadTree
 from deniable.tasks.ranges.ahead import AHEAD
 from deniable.testing import ReplaySource
 
@@ -147,7 +148,37 @@ def ranges(runs: int) -> Iterator[Measured]:
                 yield Measured(f"{n:,} people, {name}, epsilon {epsilon:g}", tuple(held.astype(int).tolist()), runs)
 
 
-PARTS: dict[str, Callable[[int], Iterator[Measured]]] = {"sets": sets, "tables": tables, "graphs": graphs, "ranges": ranges}
+def places(runs: int) -> Iterator[Measured]:
+    """Boxes on 16 x 16 cells after an adaptive QuadTree: a finest cell, a part of it, half a square, a quarter of all, and two more."""
+    boxes = [(5, 6, 6, 7), (5.2, 6.1, 5.6, 6.6), (4, 4, 6, 8), (0, 0, 8, 8), (1, 1, 3, 3), (12, 12, 13, 13)]
+    rng, square = np.random.default_rng(3), Box(0, 0, 16, 16, plane=True)
+    for n in (200, 2000, 20_000):
+        anywhere = rng.uniform(0, 16, (n, 2))
+        crowds = {
+            "10 % in one cell": np.where(rng.random((n, 1)) < 0.1, [5.5, 6.5], anywhere),
+            "10 % in one cell, the others in another": np.where(rng.random((n, 1)) < 0.1, [5.5, 6.5], [12.5, 12.5]),
+            "80 % in one cell": np.where(rng.random((n, 1)) < 0.8, [5.5, 6.5], anywhere),
+            "even": anywhere,
+        }
+        for name, points in crowds.items():
+            x, y = points.T
+            truth = [np.count_nonzero((west <= x) & (x < east) & (south <= y) & (y < north)) for west, south, east, north in boxes]
+            for epsilon in (1.0, 4.0):
+                held, tree = np.zeros(len(boxes)), QuadTree(box=square, depth=4, epsilon=epsilon, people=n, adaptive=True)
+                for run in range(runs):
+                    found = tree.run(points, source=ReplaySource.from_key(f"{name}/{n}/{epsilon}/{run}"))["places"]
+                    limits = [found.count(Box(*box, plane=True)).interval(0.95) for box in boxes]
+                    held += [low <= true <= high for true, (low, high) in zip(truth, limits, strict=True)]
+                yield Measured(f"{n:,} people, {name}, epsilon {epsilon:g}", tuple(held.astype(int).tolist()), runs)
+
+
+PARTS: dict[str, Callable[[int], Iterator[Measured]]] = {
+    "sets": sets,
+    "tables": tables,
+    "graphs": graphs,
+    "ranges": ranges,
+    "places": places,
+}
 MEASURED = {
     "deniable.tasks.graphs.count.CountEstimate": "graphs",
     "deniable.tasks.marginals.association.Association": "tables",

@@ -143,7 +143,7 @@ def test_geojson_goes_out_and_comes_back():
         again = found.count(parts)
         assert again.count == pytest.approx(told["count"])
         assert again.stderr == pytest.approx(told["stderr"])
-        assert again.uneven == 0
+        assert (again.cut, again.inner) == (0, None)
     lines = Tracks(np.array([0, 1, 5]), np.array([0, 2, 3])).to_geojson(found.grid)
     assert [feature["geometry"]["type"] for feature in lines["features"]] == ["LineString", "Point"]
     assert found.grid.cells(lines["features"][0]["geometry"]["coordinates"]).tolist() == [0, 1]

@@ -78,7 +78,7 @@ class NamedPlaces(Table):
             places = np.arange(part.start, part.start + part.counted.leaves.size)
             told, noise = part.counted.total(((places >= first) & (places < end)).astype(float))
             value, variance = value + told, variance + noise
-        return RegionCount(value, variance**0.5, 0.0, 0.0)
+        return RegionCount(value, variance**0.5)
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) for each place, by the normal law; ``simultaneous=True`` makes all hold at once (Bonferroni)."""

@@ -27,7 +27,7 @@ from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, estimate_of, prefix_question, prefix_work
 from deniable.tasks.places.box import Box
-from deniable.tasks.places.estimate import PlacesEstimate
+from deniable.tasks.places.estimate import PlacesEstimate, Reach
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.levels import Level, joined
 from deniable.tasks.places.morton import DEEPEST, interleaved
@@ -53,7 +53,9 @@ class QuadTree(Protocol):
     Guarantee: epsilon-local for any two places; everybody reports once, in one group.
 
     Estimator: unbiased counts of the smallest squares asked about, with errors for any region. An adaptive tree was split by the same
-    reports that count it, so squares that were split by luck come out a little too large.
+    reports that count it, so squares that were split by luck come out a little too large; intervals are a little longer for that. Within a
+    square that was not split, people are taken to be spread evenly. So the counts of regions that go through it are biased, and their
+    intervals are not (``RegionCount``).
 
     Cost: one report of one oracle over at most 4^level squares. Without ``adaptive`` one round, else one for each level.
 
@@ -190,7 +192,8 @@ class QuadTree(Protocol):
             return replace(self, measured=measured, cells=cells)
         how = f"{'adaptive ' * self.adaptive}quadtree of {len(measured)} level{'s' * (len(measured) != 1)}, epsilon = {self.epsilon:.4g}"
         tree, blocks, n = joined(measured, self.depth, self.outside == "count")
-        return {RESULT: PlacesEstimate(self.grid, blocks, tree, n, how, self.guarantee, self.outside == "count")}
+        reach = Reach(grown=self.adaptive, fewest=min(level.n for level in measured))
+        return {RESULT: PlacesEstimate(self.grid, blocks, tree, n, how, self.guarantee, self.outside == "count", reach)}
 
     @property
     def guarantee(self) -> Guarantee:

@@ -22,7 +22,7 @@ from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people
 from deniable.tasks.heavy_hitters.searching import check_oracle
-from deniable.tasks.places.estimate import PlacesEstimate
+from deniable.tasks.places.estimate import PlacesEstimate, Reach
 from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grid import Grid, single_blocks
 
@@ -53,7 +53,7 @@ class UniformGrid:
     >>> asking.spec.mechanism, found.count(Box(0, 0, 2, 2, plane=True))
     ('SubsetSelection', 10,219 +- 200 people)
     >>> found.count(Box(0, 0, 1, 0.5, plane=True))
-    5,123 +- 70.7 people; cells on its edge hold 10,246, taken to be spread evenly
+    5,123 +- 5,124 people; cells on its edge hold 10,246, taken to be spread evenly
     """
 
     grid: Grid
@@ -104,7 +104,7 @@ class UniformGrid:
 
     def _made(self, counted: Flat, n: int, how: str) -> PlacesEstimate:
         outside = self.grid.outside == "count"
-        return PlacesEstimate(self.grid, single_blocks(self.grid), counted, n, how, self.guarantee, outside)
+        return PlacesEstimate(self.grid, single_blocks(self.grid), counted, n, how, self.guarantee, outside, Reach(fewest=n))
 
 
 def chosen_oracle(oracle: str, size: int, epsilon: float, people: int) -> FrequencySpec:
