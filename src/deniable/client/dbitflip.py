@@ -84,6 +84,10 @@ class DBitFlip(LinearProtocol):
         return 1 - self.p
 
     @property
+    def most_supported(self) -> int:
+        return self.bits
+
+    @property
     def ratio(self) -> Fraction:
         return (self.p / self.q) ** min(2, self.bits)
 

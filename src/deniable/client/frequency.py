@@ -97,6 +97,11 @@ class FrequencySpec(ExactSpec):
     def influence(self) -> float:
         """How far one report, true or made up, can move one count."""
 
+    @property
+    def most_supported(self) -> int:
+        """How many values one report can speak for at most."""
+        return self.domain_size
+
     # --- what follows ---
 
     def counters(self, values: int) -> int:

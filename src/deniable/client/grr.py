@@ -59,6 +59,10 @@ class GRR(PureProtocol):
         return (1 - self.p) / (self.domain_size - 1)
 
     @property
+    def most_supported(self) -> int:
+        return 1
+
+    @property
     def ratio(self) -> Fraction:
         return self.p / self.q
 

@@ -141,6 +141,10 @@ class HadamardResponse(LinearProtocol):
         return n * (own * (p + r) + (1 - own) * 2 * r) / gap**2 - n * f
 
     @property
+    def most_supported(self) -> int:
+        return -(-self.domain_size // self.blocks)  # those of the largest block
+
+    @property
     def influence(self) -> float:
         return float(1 / self.gap)
 

@@ -75,6 +75,10 @@ class LongitudinalGRR(LongitudinalSpec, PureProtocol):
         return (1 - self.p) / (self.domain_size - 1)
 
     @property
+    def most_supported(self) -> int:
+        return 1
+
+    @property
     def ratio(self) -> Fraction:
         return Fraction(self.keep, ONE - self.keep) * (self.domain_size - 1)
 

@@ -88,6 +88,10 @@ class PGR(PureProtocol):
         return self.p * inside + (1 - self.p) * outside
 
     @property
+    def most_supported(self) -> int:
+        return min(self.orthogonal, self.domain_size)
+
+    @property
     def ratio(self) -> Fraction:
         """A point that is orthogonal to one input and not to the other."""
         return self.p * (self.points - self.orthogonal) / ((1 - self.p) * self.orthogonal)

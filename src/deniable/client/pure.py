@@ -16,6 +16,9 @@ from typing import Any
 
 from deniable.client.linear import LinearProtocol, check_crowd
 
+LARGEST_LIST = 1 << 18
+"""So many pairs of a report and a value are looked at: a fraction of a second."""
+
 
 class PureProtocol(LinearProtocol):
     """A mechanism whose reports support values."""
@@ -51,6 +54,13 @@ class PureProtocol(LinearProtocol):
         For a coin with unequal sides (RR) this is about "yes"; "no" has the same variance with 1 - f in place of f.
         """
         return count_variance(n, f, (self.p, self.q))
+
+    @property
+    def most_supported(self) -> int:
+        """How many values one report can support at most: all reports are listed; where that takes too long, all values."""
+        if self.seed_words or self.outputs * self.domain_size > LARGEST_LIST:
+            return self.domain_size
+        return max(sum(self.supports(report, key) for key in range(self.domain_size)) for report in self.output_law(0, ()))
 
     @property
     def influence(self) -> float:

@@ -99,6 +99,10 @@ class RR(PureProtocol):
         return Fraction(self.coin[1], ONE)
 
     @property
+    def most_supported(self) -> int:
+        return 1
+
+    @property
     def ratio(self) -> Fraction:
         return _ratio(self.coin)
 

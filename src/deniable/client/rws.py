@@ -77,6 +77,10 @@ class RWS(PureProtocol):
         return (self.p * (self.size - 1) + (1 - self.p) * self.size) / (self.modulus - 1)
 
     @property
+    def most_supported(self) -> int:
+        return self.size
+
+    @property
     def ratio(self) -> Fraction:
         """A progression that holds one input and not the other."""
         return self.p * (self.modulus - self.size) / ((1 - self.p) * self.size)

@@ -74,6 +74,10 @@ class SubsetSelection(PureProtocol):
         return (self.p * (self.size - 1) + (1 - self.p) * self.size) / (self.domain_size - 1)
 
     @property
+    def most_supported(self) -> int:
+        return self.size
+
+    @property
     def ratio(self) -> Fraction:
         """A set that holds one input and not the other."""
         return self.p * (self.domain_size - self.size) / ((1 - self.p) * self.size)

@@ -48,6 +48,10 @@ class UnaryEncoding(PureProtocol):
         return Fraction(self.raise_other, ONE)
 
     @property
+    def most_supported(self) -> int:
+        return self.domain_size
+
+    @property
     def ratio(self) -> Fraction:
         return self.p * (1 - self.q) / ((1 - self.p) * self.q)
 

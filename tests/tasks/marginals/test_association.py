@@ -133,6 +133,11 @@ def test_a_constant_column_has_no_association():
     assert "place = spa" in repr(pair)
     shares = found.given("place")
     assert np.isnan(shares.shares[3:]).all()
+    for simultaneous in (False, True):  # of people who cannot be seen, nothing is known
+        low, high = shares.interval(0.95, simultaneous=simultaneous)
+        assert (low[3:].tolist(), high[3:].tolist()) == ([0.0] * 6, [1.0] * 6)
+        assert np.isfinite([low, high]).all()
+    assert shares.difference("good", "bar", "spa")[2] == shares.difference("good", "spa", "inn")[2] == (-1.0, 1.0)
     assert shares.shares[:3] == pytest.approx([0.5, 0.3, 0.2], abs=5 * shares.stderr[0])
     assert margin(COLUMNS, constant, ("place",)).tolist() == [1.0, 0.0, 0.0]
 

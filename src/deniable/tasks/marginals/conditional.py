@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ConditionalShares(Table):
     """Shares of the other columns' values among the people with each value of ``column``, with errors by the delta method.
 
-    Where next to nobody can be seen to have a value, its shares are not numbers.
+    Where next to nobody can be seen to have a value, its shares are not numbers, and their limits are 0 and 1: nothing is known.
     """
 
     column: str
@@ -45,7 +45,12 @@ class ConditionalShares(Table):
         """Limits (low, high) for each share; all at once with ``simultaneous`` (Bonferroni)."""
         check_level("level", level)
         reach = stats.norm.isf((1 - level) / 2 / (len(self.values) if simultaneous else 1)) * self.stderr
-        return self.shares - reach, self.shares + reach
+        return np.where(self._unknown, 0.0, self.shares - reach), np.where(self._unknown, 1.0, self.shares + reach)
+
+    @property
+    def _unknown(self) -> Array:
+        """Whether each share is that of a value which cannot be seen."""
+        return np.isnan(self.shares)
 
     def difference(self, value: Any, first: Any, second: Any, level: float = 0.95) -> tuple[float, float, tuple[float, float]]:
         """By how much the share of a value grows from the people with ``first`` to those with ``second``, its error and interval."""
@@ -59,7 +64,8 @@ class ConditionalShares(Table):
         i, j = (self.values.index(cell) for cell in wanted)
         error = sqrt(max(float(self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]), 0.0))
         gap, reach = float(self.shares[j] - self.shares[i]), float(stats.norm.isf((1 - level) / 2)) * error
-        return gap, error, (gap - reach, gap + reach)
+        unknown = bool(self._unknown[[i, j]].any())
+        return gap, error, (-1.0, 1.0) if unknown else (gap - reach, gap + reach)
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval(0.95)

@@ -6,16 +6,10 @@ from math import ceil, inf
 
 from scipy import stats
 
-from deniable.client.dbitflip import DBitFlip
 from deniable.client.frequency import FrequencySpec
-from deniable.client.grr import GRR
 from deniable.client.hadamard_response import HadamardResponse
-from deniable.client.pgr import PGR
 from deniable.client.pure import PureProtocol
-from deniable.client.rr import RR
-from deniable.client.rws import RWS
 from deniable.client.sketch import SketchProtocol
-from deniable.client.subset_selection import SubsetSelection
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.errors import ParameterError
 from deniable.local.choose import oracles_for, planned_variance, predicted_error
@@ -91,8 +85,9 @@ def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 
     """How much a share of liars can add to the frequencies of their targets together: the maximal gain attack on a spec's reports.
 
     A share b of all reports is made up, and honest people hold the targets with frequency ``held``. A report that supports k of r targets
-    adds (k - r q) / (p - q) to their counts, so the frequencies rise by b ((k - r q) / (p - q) - held), for the largest k possible: one
-    for GRR, the size of the set for subset selection, and r where bits, seeds or rows can be chosen to support every target.
+    adds (k - r q) / (p - q) to their counts, so the frequencies rise by b ((k - r q) / (p - q) - held), for the largest k possible
+    (``spec.most_supported``): one for GRR, the size of the set for subset selection, and r where bits, seeds or rows can be chosen to
+    support every target. It is the maximum over all sets of r targets; where reports cannot be listed, a bound.
 
     >>> from deniable.client import GRR, OUE
     >>> attack = {"targets": 10, "liars": 0.05, "held": 0.01}
@@ -104,16 +99,7 @@ def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 
     check_whole("targets", targets, 1, spec.domain_size, fix="say how many values are raised")
     if not (0 <= liars <= 1 and 0 <= held <= 1):
         raise ParameterError("liars, held", (liars, held), allowed="shares from 0 to 1", fix="0.01 is one report in a hundred")
+    supported = min(targets, spec.most_supported)
     if not isinstance(spec, PureProtocol):
-        return liars * (min(targets, spec.bits if isinstance(spec, DBitFlip) else targets) * spec.influence - held)
-    supported = min(targets, _most_supported(spec))
+        return liars * (supported * spec.influence - held)
     return liars * (float((supported - targets * spec.q) / (spec.p - spec.q)) - held)
-
-
-def _most_supported(spec: PureProtocol) -> int:
-    """How many values a report supports at most. A geometry or a progression holds so many, but not any so many."""
-    if isinstance(spec, GRR | RR):
-        return 1
-    if isinstance(spec, SubsetSelection | RWS):
-        return spec.size
-    return spec.orthogonal if isinstance(spec, PGR) else spec.domain_size
