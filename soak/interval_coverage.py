@@ -1,7 +1,7 @@
 """How often the tasks' intervals at 95 % hold, in the settings that the how-to pages quote: ``python soak/interval_coverage.py sets 200``.
 
-The parts are sets, tables, graphs, ranges and places, each some minutes on one core; then the number of runs. ``make soak`` runs them with fewer
-(``test_interval_coverage``), and ``coverage_cases`` has a small case for every other kind of result.
+The parts are sets, tables, graphs, ranges and places, each some minutes on one core; then the number of runs. ``make soak`` runs them
+with fewer (``test_interval_coverage``), and ``coverage_cases`` has a small case for every other kind of result.
 """
 
 # ruff: noqa: T201  # it prints
