@@ -81,7 +81,7 @@ MISTAKES = {
     "labels in labels": (HEAD + WHEN + DRINKS + '[strata]\nplatform = [["a"], ["b"]]\n', ["strata", "lists of labels"]),
     "reports of megabytes": (HEAD + WHEN + 'mechanism = "OUE"\n[domain]\nrange = 10_000_000\n', ["OUE, 1,250,000 bytes", "65,536"]),
     "a round that cannot be opened": (SEARCH + "groups = 1\n", ["step_bits", "GiB of memory"]),
-    "too many to find": (SEARCH.replace("k = 4", "k = 1_000_000"), ["k: got 1000000", "at most 65536"]),
+    "too many to find": (SEARCH.replace("k = 4", "k = 1_000_000"), ["k: got 1000000", "an integer from 1 to 65,536"]),
     "a search without end": (SEARCH.replace("text = 4", "text = 60_000"), ["60000 rounds", "at most 512"]),
     "strata as text": (HEAD + WHEN + DRINKS + '[strata]\nplatform = "web"\n', ["strata", "lists"]),
     "a list of strata": (HEAD + WHEN + "strata = [1]\n" + DRINKS, ["strata"]),

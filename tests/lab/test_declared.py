@@ -103,7 +103,7 @@ MISTAKES = {
     "metric": (GOOD.replace('"mse"', '"sharpness"'), ["metrics", "'sharpness'", "f1"]),
     "column": (GOOD.replace('name = "drink"', 'name = "food"'), ["name: got 'food'", "drink"]),
     "people": (GOOD.replace("[1_000]", "1_000"), ["people: got 1000", "list"]),
-    "people in words": (GOOD.replace("[1_000]", '["many"]'), ["n: got 'many'", "integer"]),
+    "people in words": (GOOD.replace("[1_000]", '["many"]'), ["people: got ['many']", "a list of integers"]),
 }
 
 

@@ -12,6 +12,7 @@ from deniable.accounting.event import NEIGHBORS, Event
 from deniable.accounting.moments import rdp, zcdp
 from deniable.accounting.pld import pld
 from deniable.accounting.randomized_response import exact
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.errors import ParameterError
 
@@ -67,6 +68,7 @@ class Bill:
         )
 
 
+@typed
 def account(event: Event, *, delta: float, rules: tuple[str, ...] | None = None) -> Bill:
     """The bill of an event, which may be a combination of any number of them.
 

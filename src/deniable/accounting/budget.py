@@ -28,6 +28,7 @@ from deniable.accounting.event import Event, check_neighbors, event_from_json
 from deniable.accounting.journal import JournalError, Step, step
 from deniable.accounting.moments import rho_of, zcdp_epsilon
 from deniable.client.budget import decimal, exact
+from deniable.contract.arguments import typed
 from deniable.errors import BudgetExceeded, ParameterError, ProtocolError
 
 RESERVED, SENT, ABANDONED = "reserved", "sent", "abandoned"
@@ -55,6 +56,7 @@ class Request(NamedTuple):
     state: str
 
 
+@typed
 class BudgetFilter:
     """A budget for one data set, in a file at ``path`` that any number of processes may share.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import exp, inf, log
 
+from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
 
 
+@typed
 def calibrate(keeps: Callable[[float], bool], *, safe: float, risky: float, tolerance: float = 1e-9, name: str = "parameter") -> float:
     """The parameter nearest to ``risky`` for which the promise was checked and holds.
 

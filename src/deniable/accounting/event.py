@@ -18,6 +18,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, number
 from deniable.errors import ParameterError, WireError
 
@@ -73,8 +74,8 @@ class Leaf(Event):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def event(cls: type[EventType]) -> type[EventType]:
-    """Class decorator: a frozen keyword-only dataclass, registered under the class's name."""
-    made = dataclass(frozen=True, kw_only=True)(cls)
+    """Class decorator: a frozen keyword-only dataclass whose arguments are checked for their types, registered under the class's name."""
+    made = typed(dataclass(frozen=True, kw_only=True)(cls))
     made.kind = made.__name__
     EVENTS[made.__name__] = made
     return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import expm1
 
 from deniable.accounting.event import ADD_REMOVE, REPLACE, Event, Leaf, event, positive, positive_integer
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.errors import ParameterError
 
@@ -159,6 +160,7 @@ class RDP(Leaf):
             positive("epsilons", value, zero=True)
 
 
+@typed
 def leaf_of(guarantee: Guarantee) -> Leaf:
     """The leaf behind a guarantee given elsewhere, a spec's for instance.
 

@@ -38,6 +38,7 @@ from deniable.central.rows import Clip
 from deniable.central.selection import ExponentialMechanism, PermuteAndFlip
 from deniable.central.spread import Spread
 from deniable.central.where import read_where
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
 from deniable.core.interval import check_level
@@ -219,12 +220,16 @@ def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, i
     )
 
 
+@typed
 def share_of(epsilon: float, parts: int) -> float:
     """The largest float of which ``parts`` fit into epsilon, however the two are read.
 
     >>> share_of(0.3, 3), share_of(1.0, 3)
     (0.09999999999999999, 0.3333333333333333)
     """
+    epsilon = check_epsilon(epsilon)
+    if parts < 1:
+        raise ParameterError("parts", parts, allowed="an integer from 1 on", fix="count the parts that share epsilon")
     most, share = min(Fraction(epsilon), Fraction(repr(epsilon))), epsilon / parts
     while parts > 1 and max(Fraction(share), Fraction(repr(share))) * parts > most:
         share = nextafter(share, 0.0)

@@ -27,6 +27,7 @@ from math import ceil, isqrt
 import numpy as np
 
 from deniable.central.enclosure import SPARE, exp_bounds, exp_digits, partial_sums, thresholds
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, WORD_BITS, Source
 from deniable.core.stream import ArraySource, serve_everyone
 from deniable.errors import ParameterError
@@ -40,6 +41,7 @@ SCALES, SIGMAS = 64, 256
 _MOST_SUMMED = 1 << 20
 
 
+@typed
 @dataclass(frozen=True)
 class ExactNoise:
     """The law P(z) proportional to e^-(linear |z| + quadratic z^2) on all integers.

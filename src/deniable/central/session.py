@@ -35,11 +35,13 @@ from deniable.central.number import CountEstimate, SumEstimate
 from deniable.central.quantiles import QuantileEstimate
 from deniable.central.release import ROW, Question
 from deniable.central.table import read_table
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.errors import ParameterError, ProtocolError
 
 
+@typed
 class Session:
     """A table, a budget, and answers.
 

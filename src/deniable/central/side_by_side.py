@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.core.chart import Chart
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
@@ -15,6 +16,7 @@ from deniable.errors import ParameterError
 COLORS = ["#e45756", "#4c78a8", "#f58518", "#72b7b2", "#54a24b"]
 
 
+@typed
 def side_by_side(values: Sequence[Any], title: str = "The same people", **counts: Any) -> Chart:
     """Bars of counts for each value, one color for each keyword: a list of exact counts, or an estimate with its 95 % intervals.
 

@@ -14,6 +14,7 @@ from deniable.central.exact_noise import ExactNoise
 from deniable.central.grid import check_count, rational
 from deniable.central.one_process import OneProcess
 from deniable.central.rationals import exact_number, exact_rate, on_grid
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
@@ -31,6 +32,7 @@ class _Progress:
     lock: OneProcess = field(default_factory=OneProcess)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparseVector:
     """Say of one number after another whether it is above a threshold, until ``answers`` of them are; then stop.

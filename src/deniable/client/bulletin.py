@@ -21,6 +21,7 @@ from deniable.client.ledger import PENDING, SENT
 from deniable.client.reporter import outcome
 from deniable.client.transport import HTTPTransport, Response, Transport, TransportError
 from deniable.contract.admission import OPEN
+from deniable.contract.arguments import typed
 from deniable.contract.durable import write_durably
 from deniable.contract.envelope import Envelope, open_batch
 from deniable.errors import ParameterError, ProtocolError, WireError
@@ -32,6 +33,7 @@ ONE_DATE = 315_619_200
 _REPORTS = "/v1/reports"
 
 
+@typed
 class Bulletin:
     """An open ``folder`` as a device's transport: ``Reporter(Bulletin("open"), task=..., ledger=...)``.
 

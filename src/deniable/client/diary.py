@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from deniable.client.longitudinal import Longitudinal
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import decode_report, encode_report
 from deniable.errors import ProtocolError
@@ -19,6 +20,7 @@ PERSONAL = "personal"
 """The name under which the personal part is kept; permanent answers are kept under the numbers of their classes."""
 
 
+@typed
 class Diary:
     """One answer to one question, between what a device has kept and what it will keep: ``value``, under a longitudinal ``spec``.
 

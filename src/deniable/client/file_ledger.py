@@ -15,6 +15,7 @@ from typing import Any
 from deniable.client.budget import Account, allow, decimal, read_id
 from deniable.client.diary import PERSONAL, Diary
 from deniable.client.ledger import PENDING, REFUSED, SENT, WITHDRAWN, Entry, Ledger, LedgerError
+from deniable.contract.arguments import typed
 from deniable.contract.task import Task
 
 VERSION = 3
@@ -37,6 +38,7 @@ _ADDED = {2: _KEPT, 3: _DIARY}
 _opening = threading.Lock()
 
 
+@typed
 class FileLedger(Ledger):
     """A ledger in one file at ``path``, for its owner's eyes only, shared safely by any number of threads and processes.
 

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from deniable.client.budget import Account, allow, decimal, exact, read_id
 from deniable.client.diary import PERSONAL, Diary
+from deniable.contract.arguments import typed
 from deniable.contract.task import Task
 from deniable.errors import DeniableError, ParameterError
 
@@ -166,6 +167,7 @@ class Ledger(ABC):
         )
 
 
+@typed
 class MemoryLedger(Ledger):
     """A ledger that ends with the process. Safe to share between threads.
 

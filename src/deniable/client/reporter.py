@@ -21,6 +21,7 @@ from deniable.client.ledger import PENDING, REFUSED, SENT, Entry, Ledger
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.sealer import addressed, relay_of, sealer_for
 from deniable.client.transport import HTTPTransport, Response, Transport, is_temporary, persist
+from deniable.contract.arguments import typed
 from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM, Source
@@ -48,6 +49,7 @@ class Receipt:
         return cls(state=entry.state, code=entry.code, period=entry.period, epsilon=entry.epsilon)
 
 
+@typed
 class Reporter:
     """One device's part in one task of one collector.
 

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from deniable.client.connection import Connection
+from deniable.contract.arguments import typed
 from deniable.contract.source import ONE, Source
 from deniable.errors import DeniableError, ParameterError
 
@@ -44,6 +45,7 @@ class Transport(Protocol):
         """Send a request and wait for its answer."""
 
 
+@typed
 class HTTPTransport:
     """Requests to one ``address`` over connections that are kept. Safe to share between threads; close it when done.
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import read_object
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
@@ -120,6 +121,7 @@ class Attribute(Encoder):
         return values[self.name]
 
 
+@typed
 @dataclass(frozen=True)
 class Prefix(Encoder):
     """The first ``length`` bits of a value's code (``contract.codes``), or where they stand in a list of candidates.

@@ -7,10 +7,14 @@ from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
 
+from deniable.contract.arguments import typed
+
 Report = TypeVar("Report", bound=Hashable)
+
 _SHOWN = 8
 
 
+@typed
 class Law(Mapping[Report, Fraction]):
     """Which report appears with which probability, exactly: ``weights`` by report. Reports of probability zero are left out.
 

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import parse_canonical
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.question import Question, Round
@@ -111,6 +112,7 @@ def known_protocols(wanted: object = None) -> Mapping[str, type[Protocol]]:
     return PROTOCOLS
 
 
+@typed
 def protocol_from_json(data: bytes) -> Protocol:
     """The protocol's state behind ``data``, its canonical JSON; WireError if there is none."""
     content = parse_canonical(data)

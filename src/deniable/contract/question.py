@@ -10,6 +10,7 @@ from functools import cached_property
 from math import lcm
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.assigned import Assigned
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_object, to_plain
 from deniable.contract.encoder import Encoder, Identity, encoder_from_json
@@ -22,6 +23,7 @@ LARGEST_SCALE = 1 << 32
 """The finest scale on which people are split among questions."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """What one share of the people is asked.
@@ -98,6 +100,7 @@ class Question:
             raise WireError("question", data, allowed="a valid question", fix=str(error)) from error
 
 
+@typed
 @dataclass(frozen=True)
 class Round:
     """Questions asked at the same time, of disjoint groups of people: those whose tickets come after the share ``first``."""

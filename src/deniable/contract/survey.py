@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.encoder import Attribute
 from deniable.contract.guarantee import ONE_REPORT, Guarantee
@@ -17,6 +18,7 @@ from deniable.contract.spec import Spec
 from deniable.contract.work import check_work
 
 
+@typed
 @dataclass(frozen=True)
 class Survey(Protocol):
     """One round of questions; each person answers one of them, chosen at random by their device.

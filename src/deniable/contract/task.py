@@ -15,6 +15,7 @@ from math import inf, prod
 from typing import Any
 
 from deniable.contract.admission import OPEN, OWN, check_admission
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_number, read_object, to_plain
 from deniable.contract.mixing import LOCAL, Mixing, check_mixing
 from deniable.contract.probability import check_epsilon
@@ -30,6 +31,7 @@ _OPTIONAL = frozenset({"default", "admission", "issuer", "seeds", "mixing"})
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Task:
     """A question put to people's devices, and the rules of its collection.

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import stats
 
 from deniable.client.frequency import FrequencySpec
+from deniable.contract.arguments import typed
 from deniable.contract.spec import Spec
 from deniable.core.cooccurrence import strongest_pair
 from deniable.core.frequency import FrequencyEstimate
@@ -115,6 +116,7 @@ def check_reports(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
     return IntegrityReport(reports.spec, reports.n, alpha, tuple(findings))
 
 
+@typed
 def manipulation_budget(estimate: FrequencyEstimate, level: float = 0.95) -> int:
     """How many liars move the largest count of an estimate by the width of its interval: from then on they are more than noise.
 

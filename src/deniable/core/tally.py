@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.spec import Spec, spec_from_json
 from deniable.contract.wire import TALLY, read_image, write_image
@@ -64,6 +65,7 @@ class Candidates:
         return hashlib.sha256(self.keys.astype("<u8").tobytes()).digest()
 
 
+@typed
 @dataclass(frozen=True, eq=False)
 class Tally:
     """Counters: how many reports support each value, in most mechanisms. Tallies of the same spec and candidates add up, in any order.

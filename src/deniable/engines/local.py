@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deniable.contract.arguments import typed
 from deniable.contract.protocol import Protocol
 from deniable.contract.spec import Spec
 from deniable.core.run import Progress
@@ -32,6 +33,7 @@ PEOPLE = 1 << 20
 """The people whom a worker holds at a time, in an interactive protocol."""
 
 
+@typed
 def tally(
     dataset: Any, spec: Spec | None = None, *, candidates: Any = None, progress: Progress | None = None, resume: str | Path | None = None
 ) -> Tally:
@@ -77,6 +79,7 @@ def tally(
     return kept.total
 
 
+@typed
 def run(
     protocol: Protocol, dataset: Any, column: str | Sequence[str], *, key: bytes | None = None, progress: Progress | None = None
 ) -> dict[str, Any]:

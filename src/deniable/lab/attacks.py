@@ -29,6 +29,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
 from deniable.client.olh import OLH
 from deniable.client.unary import UnaryEncoding
+from deniable.contract.arguments import typed
 from deniable.contract.source import Source
 from deniable.core.reports import Reports
 from deniable.core.values import keys_of
@@ -38,6 +39,7 @@ from deniable.lab.methods import Method, Oracle
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population
 from deniable.lab.seeds import craft_searched, draw_words
+from deniable.tasks.checks import MOST_DRAWN, check_whole
 from deniable.tasks.plan import most_gain
 
 KINDS = ("crafted", "searched", "hidden", "lying")
@@ -47,6 +49,7 @@ TOGETHER = 1 << 12
 """Reports made up at a time."""
 
 
+@typed
 @dataclass(frozen=True)
 class Attack(Method):
     """A frequency oracle under attack: a share of all people are liars, who lift the last values of the domain.
@@ -120,11 +123,15 @@ class Attack(Method):
         return told if self.tries == 1 else f"{told} {self.tries}"
 
 
+@typed
 def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: Source, *, tries: int = 1) -> Reports:
     """A ``count`` of made-up reports to a spec that lift the values with the keys ``targets``.
 
     The ``kind`` is one of the four above; with "searched" a liar keeps the best of so many ``tries`` of hash functions.
     """
+    check_whole("count", count, 0, MOST_DRAWN)
+    if targets.ndim != 1 or targets.dtype.kind not in "iu" or not targets.size:
+        raise ParameterError("targets", targets, allowed="keys of values, in a row", fix="pass an array of integers")
     if kind == "lying":
         claimed = [spec.domain.value(int(key)) for key in targets]
         return spec.privatize([claimed[i % len(claimed)] for i in range(count)], source=source)

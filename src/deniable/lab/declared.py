@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.core.declared import check_names, read_toml
 from deniable.errors import ParameterError
 from deniable.lab.experiment import Experiment
@@ -20,10 +21,15 @@ REQUIRED = ("name", "epsilons", "people", "repetitions", "metrics", "populations
 OPTIONAL = ("title", "against", "k", "leave_out")
 
 
+@typed
 def experiment_from_toml(path: str | PathLike[str]) -> Experiment:
     """The experiment that a file declares; paths in it are relative to the file."""
     file = Path(path)
-    return experiment_from(read_toml(file.read_bytes(), file.name), file.parent)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ParameterError("path", str(path), allowed="a file that can be read", fix=f"check the path: {error.strerror}") from error
+    return experiment_from(read_toml(content, file.name), file.parent)
 
 
 def experiment_from(content: Mapping[str, Any], folder: Path) -> Experiment:

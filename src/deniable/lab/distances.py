@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -17,6 +18,7 @@ ROUNDING = 1e-9
 """How far from 1 a distribution may add up."""
 
 
+@typed
 def mse(estimated: Any, truth: Any) -> float:
     """The mean squared error of ``estimated`` against the ``truth``, over the values: here (9 + 16 + 25) / 3.
 
@@ -27,6 +29,7 @@ def mse(estimated: Any, truth: Any) -> float:
     return float(np.mean((a - b) ** 2))
 
 
+@typed
 def mae(estimated: Any, truth: Any) -> float:
     """The mean absolute error of ``estimated`` against the ``truth``, over the values.
 
@@ -37,6 +40,7 @@ def mae(estimated: Any, truth: Any) -> float:
     return float(np.mean(np.abs(a - b)))
 
 
+@typed
 def max_error(estimated: Any, truth: Any) -> float:
     """The largest error of any value, ``estimated`` against the ``truth``.
 
@@ -47,6 +51,7 @@ def max_error(estimated: Any, truth: Any) -> float:
     return float(np.max(np.abs(a - b)))
 
 
+@typed
 def relative_error(estimated: Any, truth: Any) -> float:
     """The sum of all errors of ``estimated`` against the ``truth``, over the sum of all that is true: 1 is what saying 0 everywhere gives.
 
@@ -57,6 +62,7 @@ def relative_error(estimated: Any, truth: Any) -> float:
     return float(np.abs(a - b).sum() / max(np.abs(b).sum(), 1e-300))
 
 
+@typed
 def range_error(estimated: Any, truth: Any) -> float:
     """The root mean squared error of ``estimated`` against the ``truth``, for the sums over all ranges of values.
 
@@ -71,6 +77,7 @@ def range_error(estimated: Any, truth: Any) -> float:
     return float(np.sqrt(max(0.0, below.size * np.sum(below**2) - np.sum(below) ** 2) / pairs))
 
 
+@typed
 def total_variation(estimated: Any, truth: Any) -> float:
     """Half of the sum of the absolute differences of frequencies, ``estimated`` and in ``truth``.
 
@@ -83,6 +90,7 @@ def total_variation(estimated: Any, truth: Any) -> float:
     return float(np.abs(a - b).sum() / 2)
 
 
+@typed
 def kullback_leibler(truth: Any, estimated: Any) -> float:
     """The relative entropy of the truth, in nats: sum of p ln(p / q); infinite if something true was estimated as impossible.
 
@@ -95,6 +103,7 @@ def kullback_leibler(truth: Any, estimated: Any) -> float:
         return float(max(0.0, np.sum(p[held] * np.log(p[held] / q[held]))))  # rounding may fall below zero
 
 
+@typed
 def jensen_shannon(estimated: Any, truth: Any) -> float:
     """The mean relative entropy of ``estimated`` and ``truth`` to their average, in nats: symmetric, and at most ln 2.
 
@@ -108,6 +117,7 @@ def jensen_shannon(estimated: Any, truth: Any) -> float:
     return (kullback_leibler(p, middle) + kullback_leibler(q, middle)) / 2
 
 
+@typed
 def wasserstein(estimated: Any, truth: Any, values: Any = None) -> float:
     """How far probability must be moved along the line of values, on average, from what was ``estimated`` to the ``truth``.
 
@@ -126,12 +136,19 @@ def wasserstein(estimated: Any, truth: Any, values: Any = None) -> float:
 
 
 def _pair(first: Any, second: Any) -> tuple[Array, Array]:
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    a, b = _numbers("estimated", first), _numbers("truth", second)
     if a.ndim != 1 or a.shape != b.shape or not a.size:
         raise ParameterError(
             "estimated", f"shape {a.shape}", allowed=f"as the truth, {b.shape}", fix="list both in the order of the values"
         )
     return a, b
+
+
+def _numbers(name: str, values: Any) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParameterError(name, values, allowed="a list of numbers", fix="list them in the order of the values") from error
 
 
 def _distributions(first: Any, second: Any) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ from hashlib import sha256
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.errors import ParameterError
 from deniable.lab.methods import Method
@@ -47,6 +48,7 @@ class Cell:
         return f"{what}, epsilon = {self.epsilon:g}, n = {self.n}, repetition {self.repetition} (replay key {self.key})"
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A grid to be run, and what to measure.

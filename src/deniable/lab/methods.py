@@ -19,6 +19,7 @@ import numpy as np
 from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
 from deniable.client.sketch import SketchProtocol
+from deniable.contract.arguments import fits, typed
 from deniable.contract.protocol import Protocol
 from deniable.contract.source import Source
 from deniable.contract.spec import MECHANISMS
@@ -66,6 +67,7 @@ class Method(ABC):
         return outcome.predicted.get(metric)
 
 
+@typed
 @dataclass(frozen=True)
 class Oracle(Method):
     """A frequency oracle by name, or "auto" for the one with the smallest predicted error.
@@ -92,7 +94,10 @@ class Oracle(Method):
         known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
         if self.mechanism not in ("auto", *known):
             raise ParameterError("mechanism", self.mechanism, allowed=f"auto or one of {known}", fix="check the spelling")
-        object.__setattr__(self, "parameters", tuple(sorted(dict(self.parameters).items())))
+        given = self.parameters.items() if isinstance(self.parameters, Mapping) else self.parameters
+        if not fits(tuple(given) if isinstance(self.parameters, Mapping) else given, tuple[tuple[str, Any], ...]):
+            raise ParameterError("parameters", self.parameters, allowed="a dict of parameters", fix='as in {"hash_range": 8}')
+        object.__setattr__(self, "parameters", tuple(sorted(dict(given).items())))
         allowed = [] if self.mechanism == "auto" else [field.name for field in fields(MECHANISMS[self.mechanism])]  # type: ignore[arg-type]  # specs are dataclasses
         for name, _ in self.parameters:
             if name not in allowed or name == "epsilon":
@@ -184,6 +189,7 @@ class Search(Method):
         return None if self.predict is None else self.predict(metric, population, epsilon, n)
 
 
+@typed
 def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
     """What theory expects of a spec's unbiased estimate where these counts are the truth: ``mse`` exactly, ``tv`` for normal errors.
 

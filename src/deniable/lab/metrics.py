@@ -25,13 +25,17 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import Source
 from deniable.core.stream import random_words
 from deniable.errors import ParameterError
 
+LONGEST_LIST = 10**7
+
 Values = Sequence[Hashable]
 
 
+@typed
 def most_frequent(values: Sequence[Any], counts: Any, k: int, source: Source | None = None) -> list[Any]:
     """The k values with the largest counts, the largest first; equal counts by the smaller value, or at random where a source is given.
 
@@ -47,6 +51,7 @@ def most_frequent(values: Sequence[Any], counts: Any, k: int, source: Source | N
     return [_plain(values[i]) for i in order]
 
 
+@typed
 def precision(found: Values, truth: Values) -> float:
     """The share of what was found that is in ``truth``; 0 if nothing was found.
 
@@ -56,6 +61,7 @@ def precision(found: Values, truth: Values) -> float:
     return _hits(found, truth) / len(found) if len(found) else 0.0
 
 
+@typed
 def recall(found: Values, truth: Values) -> float:
     """The share of the truth that was found.
 
@@ -65,6 +71,7 @@ def recall(found: Values, truth: Values) -> float:
     return _hits(found, truth) / len(truth)
 
 
+@typed
 def f1(found: Values, truth: Values) -> float:
     """The harmonic mean of precision and recall of what was found, given the truth. With one hit among two found and three true: 2 / 5.
 
@@ -74,6 +81,7 @@ def f1(found: Values, truth: Values) -> float:
     return 2 * _hits(found, truth) / (len(found) + len(truth))
 
 
+@typed
 def ncr(found: Values, truth: Values) -> float:
     """The normalized cumulative rank: relevances, in ``truth``, of what was found over the largest sum.
 
@@ -90,6 +98,7 @@ def ncr(found: Values, truth: Values) -> float:
     return 2 * sum(relevance.get(value, 0) for value in found) / (k * (k + 1))
 
 
+@typed
 def ndcg(found: Values, truth: Values) -> float:
     """The normalized discounted cumulative gain; of ``found``, as many as in ``truth`` count. Right values in a wrong order lose a little.
 
@@ -118,6 +127,7 @@ def guessed_ndcg(k: int, values: int) -> float:
     return (k + 1) * k / (2 * values) * sum(1 / log2(i + 1) for i in range(1, k + 1)) / ideal_gain(k)
 
 
+@typed
 def relevances(truth: Values) -> dict[Hashable, int]:
     """K + 1 - rank for each value of the truth.
 
@@ -127,19 +137,21 @@ def relevances(truth: Values) -> dict[Hashable, int]:
     return {value: len(truth) - i for i, value in enumerate(truth)}
 
 
+@typed
 def ideal_gain(k: int) -> float:
     """The discounted gain of the true order: sum over i of (k + 1 - i) / log2(i + 1).
 
     >>> round(ideal_gain(9), 4)
     25.4225
     """
+    check_k(k)
     return sum((k + 1 - i) / log2(i + 1) for i in range(1, k + 1))
 
 
 def check_k(k: object) -> None:
     """Refuse a length k of a list that is none."""
-    if type(k) is not int or k < 1:
-        raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one value")
+    if type(k) is not int or not 1 <= k <= LONGEST_LIST:
+        raise ParameterError("k", k, allowed=f"an integer from 1 to {LONGEST_LIST:,}", fix="ask for at least one value")
 
 
 def _hits(found: Values, truth: Values) -> int:

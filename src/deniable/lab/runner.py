@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.core.stream import cores
 from deniable.errors import ParameterError, ProtocolError
 from deniable.lab.experiment import Cell, Experiment
@@ -33,6 +34,7 @@ _AT_WORK: list[Experiment] = []
 """The experiment of this worker process."""
 
 
+@typed
 def run(
     experiment: Experiment,
     folder: str | PathLike[str],

@@ -14,6 +14,7 @@ from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
 from deniable.client.olh import OLH
 from deniable.client.sketch import SketchProtocol
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import MECHANISMS
@@ -85,6 +86,7 @@ class Choice(Table):
         return np.argsort(self._errors, kind="stable")
 
 
+@typed
 def frequency_oracle(
     *,
     domain_size: int | None = None,

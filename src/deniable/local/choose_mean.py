@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.client.mean import MeanSpec
+from deniable.contract.arguments import typed
 from deniable.contract.numbers import Numbers
 from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import MECHANISMS
@@ -68,6 +69,7 @@ class MeanChoice(Table):
         return np.argsort(self._errors, kind="stable")
 
 
+@typed
 def mean_oracle(
     *,
     low: Any = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from deniable.contract.arguments import typed
 from deniable.errors import ProtocolError
 from deniable.kernels.compiled import Array
 
@@ -31,6 +32,7 @@ class Aggregator(Protocol):
         """End the step: what to send to whom; nothing if there is nothing more."""
 
 
+@typed
 def run_sum(parties: Mapping[int, Party], aggregator: Aggregator, *, lost: Mapping[int, int] | None = None) -> Array:
     """The sum that an aggregator finds of what the parties add, by number; ``lost`` says by party how many messages it still sends."""
     left = dict(lost or {})

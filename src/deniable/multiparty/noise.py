@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, sqrt
+from math import ceil, isfinite, sqrt
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from deniable.accounting.event import ADD_REMOVE, Event
 from deniable.accounting.leaves import RDP, Pure
 from deniable.central.enclosure import exp_bounds
 from deniable.central.inversion import Poisson, Polya
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon, exact_epsilon
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
@@ -107,6 +108,7 @@ class LaplaceShares(NoiseShares):
         return Pure(epsilon=self.epsilon, neighbors=self.neighbors)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class SkellamShares(NoiseShares):
     """(epsilon, delta): Skellam noise for vectors that a party changes by ``sensitivity_1`` and ``sensitivity_2`` steps at most.
@@ -125,7 +127,7 @@ class SkellamShares(NoiseShares):
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        _check(ceil(self.sensitivity_1), self.honest)
+        _check(ceil(self.sensitivity_1) if isfinite(self.sensitivity_1) else 0, self.honest)
         if not 0 < self.sensitivity_2 <= self.sensitivity_1 * (1 + 1e-9) or not 0 < self.delta < 1:
             received = (self.delta, self.sensitivity_1, self.sensitivity_2)
             allowed = "delta between 0 and 1, and norms of one vector: the second is not above the first"

@@ -8,12 +8,14 @@ from __future__ import annotations
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError
 
 SEED_BYTES = 32
 
 
+@typed
 def new_identity(source: Source = SYSTEM) -> bytes:
     """A new secret seed."""
     return b"".join(word.to_bytes(8, "little") for word in source.words(SEED_BYTES // 8))
@@ -28,11 +30,13 @@ def public_key(seed: bytes) -> bytes:
     return _private(seed).public_key().public_bytes_raw()
 
 
+@typed
 def sign(seed: bytes, context: bytes, message: bytes) -> bytes:
     """The seed's signature, 64 bytes, of a message of one kind: the context keeps it from being taken for one of another kind."""
     return _private(seed).sign(context + message)
 
 
+@typed
 def verified(key: bytes, context: bytes, message: bytes, signature: bytes) -> bool:
     """Whether this is the key's signature of the message in a context, as ``sign`` made it."""
     try:

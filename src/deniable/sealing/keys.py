@@ -19,6 +19,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from deniable.contract.arguments import typed
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.durable import write_durably
 from deniable.contract.notice import KEY_CONTEXT, MOST_NOTICES, ROLES, KeyNotice, write_keys
@@ -85,16 +86,19 @@ class KeyPair:
         return KeyPair, (self.private, self.start, self.end)  # the library's handle cannot leave the process
 
 
+@typed
 def announce(seed: bytes, notices: list[KeyNotice]) -> bytes:
     """What ``GET /v1/keys`` answers: notices, each signed by the identity behind a seed."""
     return write_keys([(notice, sign(seed, KEY_CONTEXT, notice.canonical)) for notice in notices])
 
 
+@typed
 def least_lifetime(grace: int) -> int:
     """Seconds that keys must be good for, so that all that are announced until ``grace`` after their end fit into one list."""
     return -(-grace // (MOST_NOTICES // 2 - 2))  # a key is made in each half of a lifetime
 
 
+@typed
 def check_listed(lifetime: int, grace: int) -> None:
     """ParameterError if keys change so often that devices could not be told of all that a running period is sealed for.
 
@@ -105,6 +109,7 @@ def check_listed(lifetime: int, grace: int) -> None:
         raise ParameterError("lifetime", lifetime, allowed=allowed, fix="let keys live longer, or give them a shorter grace")
 
 
+@typed
 class KeyRing:
     """The keys of one role in a folder. Safe to share between threads; one process writes, others may ``reload``.
 

@@ -18,6 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
+from deniable.contract.arguments import typed
 from deniable.contract.envelope import Envelope
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice
 from deniable.contract.sealed import (
@@ -46,6 +47,7 @@ CHUNK = 512
 _Opened = TypeVar("_Opened")
 
 
+@typed
 def seal_report(task: Task, envelope: Envelope, analyst: KeyNotice, shufflers: Sequence[KeyNotice]) -> bytes:
     """An envelope for a task, sealed for the analyst, and that for each of the shufflers, the last one first.
 
@@ -70,6 +72,7 @@ def seal_report(task: Task, envelope: Envelope, analyst: KeyNotice, shufflers: S
     return sealed
 
 
+@typed
 def dummy(task: Task, period: int, analyst: KeyNotice) -> bytes:
     """A seal for the analyst that nobody else can tell from a report to the task in a period, and that counts for nothing."""
     if analyst.role != ANALYST:
@@ -77,17 +80,20 @@ def dummy(task: Task, period: int, analyst: KeyNotice) -> bytes:
     return _seal(analyst, task.id, period, bytes(mixing_of(task).size))
 
 
+@typed
 def open_outer(pair: KeyPair, seal: bytes) -> Outer:
     """What a shuffler finds in its seal, by its pair of keys; WireError if it is damaged, or sealed for another key."""
     header = read_header(seal)
     return read_outer(_open(pair, seal, header, SHUFFLER), header)
 
 
+@typed
 def open_inner(pair: KeyPair, seal: bytes, task: Task) -> Envelope | None:
     """The envelope in the analyst's seal, by its pair of keys, None for a dummy; WireError if damaged, or for another key or task."""
     return _open_inner(task.id, mixing_of(task).size, seal_sizes(task)[-1], pair, seal)
 
 
+@typed
 def open_outers(pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], pool: Executor | None = None) -> list[Outer | WireError]:
     """``open_outer`` for many seals, with the pairs of keys by id, in the processes of a pool if there is one.
 
@@ -96,6 +102,7 @@ def open_outers(pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], pool: Ex
     return _open_many(open_outer, pairs, seals, pool)
 
 
+@typed
 def open_inners(
     pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], task: Task, pool: Executor | None = None
 ) -> list[Envelope | WireError | None]:
@@ -133,6 +140,7 @@ def _open(pair: KeyPair, seal: bytes, header: Header, role: str) -> bytes:
     return open_box(pair, seal, role)
 
 
+@typed
 def open_box(pair: KeyPair, seal: bytes, role: str) -> bytes:
     """What is locked into a seal, as it is, by a pair of keys; WireError if it is damaged, or sealed for another key or role."""
     try:

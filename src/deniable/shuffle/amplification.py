@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deniable.accounting.calibration import calibrate, doubled
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.spec import Spec
 from deniable.errors import ParameterError
-from deniable.shuffle.certificate import Certificate, certificate
-
-MOST_PEOPLE = 1 << 33
+from deniable.shuffle.certificate import MOST_PEOPLE, Certificate, certificate
 
 
+@typed
 def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, delta: float, n: int) -> Guarantee:
     """The promise to each of n people who report once, through a shuffler that hides who sent what.
 
@@ -49,6 +49,7 @@ def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, delta: f
     )
 
 
+@typed
 def local_epsilon_for(
     *, epsilon: float, delta: float, n: int, build: Callable[[float], Spec] | None = None, largest: float | None = None
 ) -> float:
@@ -71,6 +72,7 @@ def local_epsilon_for(
     return calibrate(keeps, safe=epsilon, risky=most, tolerance=1e-6, name="epsilon0")  # without a shuffler, epsilon itself is safe
 
 
+@typed
 def people_for(spec: Spec | None = None, *, epsilon0: float | None = None, epsilon: float, delta: float) -> int:
     """The smallest batch that turns the local epsilon into (epsilon, delta), rounded up to whole people.
 

@@ -23,6 +23,8 @@ from deniable.shuffle.channel import pairs_of
 from deniable.shuffle.clone import Clones, binary_probability
 from deniable.shuffle.lower import Homogeneous
 
+MOST_PEOPLE, MOST_EPSILON = 1 << 33, 700
+"""More people than there are, and the largest power of e that is a double: beyond them sums would not fit into memory, or overflow."""
 CLONES, BLANKET = "clone bound 2021, exact sum", "privacy blanket"
 
 
@@ -110,8 +112,10 @@ class BlanketCertificate(Certificate):
 
 def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, delta: float, n: int) -> Certificate:
     """The sharpest certificate for what is given."""
-    if type(n) is not int or n < 1:
-        raise ParameterError("n", n, allowed="an integer from 1 on", fix="count honest, distinct people in the batch, not messages")
+    if type(n) is not int or not 1 <= n <= MOST_PEOPLE:
+        raise ParameterError(
+            "n", n, allowed=f"an integer from 1 to {MOST_PEOPLE:,}", fix="count honest, distinct people in the batch, not messages"
+        )
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
         raise ParameterError("delta", delta, allowed="between 0 and 1", fix="far below 1 / n: 1e-6 is usual")
     if (spec is None) == (epsilon0 is None):
@@ -119,8 +123,8 @@ def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, delt
             "spec, epsilon0", (spec, epsilon0), allowed="one of the two", fix="a spec is worth more than its epsilon alone"
         )
     if spec is None:
-        if isinstance(epsilon0, bool) or not isinstance(epsilon0, int | float) or not 0 < epsilon0 < inf:
-            raise ParameterError("epsilon0", epsilon0, allowed="a finite number above 0", fix="the epsilon of one report, as in 2.0")
+        if isinstance(epsilon0, bool) or not isinstance(epsilon0, int | float) or not 0 < epsilon0 <= MOST_EPSILON:
+            raise ParameterError("epsilon0", epsilon0, allowed=f"above 0, up to {MOST_EPSILON}", fix="the epsilon of one report, as in 2.0")
         return CloneCertificate(float(epsilon0), n, delta)
     promise = spec.guarantee if isinstance(spec, Spec) else None
     if promise is None or promise.delta or promise.model != "local" or not promise.epsilon < inf or promise.unit != "one report":

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from deniable.central.inversion import Poisson
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
@@ -33,6 +34,7 @@ PIECE = 16
 MOST_DUMMIES = 1 << 16
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class PoissonHistogram(ShuffleProtocol):
     """Everyone sends their value as it is, and a Poisson number of dummies, each any value. The shuffler hides which is which.

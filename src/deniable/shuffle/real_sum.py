@@ -11,6 +11,7 @@ import numpy as np
 
 from deniable.client.grr import GRR
 from deniable.client.piecewise import Piecewise
+from deniable.contract.arguments import typed
 from deniable.contract.numbers import LARGEST_STEPS
 from deniable.core.mean import MeanEstimate
 from deniable.errors import ParameterError
@@ -23,6 +24,7 @@ from deniable.shuffle.protocol import MOST_LOCAL, SingleMessage
 from deniable.shuffle.sums import ShuffledSum, released, sum_domain
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class ShuffledRealSum(SingleMessage):
     """Everyone rounds their number to one of ``steps`` + 1 points, at random and without bias, and sends it, or, less often, another point.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from deniable.central.inversion import Polya
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import LARGEST_STEPS, Numbers, round_at_random
 from deniable.contract.probability import exp_above
@@ -33,6 +34,7 @@ WIDEST = 1 << 18
 """The widest noise, in steps: tables are as long as single draws need them."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class SplitAndMixSum(ShuffleProtocol):
     """Everyone adds a small share of the noise to their number, on a grid, and splits it into ``shares`` numbers modulo a power of two.

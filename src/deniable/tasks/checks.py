@@ -5,6 +5,8 @@ from __future__ import annotations
 from deniable.errors import ParameterError
 
 MOST_PEOPLE = 10**15
+MOST_DRAWN = 10**9
+"""More than anybody draws one by one."""
 
 
 def check_whole(name: str, value: object, least: int, most: int | None = None, *, fix: str = "count in whole numbers") -> None:

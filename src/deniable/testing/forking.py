@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
+from deniable.contract.arguments import typed
 from deniable.contract.law import Law
 from deniable.contract.source import ONE, Source
 from deniable.errors import ProtocolError
@@ -26,6 +27,7 @@ class Undecided(Exception):  # noqa: N818  # a signal between the source and the
         self.outcomes = outcomes
 
 
+@typed
 class ForkingSource(Source):
     """The primitives of a source with scripted outcomes: ``script`` has one for each draw.
 
@@ -78,6 +80,7 @@ class ForkingSource(Source):
         return outcome
 
 
+@typed
 def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (), fork: type[ForkingSource] = ForkingSource) -> Law[Report]:
     """The exact output law of ``randomize``, by walking every branch of its draws.
 

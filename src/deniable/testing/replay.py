@@ -7,12 +7,14 @@ from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import shake_128
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import Source
 from deniable.errors import ProtocolError
 
 _BLOCK = 1 << 14
 
 
+@typed
 class ReplaySource(Source):
     """The ``words`` that it was given, in order, or an endless fixed stream.
 

@@ -17,9 +17,11 @@ import numpy as np
 
 from deniable.client.frequency import FrequencySpec
 from deniable.client.numeric import NumericSpec
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import clopper_pearson
 from deniable.errors import ParameterError
+from deniable.tasks.checks import MOST_DRAWN, check_whole
 
 CHUNK = 1 << 16
 
@@ -47,6 +49,7 @@ CLASSES = 64
 """Into so many classes the reports about a number are sorted, by size, where they are more."""
 
 
+@typed
 def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confidence: float = 0.99) -> float:
     """The epsilon that is certain, up to 1 - confidence, when an event happened so often in so many trials of each input.
 
@@ -64,6 +67,7 @@ def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confiden
     return max(0.0, log(low[0] / high[0])) if low[0] > 0 else 0.0
 
 
+@typed
 def empirical_audit(
     mechanism: FrequencySpec | NumericSpec | Callable[[Any, Source], Hashable],
     first: Any,
@@ -80,8 +84,7 @@ def empirical_audit(
     ``mechanism`` is a spec, judged by which of the two inputs a report supports, or any function of a value and a source, judged by
     its reports themselves (which should then be few).
     """
-    if not isinstance(trials, int) or trials < 100:
-        raise ParameterError("trials", trials, allowed="an integer from 100 on", fix="100000 takes seconds")
+    check_whole("trials", trials, 100, MOST_DRAWN, fix="try 100000, which takes seconds")
     half = trials // 2
     if isinstance(mechanism, FrequencySpec | NumericSpec):
         keys = mechanism.domain.key(first), mechanism.domain.key(second)

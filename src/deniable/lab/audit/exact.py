@@ -16,6 +16,7 @@ from deniable.client.longitudinal import Longitudinal
 from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
 from deniable.client.pure import PureProtocol
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, Text
 from deniable.contract.law import Law
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
@@ -66,6 +67,7 @@ class Audit:
         return [check.name for check in self.checks if not check.passed]
 
 
+@typed
 def exact_audit(spec: FrequencySpec | NumericSpec) -> Audit:
     """Enumerate the law of ``spec.randomize`` and compare it with everything that the spec claims.
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from deniable.client.frequency import FrequencySpec
+from deniable.contract.arguments import typed
 from deniable.contract.law import Law
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.contract.question import Question
@@ -24,6 +25,7 @@ def answer_laws(question: Question, values: Sequence[Any], seed: tuple[int, ...]
     return [law_of(partial(question.answer, value), seed=seed) for value in values]
 
 
+@typed
 def joint_audit(question: Question, values: Sequence[Any]) -> Audit:
     """Enumerate the law of ``question.answer`` for people who hold these values, and compare it with what an answer is said to cost.
 

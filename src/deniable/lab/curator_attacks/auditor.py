@@ -12,12 +12,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import MOST_DRAWN, check_whole
 
 MOST = 18
 
 
+@typed
 class Auditor:
     """Exact counts of a bit among groups of people, unless an answer would determine somebody's bit.
 
@@ -47,6 +50,7 @@ class Auditor:
         return answer
 
 
+@typed
 def unravel(count: Callable[[Sequence[int]], float | None], people: int, own: bool) -> Array:
     """Everyone's bit from counts of neighboring pairs of so many people, by somebody who is person 0 and knows the own bit.
 
@@ -56,6 +60,7 @@ def unravel(count: Callable[[Sequence[int]], float | None], people: int, own: bo
     >>> unravel(Auditor(bits).count, 7, True).tolist() == bits
     True
     """
+    check_whole("people", people, 1, MOST_DRAWN)
     found = [own]
     for i in range(people - 1):
         answer = count([i, i + 1])

@@ -10,6 +10,7 @@ import polars as pl
 
 from deniable.central.session import Session
 from deniable.central.where import read_where
+from deniable.contract.arguments import typed
 
 Ask = Callable[[Any], float]
 """From a condition, as a session takes it, to a number of rows."""
@@ -35,6 +36,7 @@ def session_counts(session: Session, epsilon: float) -> Ask:
     return lambda where: session.count(where=where, epsilon=epsilon).value
 
 
+@typed
 def most_correct(epsilon: float) -> float:
     """How often any guess of a bit is right, at most, if both values were equally likely and the answers are epsilon-DP under "replace".
 

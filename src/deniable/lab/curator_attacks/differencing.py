@@ -9,9 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from deniable.contract.arguments import typed
+from deniable.errors import ParameterError
 from deniable.lab.curator_attacks.counting import Ask
 
 
+@typed
 def differencing(ask: Ask, person: dict[str, Any], secret: dict[str, Any]) -> float:
     """The count of a secret, minus the same count without one person: near 1 if the person has it, near 0 if not.
 
@@ -26,4 +29,6 @@ def differencing(ask: Ask, person: dict[str, Any], secret: dict[str, Any]) -> fl
 
 
 def _all_of(equalities: dict[str, Any]) -> pl.Expr:
+    if not equalities:
+        raise ParameterError("person, secret", equalities, allowed="columns with their values", fix='say who, as in {"name": "Ann"}')
     return pl.all_horizontal([pl.col(name) == value for name, value in equalities.items()])

@@ -11,12 +11,16 @@ from typing import Any
 
 import polars as pl
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
+from deniable.errors import ParameterError
 from deniable.lab.curator_attacks.counting import Ask
+from deniable.tasks.checks import MOST_DRAWN, check_whole
 
 KEYS = ("born", "sex", "postcode")
 
 
+@typed
 def clinic(people: int, source: Source = SYSTEM) -> tuple[pl.DataFrame, pl.DataFrame]:
     """A public register of so many people (with names), and a clinic's table of the same people (without), half of whom are ill.
 
@@ -25,6 +29,7 @@ def clinic(people: int, source: Source = SYSTEM) -> tuple[pl.DataFrame, pl.DataF
     >>> register.columns, table.columns, table.height
     (['name', 'born', 'sex', 'postcode'], ['born', 'sex', 'postcode', 'ill'], 1000)
     """
+    check_whole("people", people, 0, MOST_DRAWN)
     known: dict[str, list[Any]] = {
         "name": [f"person {i}" for i in range(people)],
         "born": [1940 + source.below(70) for _ in range(people)],
@@ -35,12 +40,19 @@ def clinic(people: int, source: Source = SYSTEM) -> tuple[pl.DataFrame, pl.DataF
     return pl.DataFrame(known), pl.DataFrame({**{name: known[name] for name in KEYS}, "ill": ill})
 
 
+@typed
 def link(anonymous: pl.DataFrame, register: pl.DataFrame, keys: Sequence[str] = KEYS) -> pl.DataFrame:
     """Everyone who is alone with the keys in both tables: the register's names beside the columns of the ``anonymous`` table."""
+    for table in (anonymous, register):
+        if not keys or not set(keys) <= set(table.columns):
+            raise ParameterError("keys", list(keys), allowed=f"some of {table.columns}", fix="name columns that both tables have")
     alone = [table.filter(pl.struct(list(keys)).is_unique()) for table in (register, anonymous)]
     return alone[0].with_row_index("place").join(alone[1], on=list(keys), how="inner").sort("place").drop("place")
 
 
+@typed
 def guess_by_counting(ask: Ask, person: dict[str, Any], secret: dict[str, Any], keys: Sequence[str] = KEYS) -> bool:
     """The same through a curator's counts (``ask``): is there somebody with this person's keys and the secret?"""
+    if not set(keys) <= set(person):
+        raise ParameterError("person", sorted(person), allowed=f"values of {list(keys)}", fix="say what is known about the person")
     return ask({**{name: person[name] for name in keys}, **secret}) > 0.5

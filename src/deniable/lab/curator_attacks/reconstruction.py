@@ -10,16 +10,22 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ProtocolError
 from deniable.kernels.compiled import Array
+from deniable.tasks.checks import MOST_DRAWN, check_whole
 
 
+@typed
 def draw_groups(groups: int, people: int, source: Source = SYSTEM) -> Array:
     """Groups of people, each person in each of them by the flip of a coin: one row of booleans for each group."""
+    check_whole("groups", groups, 0, MOST_DRAWN)
+    check_whole("people", people, 0, MOST_DRAWN)
     return np.array([[source.below(2) == 1 for _ in range(people)] for _ in range(groups)])
 
 
+@typed
 def reconstruct(groups: Array, answers: Array) -> Array:
     """The bits, rounded, with which the counts of all groups come nearest to the answers: the least sum of absolute errors.
 

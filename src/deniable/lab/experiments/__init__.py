@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
 from deniable.lab.experiment import Experiment
 
@@ -20,6 +21,7 @@ def shipped() -> dict[str, Experiment]:
     return {experiment.name: experiment for experiment in found}
 
 
+@typed
 def experiment(name: str) -> Experiment:
     """The shipped experiment of a name.
 

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Categories
 from deniable.contract.source import Source
 from deniable.kernels.compiled import Array
 from deniable.lab.populations.base import Population, is_number, require
 
 
+@typed
 @dataclass(frozen=True)
 class Multinomial(Population):
     """Values in proportion to given weights; the integers from 0 on, or labels.

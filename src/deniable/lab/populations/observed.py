@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from deniable.contract.arguments import typed
 from deniable.errors import DomainError, MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.populations.base import LARGEST_TABLE, Population, is_integer, require
 
 
+@typed
 @dataclass(frozen=True)
 class Column(Population):
     r"""The values of the column of a ``name`` in a CSV or Parquet file, ``path``, one row a person.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ProtocolError, WireError
 from deniable.kernels.compiled import Array
@@ -23,6 +24,7 @@ from deniable.multiparty.saved import opened_state, pack_state
 from deniable.multiparty.terms import Terms
 
 
+@typed
 @dataclass
 class MaskingAggregator:
     """The one role that sees all messages of a sum on the ``terms`` that all agreed on. ``total`` is the sum, once it is there.

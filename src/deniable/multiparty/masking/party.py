@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ProtocolError
@@ -25,6 +26,7 @@ _DUE = {layout.ADVERTISE: layout.KEYS, layout.SHARES: layout.FOR_YOU, layout.MAS
 """What a party waits for after it has sent a message of a kind."""
 
 
+@typed
 @dataclass
 class MaskingParty:
     """One party of a sum on the ``terms`` that all agreed on, where ``number`` is its place.

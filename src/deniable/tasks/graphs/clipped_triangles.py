@@ -12,6 +12,7 @@ from scipy import sparse, stats
 
 from deniable.central.laplace import Laplace
 from deniable.client.rr import RR
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DomainError, ParameterError
@@ -40,6 +41,7 @@ class FirstRound:
     noisy: NoisyGraph
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class ClippedTriangles:
     """Two rounds: noisy lists and lengths, then everybody's own count of noisy ties among their true neighbors.

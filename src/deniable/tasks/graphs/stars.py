@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.central.laplace import Laplace
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DomainError, ParameterError
@@ -23,6 +24,7 @@ from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, pro
 SHARES = (0.2, 0.8)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class ClippedStars:
     """Everybody reports a noisy degree, gets a bound D from it, and then reports C(min(degree, D), k) with noise.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
@@ -35,6 +36,7 @@ class HeavyHitters(Found):
         return "; ".join(parts)
 
 
+@typed
 def heavy_hitters(
     values: Any,
     *,

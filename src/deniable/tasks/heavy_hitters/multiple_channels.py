@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
 from deniable.contract.fragment import Fragment
 from deniable.contract.protocol import Protocol
@@ -22,6 +23,7 @@ MOST_CHANNEL_BITS = 15
 """Of the default: 2^15 channels are 2^16 counters for each bit."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class MultipleChannels(CountedSearch, Protocol):
     """Find the k most frequent values, each from the channel that a public hash has put it in.

@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import lcm
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain
@@ -24,6 +25,7 @@ from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.allocation import group_weights, prefix_lengths, usual_keep
 from deniable.tasks.heavy_hitters.searching import (
+    LARGEST_LIST,
     RESULT,
     estimate_of,
     extended,
@@ -37,6 +39,7 @@ from deniable.tasks.heavy_hitters.searching import (
 )
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class PEM(Protocol):
     """Find the k most frequent values of a domain too large to list.
@@ -95,16 +98,19 @@ class PEM(Protocol):
         put("epsilon", check_epsilon(self.epsilon))
         settle_domain(self)
         check_people(self.people)
-        for name, least in (("k", 1), ("stage", 0), ("rounds", 1), ("repetition", 0)):
-            check_whole(name, getattr(self, name), least)
-        put("holdout", Fraction(self.holdout).limit_denominator(1000))
+        check_whole("k", self.k, 1, LARGEST_LIST)
+        for name, least in (("stage", 0), ("rounds", 1), ("repetition", 0)):
+            check_whole(name, getattr(self, name), least, LARGEST_LIST)
         if not 0 <= self.holdout < 1:
             raise ParameterError("holdout", self.holdout, allowed="a share from 0 to below 1", fix="0.1 keeps a tenth for the final count")
+        put("holdout", Fraction(self.holdout).limit_denominator(1000))
         if self.keep is None:
             put("keep", usual_keep(self.k, self.epsilon, self.bits, self.people))
-        check_whole("keep", self.keep, 1, fix="leave it out for k or twice that")
+        check_whole("keep", self.keep, 1, 4 * LARGEST_LIST, fix="leave it out for k or twice that")
         if self.lengths is None:
             put("lengths", prefix_lengths(self.bits, self.keep, self.epsilon, groups=self.groups, step_bits=self.step_bits))
+        if not self.lengths:
+            raise ParameterError("lengths", self.lengths, allowed="at least one length", fix="leave it out")
         put("allocation", group_weights(self.allocation, len(self.lengths)))
         put("groups", None)  # what was asked for is in lengths now; two searches that ask alike are equal
         put("step_bits", None)

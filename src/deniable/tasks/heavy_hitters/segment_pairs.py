@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.segments import Segments
@@ -23,6 +24,7 @@ Edges = dict[tuple[int, int], float]
 """Frequent pairs of two segments, with their counts."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class SegmentPairs(SegmentSearch, Protocol):
     """Find the k most frequent values by their frequent pairs of segments (SPM).

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.segments import Segments
@@ -78,6 +79,7 @@ def frequent(counts: Array, keep: int, salt: bytes) -> Array:
     return best[counts[best] > 0]
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class IndependentSegments(SegmentSearch, Protocol):
     """Find the k most frequent values by finding the frequent segments of each place, and counting what they can be combined to.

@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import log2
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Bytes, Domain, Integers
@@ -37,6 +38,7 @@ from deniable.tasks.heavy_hitters.one_round import (
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, extended
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class TreeHist(Protocol):
     """Find the k most frequent values of a domain too large to list, in one round.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
@@ -48,6 +49,7 @@ class FrequentSets(Found):
         return association_rules(self.result[COUNTED], confidence=confidence)
 
 
+@typed
 def frequent_items(
     sets: Any,
     *,
@@ -75,6 +77,7 @@ def frequent_items(
     return FrequentSets(search, search.run(sets, source=source, progress=progress))
 
 
+@typed
 def frequent_itemsets(
     sets: Any,
     *,

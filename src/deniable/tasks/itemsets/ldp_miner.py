@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
@@ -26,6 +27,7 @@ from deniable.tasks.itemsets.padding import check_subsets, padded_estimate, padd
 SPLITS = ("people", "epsilon")
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class LDPMiner(SetProtocol, Protocol):
     """Find the k items that most people hold, and count these: a baseline; ``SVIM`` is the better one.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from deniable.contract.arguments import typed
 from deniable.core.interval import Limits, check_level
 from deniable.core.table import Table
 from deniable.errors import ParameterError
@@ -104,6 +105,7 @@ class AssociationRules(Table):
         return row_chart(self, "confidence", k, together=False, axis="confidence")
 
 
+@typed
 def association_rules(counted: SetEstimate, *, confidence: float = 0.0, level: float = 0.95) -> AssociationRules:
     """All rules between sets that were counted, whose confidence is at least so much: of the estimate, not of its interval.
 

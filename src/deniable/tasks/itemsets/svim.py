@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
@@ -37,6 +38,7 @@ SHARES = (Fraction(2, 5), Fraction(1, 10), Fraction(1, 2))
 """How many people find candidates, tell lengths, and count; a tenth of the last say whether their list is cut."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class SVIM(SetProtocol, Protocol):
     """Find the k items that most people hold, where everybody holds a set of them, and count these.

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, parse_canonical, read_object
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
@@ -46,6 +47,7 @@ DISCOUNT = 0.9
 """What the most frequent item counts for in a guess: a set of more items is held by fewer people."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class SVSM(SetProtocol, Protocol):
     """Find the k sets of items that most people hold, single items among them, and estimate their shares.

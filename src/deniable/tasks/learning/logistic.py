@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deniable.client.mean import MeanSpec
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
@@ -41,6 +42,7 @@ Weights = tuple[tuple[int, ...], ...]
 Noise = tuple[tuple[float, ...], ...]
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class LogisticRegression(Protocol):
     """Fit the chance of the second of two ``classes`` to ``features``, a mapping of names to ranges, by gradient descent in rounds.

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar
 
+from deniable.contract.arguments import typed
 from deniable.tasks.learning.logistic import LogisticRegression, Noise, Weights
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class RotatingModels(LogisticRegression):
     """Keep k logistic models; people get one of them at random, and each updated model replaces one of the k at random.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import Source
 from deniable.core.run import crowd_size
 from deniable.tasks.marginals.estimate import TableEstimate
 from deniable.tasks.marginals.protocol import RESULT, Marginals
 
 
+@typed
 def marginals(
     table: Any,
     *,

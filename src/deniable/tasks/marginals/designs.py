@@ -48,6 +48,8 @@ def wanted(columns: Columns, k: int, sets: Sequence[Sequence[str]] | None) -> tu
             raise ParameterError("k", k, allowed=allowed, fix="2 shows how any two columns go together")
         sets = list(combinations(columns.asked, min(k, len(columns.asked))))
     found = {frozenset(columns.check(names)) for names in sets} - {frozenset()}
+    if not found:
+        raise ParameterError("sets", sets, allowed="at least one set of columns", fix="leave it out for all sets of k columns")
     largest = [some for some in found if not any(some < other for other in found)]
     place = {name: i for i, name in enumerate(columns.asked)}
     return tuple(sorted((tuple(sorted(some, key=place.__getitem__)) for some in largest), key=lambda some: [place[name] for name in some]))

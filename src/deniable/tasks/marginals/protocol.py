@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.cells import Cell
 from deniable.contract.guarantee import Guarantee
@@ -29,6 +30,7 @@ RESULT = "marginals"
 """The name of the result."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Marginals(Protocol):
     """How the columns of a table go together: shares of all combinations of ``k`` columns, or of the columns named in ``sets``.

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import read_object
 from deniable.errors import DomainError, ParameterError, WireError
 from deniable.kernels.compiled import Array
 
 
+@typed
 @dataclass(frozen=True)
 class Box:
     """A box from west to east and from south to north: in degrees, or with ``plane=True`` in any two coordinates.

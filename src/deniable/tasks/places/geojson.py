@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.places.box import Box, read_points
@@ -62,6 +63,7 @@ def read_geojson_points(data: Any) -> Array:
     return read_points([_position(position) for position in found])
 
 
+@typed
 def read_regions(data: Any, name: str = NAME) -> dict[str, list[Polygon]]:
     """The polygons of a GeoJSON document (``data``) by the property ``name``, or by their position where they have none.
 

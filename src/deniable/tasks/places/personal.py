@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
@@ -34,6 +35,7 @@ RELAXATION = (
 )
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class PersonalPlaces:
     """How many people are at each place of a taxonomy, if everybody sets their own privacy (PSDA, personalized local privacy).

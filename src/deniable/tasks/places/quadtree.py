@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.domain import Integers
 from deniable.contract.domain_json import domain_from_json
@@ -41,6 +42,7 @@ FIRST = 2
 """The level that an adaptive search begins with: 16 cells."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class QuadTree(Protocol):
     """How many people are where, from squares of several sizes.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Categories
 from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
@@ -18,6 +19,7 @@ EVERYWHERE = "everywhere"
 """The name of the region that holds all places."""
 
 
+@typed
 @dataclass(frozen=True, init=False, repr=False)
 class Taxonomy:
     """A tree of named places. Its leaves are where people can be; every node is a region that a person may declare.

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.spec import MECHANISMS
 from deniable.core.table import Table
@@ -109,6 +110,7 @@ class Plan(Table):
         return error_chart(self, against)
 
 
+@typed
 def plan(
     *,
     domain_size: int | None = None,

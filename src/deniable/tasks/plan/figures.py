@@ -10,6 +10,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.client.hadamard_response import HadamardResponse
 from deniable.client.pure import PureProtocol
 from deniable.client.sketch import SketchProtocol
+from deniable.contract.arguments import typed
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.errors import ParameterError
 from deniable.local.choose import oracles_for, planned_variance, predicted_error
@@ -21,6 +22,7 @@ ALPHA = 0.05
 """How often any value that nobody holds may seem to be held."""
 
 
+@typed
 def people_needed(spec: FrequencySpec, error: float) -> int | None:
     """How many people's reports by a spec make the standard error of a frequency at most ``error``; None if no number does.
 
@@ -35,6 +37,7 @@ def people_needed(spec: FrequencySpec, error: float) -> int | None:
     return ceil(one / (error**2 - shared)) if error**2 > shared else None
 
 
+@typed
 def epsilon_needed(spec: FrequencySpec, n: int, error: float) -> float | None:
     """The epsilon at which n people make the standard error of a frequency at most ``error``, by bisection; None if there is none.
 
@@ -60,12 +63,14 @@ def epsilon_needed(spec: FrequencySpec, n: int, error: float) -> float | None:
     return smallest_epsilon(enough, low, high)
 
 
+@typed
 def at_epsilon(spec: FrequencySpec, epsilon: float) -> FrequencySpec | None:
     """The oracle of a spec for the same domain at another epsilon; None where 64 bits or its parameters do not reach."""
     able, _ = oracles_for([spec.mechanism], epsilon=epsilon, domain=spec.domain)
     return able[0] if able else None
 
 
+@typed
 def detectable(spec: FrequencySpec, n: int) -> float:
     """The smallest frequency that n people's reports by a spec show: its expected count reaches the threshold.
 
@@ -75,12 +80,14 @@ def detectable(spec: FrequencySpec, n: int) -> float:
     >>> round(detectable(OUE(domain_size=128, epsilon=1.0), 10_000), 5)
     0.06447
     """
+    check_whole("n", n, 1, fix="say how many people you expect")
     variance = planned_variance(spec, n, 0.0)
     if isinstance(spec, HadamardResponse):  # everybody else in the same block: the threshold is to hold whatever they say
         variance = n * float((spec.marked + spec.unmarked) / spec.gap**2)
     return float(stats.norm.isf(ALPHA / asked(spec.domain)) * variance**0.5 / n)
 
 
+@typed
 def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 0.0) -> float:
     """How much a share of liars can add to the frequencies of their targets together: the maximal gain attack on a spec's reports.
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.mean import MeanSpec
+from deniable.contract.arguments import typed
 from deniable.contract.numbers import Numbers
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.contract.spec import MECHANISMS
@@ -101,6 +102,7 @@ class MeanPlan(Table):
         return [f"left out: {'; '.join(self.left_out)}"] if self.left_out else []
 
 
+@typed
 def plan_mean(
     *,
     low: Any = None,

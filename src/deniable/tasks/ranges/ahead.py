@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from math import sqrt
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
@@ -38,6 +39,7 @@ Told = tuple[tuple[int, ...], bytes]
 """The cells of a round that is over, and its tally."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class AHEAD(Protocol):
     """Count people in any range of an ordered domain, asking in detail only where there are many.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.source import Source
 from deniable.core.run import crowd_size
@@ -14,6 +15,7 @@ from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import RESULT
 
 
+@typed
 def private_ranges(
     values: Any,
     *,

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
@@ -30,6 +31,7 @@ from deniable.tasks.ranges.levels import (
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy(Protocol):
     """Count people in any range of an ordered domain, with an error that hardly grows with the range.

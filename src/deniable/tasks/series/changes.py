@@ -41,6 +41,7 @@ from deniable.central.counting import BinaryTreeCounter
 from deniable.central.grid import float_below
 from deniable.central.rationals import exact_rate
 from deniable.central.square_root import GRID, Factors, SquareRootCounter, factors_of
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.errors import DomainError, ParameterError
@@ -187,6 +188,7 @@ class RootChanges(Changes):
         return SquareRootCounter(horizon=self.points, rho=rho, sensitivity=self.twice, neighbors=self.neighbors, source=source)
 
 
+@typed
 def limited(states: Array, changes: int) -> Array:
     """People's ``states``, series of 0 and 1 along the last axis, as they are up to so many changes and kept from then on.
 

@@ -21,6 +21,7 @@ from deniable.accounting.combinations import Sequential
 from deniable.accounting.event import ADD_REMOVE, Event, check_neighbors
 from deniable.accounting.leaves import Pure
 from deniable.central.selection import ExponentialMechanism
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
@@ -34,6 +35,7 @@ STEPS = 16
 """Scores are rounded to so many steps in one."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class EFPA:
     """A series of ``points`` sums by as many low frequencies as it needs; ``release`` returns an estimate whose ``mechanism.k`` was chosen.

@@ -23,6 +23,7 @@ from math import isqrt
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
@@ -111,6 +112,7 @@ class Decimation(SeriesMechanism):
         return _whole_steps(self)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class FPA(SeriesMechanism):
     """Noise on the coefficients of the ``k`` lowest frequencies, in the basis "fourier" (2 k - 1 real numbers) or "cosine" (k).

@@ -26,6 +26,7 @@ import numpy as np
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.one_bit_mean_pm import OneBitMeanPM
 from deniable.client.rappor import RAPPOR
+from deniable.contract.arguments import typed
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits, check_level
 from deniable.core.tally import Tally
@@ -44,6 +45,7 @@ def repeated(
 ) -> RepeatedEstimate: ...
 @overload
 def repeated(spec: OneBitMeanPM, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedMean: ...
+@typed
 def repeated(
     spec: LongitudinalSpec | OneBitMeanPM, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None
 ) -> RepeatedEstimate | RepeatedMean:

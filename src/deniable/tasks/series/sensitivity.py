@@ -20,6 +20,7 @@ from __future__ import annotations
 from math import inf, nextafter, sqrt
 
 from deniable.accounting.event import ADD_REMOVE, check_neighbors
+from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 
@@ -27,6 +28,7 @@ _SAFE = 1 + 1e-15
 """More than what rounding takes from a root and a product."""
 
 
+@typed
 def sequence_sensitivity(points: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
     """The largest change of the sums at so many ``points`` in time by one person, whose every number lies between 0 and ``bound``.
 
@@ -45,6 +47,7 @@ def sequence_sensitivity(points: int, *, norm: int, neighbors: str = ADD_REMOVE,
     return points * bound if norm == 1 else _up(sqrt(points) * bound)
 
 
+@typed
 def coefficient_sensitivity(points: int, coefficients: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
     """The same for the first coefficients of the sequence in an orthonormal basis that begins with the constant.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from deniable.contract.arguments import typed
 from deniable.contract.codes import code_of
 from deniable.contract.domain import Text
 from deniable.contract.guarantee import Guarantee
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from deniable.core.chart import Chart
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class NewWords:
     """Find the k most frequent new words, or n of them in a row, of up to ``longest`` bytes in UTF-8.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.comparison import Comparison
 from deniable.core.frequency import FrequencyEstimate
@@ -108,6 +109,7 @@ class Trends(Table):
         return self.comparison.chart(k)
 
 
+@typed
 def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Trends:
     """The change of each term's share from the estimate before to the one after; both with the same list.
 

@@ -1,0 +1,154 @@
+"""Arguments held against the types that a public function or constructor declares, before anything is computed.
+
+Type hints say what a parameter takes; ``@typed`` makes Python ask. A wrong type is then refused in one way everywhere, and an error inside
+of a computation is never taken for a mistake of the caller.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, wraps
+from numbers import Integral, Rational, Real
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from deniable.errors import ParameterError
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+LARGEST_BITS = 1023
+"""Larger integers are no double, and nothing here counts so far."""
+NUMBERS = {int: Integral, float: Real | Decimal, Fraction: Rational}
+WORDS = {
+    **{int: "an integer", float: "a number", Fraction: "a fraction", bool: "True or False", str: "text", bytes: "bytes", NoneType: "None"},
+    **{Callable: "a function", os.PathLike: "a path", type: "a class", Mapping: "a dict", dict: "a dict"},
+}
+PLURALS = {int: "integers", float: "numbers", Fraction: "fractions", str: "texts", bool: "True or False"}
+EXAMPLES = {
+    **{"Domain": 'Categories("tea", "coffee")', "Numbers": "Numbers(0, 100)", "Fraction": "Fraction(1, 3)"},
+    **dict.fromkeys(("Spec", "FrequencySpec"), "GRR(domain_size=10, epsilon=1.0)"),
+}
+"""How values of a type are made, where an integer or a text was passed instead."""
+
+
+def typed(made: Made) -> Made:
+    """Decorate a function or a class: raise ParameterError for an argument that has none of the declared types.
+
+    Defaults pass, and so does what has no type, or one that only type checkers import.
+
+    >>> @typed
+    ... def repeat(text: str, times: int = 1) -> str:
+    ...     return text * times
+    >>> repeat("a", times="2")
+    Traceback (most recent call last):
+    deniable.errors.ParameterError: times: got '2'; allowed: an integer; pass a value of this type
+    """
+    if isinstance(made, type):
+        made.__init__ = _guarded(made.__init__, made)  # type: ignore[misc]  # the same signature
+        return made
+    return cast(Made, _guarded(made, None))
+
+
+def _guarded(function: Any, cls: type | None) -> Any:
+    signature = inspect.signature(function)
+
+    @cache
+    def hints() -> dict[str, Any]:  # at the first call: names below the decorated one are known by then
+        return {name: hint for name, hint in _declared(function, cls) if hint is not Any}
+
+    @wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return function(*args, **kwargs)  # a parameter too many or too few: Python says which
+        for name, value in given.items():
+            if name in hints() and value is not signature.parameters[name].default:
+                _check(name, value, hints()[name], signature.parameters[name].kind)
+        return function(*args, **kwargs)
+
+    return guarded
+
+
+def _check(name: str, value: Any, hint: Any, kind: Any) -> None:
+    values = value if kind is inspect.Parameter.VAR_POSITIONAL else value.values() if kind is inspect.Parameter.VAR_KEYWORD else [value]
+    for each in values:
+        if not fits(each, hint):
+            allowed = f"below 2^{LARGEST_BITS}" if isinstance(each, int) and each.bit_length() > LARGEST_BITS else spoken(hint)
+            example = next(
+                (EXAMPLES[kind.__name__] for kind in get_args(hint) or [hint] if getattr(kind, "__name__", "") in EXAMPLES), None
+            )
+            raise ParameterError(name, each, allowed=allowed, fix=f"pass one, as in {example}" if example else "pass a value of this type")
+
+
+def _declared(function: Any, cls: type | None) -> Iterator[tuple[str, Any]]:
+    """The types of parameters; those of a dataclass stand in the classes that its fields come from, each with names of its own module."""
+    own = inspect.unwrap(function)
+    texts = {name: (hint, own.__globals__) for name, hint in own.__annotations__.items() if name != "return"}
+    for owner in reversed(cls.__mro__ if cls is not None else ()):
+        for name, hint in vars(owner).get("__annotations__", {}).items():
+            if name in texts:
+                texts[name] = (hint, vars(sys.modules[owner.__module__]))
+    for name, (hint, space) in texts.items():
+        try:
+            yield name, get_type_hints(SimpleNamespace(__annotations__={name: hint}), globalns=space)[name]
+        except NameError:  # imported for type checkers alone
+            yield name, Any
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a type, as far as that can be seen without using the value up."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(fits(value, part) for part in parts)
+    if kind is Literal:
+        return isinstance(value, str) and value in parts
+    if kind in NUMBERS:
+        return isinstance(value, NUMBERS[kind]) and not isinstance(value, bool) and _holdable(value)
+    if isinstance(kind, type) and issubclass(kind, Iterable) and kind.__module__ in ("builtins", "collections.abc") and parts:
+        return _holds(value, kind, parts)
+    return kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False) or isinstance(value, kind)
+
+
+def _holdable(value: Any) -> bool:
+    return not isinstance(value, int) or value.bit_length() <= LARGEST_BITS
+
+
+def _holds(value: Any, kind: type, parts: tuple[Any, ...]) -> bool:
+    """Whether a value is a mapping, a list or a tuple as declared; so is a column of another package, unseen."""
+    if issubclass(kind, Mapping):
+        return isinstance(value, Mapping)
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+        return False
+    if issubclass(kind, Sequence) and (isinstance(value, Set) or not hasattr(value, "__len__")):
+        return False
+    if not isinstance(value, list | tuple) or parts[0] is Any:
+        return True
+    if kind is tuple and Ellipsis not in parts:
+        return len(value) == len(parts) and all(map(fits, value, parts))
+    return all(fits(each, parts[0]) for each in value)
+
+
+def spoken(hint: Any) -> str:
+    """Return a type in words.
+
+    >>> spoken(str | int | None), spoken(tuple[float, ...])
+    ('text, an integer or None', 'a list of numbers')
+    """
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        *most, last = map(spoken, parts)
+        return f"{', '.join(most)} or {last}"
+    if kind is Literal:
+        return f"one of {list(parts)}"
+    if kind in WORDS:
+        return WORDS[kind]
+    if isinstance(kind, type) and issubclass(kind, Iterable) and parts:
+        return f"a list of {PLURALS.get(parts[0]) or getattr(parts[0], '__name__', 'values')}" if parts[0] is not Any else "a list"
+    name = getattr(kind, "__name__", str(kind))
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
