@@ -156,3 +156,22 @@ def test_a_kept_connection_that_drips_leaves_no_time_for_a_fresh_one():
         with pytest.raises(TransportError, match="timed out"):
             transport.request("GET", "/")
         assert asked == ["first", "kept"]
+
+
+def test_a_dead_address_leaves_time_for_the_next(monkeypatch):
+    """As where a name has an IPv6 address and the network loses its packets."""
+    with socket.socket() as dead, dripping(answer) as place:
+        dead.bind(("127.0.0.1", 0))
+        dead.listen(0)
+        with socket.create_connection(dead.getsockname()):  # its queue is full: what comes now is dropped
+            addresses = [dead.getsockname(), ("127.0.0.1", int(place.partition(":")[2]))]
+            found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", address) for address in addresses]
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+            transport = HTTPTransport(f"http://{place}", timeout=4 * DEADLINE)
+            assert transport.request("GET", "/v1/tasks").status == 200
+            transport.close()
+
+
+def answer(connection, _):
+    connection.recv(1 << 16)
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")

@@ -36,12 +36,13 @@ class Connection(http.client.HTTPConnection):
         return left
 
     def connect(self) -> None:
-        """Try the host's addresses one after the other."""
+        """Try the host's addresses one after the other. One that never answers takes no more than its share of the time."""
         failed = OSError(f"no address of {self.host}")
-        for family, kind, protocol, _, address in socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM):
+        found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        for tried, (family, kind, protocol, _, address) in enumerate(found):
             plain = socket.socket(family, kind, protocol)
             try:
-                plain.settimeout(self.left())
+                plain.settimeout(self.left() / (len(found) - tried))
                 plain.connect(address)
                 plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 plain.settimeout(self.left())
