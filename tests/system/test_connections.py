@@ -152,6 +152,16 @@ def test_a_header_without_end_is_not_kept(target, end):
     assert target.honest().status in (200, 201)
 
 
+def test_peers_that_begin_no_tls_do_not_hold_connections(tmp_path, nursery):
+    """They are not connections yet, so no limit counts them; each holds a file of the process."""
+    with ExitStack() as stack:
+        parts = urlsplit(collector_with_tls(tmp_path, stack, nursery).url)
+        peers = [stack.enter_context(socket.create_connection((parts.hostname, parts.port))) for _ in range(2 * MOST)]
+        since = time.monotonic()
+        assert [peer.recv(1) for peer in peers] == [b""] * len(peers)
+        assert time.monotonic() - since < 30  # the loop's own limit is 60
+
+
 def read_all(peer: socket.socket) -> bytes:
     with peer.makefile("rb") as answer:
         return answer.read()

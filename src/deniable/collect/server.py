@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -36,6 +37,8 @@ from deniable.collect.web.routes import REPORTS
 from deniable.collect.web.troubles import Troubles
 
 BACKLOG = 2048
+HANDSHAKE_SECONDS = 10.0
+"""How long the handshake of TLS may take."""
 LISTENERS = 16
 """How often the port is listened on: uvloop takes one new connection from each listening socket in a turn of its loop, and under load,
 where a turn is long, the others would wait for seconds."""
@@ -133,6 +136,9 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
+        if self.config.is_ssl:  # uvicorn has no setting for it: a peer that only connects would be there for a minute, and not be counted
+            loop: Any = asyncio.get_running_loop()
+            loop.create_server = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_SECONDS)
         await super().startup(sockets and [listening.dup() for listening in sockets for _ in range(LISTENERS)])
         if sockets and self.started:
             host, port = sockets[0].getsockname()[:2]
