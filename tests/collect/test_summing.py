@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
@@ -10,15 +11,21 @@ import pytest
 
 from deniable.cli.extra import summing_extra
 from deniable.client.transport import Response, TransportError
+from deniable.collect.clock import SYSTEM_CLOCK
+from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
 from deniable.collect.summing import keeping
 from deniable.collect.summing.aggregation import Aggregation, Over, Patience, estimate_of
 from deniable.collect.summing.agreement_file import read_agreement_file
 from deniable.collect.summing.keeping import PartyFolder
+from deniable.collect.summing.service import SumService
+from deniable.collect.summing.signing import MEDIA_TYPE, path_of, sign_request
 from deniable.collect.summing.store import SumStore
 from deniable.collect.summing.taking_part import Insistence, Way, take_part
+from deniable.collect.web.ingest import Limits
 from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireError
 from deniable.multiparty.masking import layout
+from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.message import Message
 
 TEXT = """
@@ -278,6 +285,31 @@ def test_what_could_not_be_stored_was_not_taken(five):
         assert five.sum.tend()
         five.go()
     assert five.sum.state == "opened"
+
+
+def test_a_party_with_a_slow_line_can_send_its_message(five):
+    """Who sends is known before the body is read, and a message can be of 134 MB: ten seconds are too short."""
+    settings = Settings(store=str(five.folders[0].folder), limits=Limits(body_seconds=0.01))
+    service = SumService(five.sum, settings, SYSTEM_CLOCK, linger=0.0, over=pytest.fail)
+    message = MaskingParty(five.agreement.terms, 0, five.folders[0].identity(), np.array([1, 1])).first()
+    path, sent = path_of(five.agreement, 0), []
+    named = sign_request(five.folders[0].identity(), "POST", path, message) | {
+        "content-type": MEDIA_TYPE,
+        "content-length": str(len(message)),
+    }
+    parts = iter([(message[:9], True), (message[9:], False)])
+
+    async def receive():
+        await asyncio.sleep(0.2)
+        body, more = next(parts)
+        return {"type": "http.request", "body": body, "more_body": more}
+
+    async def send(part):
+        sent.append(part)
+
+    headers = [(name.encode(), value.encode()) for name, value in named.items()]
+    asyncio.run(service({"type": "http", "method": "POST", "path": path, "headers": headers}, receive, send))
+    assert sent[0]["status"] == 204
 
 
 # --- what is kept, and what is missing ---

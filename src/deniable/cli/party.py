@@ -24,7 +24,7 @@ Insecure = Annotated[bool, typer.Option("--insecure", help="Speak plain http, on
 LARGEST = 1 << 26
 """The most bytes that are read of an aggregator's answer."""
 ANSWER_SECONDS = 300.0
-"""How long one exchange with the aggregator may take in all; messages of large sums have hundreds of megabytes."""
+"""How long one exchange with the aggregator may take in all; a message can be of 134 MB."""
 
 
 @party.command()

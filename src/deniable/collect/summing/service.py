@@ -38,6 +38,8 @@ from deniable.errors import ProtocolError, WireError
 
 LONGEST_WAIT = 20.0
 """Seconds that a party that asks waits for an answer."""
+BODY_SECONDS = 120.0
+"""How long a message may take to arrive, as for batches at a collector: it can be of 134 MB, and only a party's is read."""
 AGREEMENT, HEALTH = "/v1/sum", "/v1/health"
 _JSON, _KIND = JSON.encode(), MEDIA_TYPE.encode()
 Answer = tuple[int, bytes, bytes]
@@ -52,7 +54,7 @@ class SumService:
         self.leave: Callable[[], None] = lambda: None
         self._settings, self._clock, self._linger, self._over = settings, clock, linger, over
         most = sum_.agreement.roles.largest
-        self._bodies = BodyReader(most=most, most_together=max(64 * most, 1 << 26), seconds=settings.limits.body_seconds)
+        self._bodies = BodyReader(most=most, most_together=max(64 * most, 1 << 26), seconds=BODY_SECONDS)
         self._sending: set[int] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
