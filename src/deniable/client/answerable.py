@@ -23,7 +23,7 @@ from deniable.contract.gradient import Gradient
 from deniable.contract.lines import Interval, Parity
 from deniable.contract.numbers import Numbers
 from deniable.contract.question import Question, Round
-from deniable.contract.records import Record, read_columns
+from deniable.contract.records import COLUMNS, Record
 from deniable.contract.segments import Segments
 from deniable.contract.sets import HeldCount, Overflow, PadAndSample, SetCode
 from deniable.contract.task import Task
@@ -51,10 +51,10 @@ def protocol_domain(protocol: bytes) -> Domain:
     said = [name for name in ("domain", "columns", "features") if name in parts]
     try:
         if said == ["columns"]:
-            return Record(read_columns(parts["columns"]))
+            return Record(COLUMNS.read("columns", parts["columns"]))
         if said == ["features"]:
             label = [{"name": parts["label"], "domain": parts.get("classes")}] if "label" in parts else []
-            return Record(read_columns(parts["features"]) + read_columns(label))
+            return Record(COLUMNS.read("features", parts["features"]) + COLUMNS.read("label", label))
         return domain_from_json(parts["domain"] if said == ["domain"] else None)
     except (TypeError, ParameterError) as error:
         raise WireError("domain", parts, allowed="a valid domain", fix=str(error)) from error

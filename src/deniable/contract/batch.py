@@ -17,19 +17,16 @@ import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
-from deniable.contract.canonical import canonical_json, parse_canonical, read_object
 from deniable.contract.ed25519 import verify
 from deniable.contract.mixing import Threshold
-from deniable.errors import DeniableError, WireError
+from deniable.contract.record import Document
+from deniable.errors import WireError
 
 MEDIA_TYPE = "application/vnd.deniable.batch.v1"
 """What a batch is called in HTTP."""
 BATCH_CONTEXT = b"deniable batch 1\n"
 """What stands before a manifest when it is signed."""
-VERSION = 1
 MOST_SEALS = 1 << 17
 LARGEST_SEAL = 1 << 17
 LARGEST_MANIFEST = 1 << 12
@@ -37,13 +34,14 @@ LARGEST_MESSAGE = 1 << 26
 """The most bytes that a collector takes at once."""
 SIGNATURE_BYTES = 64
 _LENGTH = struct.Struct("<I")
-_NAMES = {"version", "batch", "task", "period", "count", "size", "items"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manifest:
+class Manifest(Document):
     """What a batch is: the part that is signed."""
 
+    noun = "manifest"
+    version = 1
     batch: bytes
     task: bytes
     period: int
@@ -62,22 +60,6 @@ class Manifest:
             if type(value) is not int or not low <= value < end:
                 raise WireError(parameter, value, allowed=f"an integer from {low} to {end - 1}", fix="nothing of this batch was counted")
 
-    @cached_property
-    def canonical(self) -> bytes:
-        """The canonical JSON that stands in the message."""
-        content: dict[str, Any] = {
-            "version": VERSION,
-            "batch": self.batch.hex(),
-            "task": self.task.hex(),
-            "period": self.period,
-            "count": self.count,
-            "size": self.size,
-            "items": self.items.hex(),
-        }
-        if self.threshold is not None:
-            content["threshold"] = self.threshold.to_json()
-        return canonical_json(content)
-
     @property
     def signed(self) -> bytes:
         """What the shuffler's identity key signs."""
@@ -91,25 +73,6 @@ class Manifest:
             raise WireError("seals", sorted({len(seal) for seal in seals}), allowed="seals of one size", fix="a size tells them apart")
         items = hashlib.sha256(b"".join(seals)).digest()
         return cls(batch=batch, task=task, period=period, count=len(seals), size=size, items=items, threshold=threshold)
-
-    @classmethod
-    def from_json(cls, data: bytes) -> Manifest:
-        """The manifest behind its canonical JSON; WireError if there is none."""
-        content = read_object("manifest", parse_canonical(data), _NAMES, frozenset({"threshold"}))
-        try:
-            if content.pop("version") != VERSION:
-                raise WireError("version", data, allowed=f"version {VERSION}", fix="upgrade deniable")
-            rule = content.pop("threshold", None)
-            threshold = None if rule is None else Threshold(**read_object("threshold", rule, {"minimum", "sigma"}))
-            for name in ("batch", "task", "items"):
-                content[name] = bytes.fromhex(content[name])
-            manifest = cls(**content, threshold=threshold)
-            same = manifest.canonical == data
-        except (DeniableError, TypeError, ValueError) as error:
-            raise WireError("manifest", data, allowed="a valid manifest", fix=str(error)) from error
-        if not same:
-            raise WireError("manifest", data, allowed="the canonical form", fix="send the bytes as they were signed")
-        return manifest
 
 
 @dataclass(frozen=True)

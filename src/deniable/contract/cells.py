@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from deniable.contract.canonical import number, read_number, read_object
 from deniable.contract.domain import Domain
-from deniable.contract.encoder import Attribute, Encoder, bulk_half, reading
-from deniable.contract.records import columns_to_json, read_columns
+from deniable.contract.encoder import Attribute, Encoder, bulk_half
+from deniable.contract.record import wire
+from deniable.contract.records import COLUMNS
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 
@@ -31,7 +31,7 @@ class Cell(Encoder):
     1
     """
 
-    columns: tuple[tuple[str, Domain], ...]
+    columns: tuple[tuple[str, Domain], ...] = field(metadata=wire(form=COLUMNS))
     masks: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -73,17 +73,3 @@ class Cell(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return values  # ``column`` has encoded everybody's record: a table is read column by column
-
-    def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {"encoder": self.kind, "columns": columns_to_json(self.columns)}
-        return plain if self.masks is None else {**plain, "masks": [number(mask) for mask in self.masks]}
-
-    @classmethod
-    def from_json(cls, data: object) -> Cell:
-        plain = read_object("encoder", data, {"encoder", "columns"}, frozenset({"masks"}))
-
-        def make() -> Cell:
-            masks = tuple(read_number("masks", mask) for mask in plain["masks"]) if "masks" in plain else None
-            return cls(read_columns(plain["columns"]), masks)
-
-        return reading(data, make)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from deniable.contract.canonical import read_object
 from deniable.contract.domain import IndexRange
-from deniable.contract.encoder import Encoder, bulk_half, reading
-from deniable.contract.features import HALF, Features, check_clip, check_features, check_integers, read_integers
+from deniable.contract.encoder import Encoder, bulk_half
+from deniable.contract.features import HALF, Features, check_clip, check_features, check_integers
 from deniable.contract.numbers import Numbers
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
@@ -84,16 +83,6 @@ class ClusterSide(Encoder):
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("features", "ClusterSide.encode_many").sides(self, values, source)
 
-    def to_json(self) -> dict[str, Any]:
-        plain = {"encoder": self.kind, "features": self.features.to_json(), "centers": [list(center) for center in self.centers]}
-        return {**plain, "coordinate": self.coordinate, "clip": self.clip}
-
-    @classmethod
-    def from_json(cls, data: object) -> ClusterSide:
-        parts = read_object("encoder", data, {"encoder", "features", "centers", "coordinate", "clip"})
-        centers = tuple(read_integers(center) for center in read_integers(parts["centers"]))
-        return reading(data, lambda: cls(Features.from_json(parts["features"]), centers, parts["coordinate"], parts["clip"]))
-
 
 @dataclass(frozen=True)
 class Magnitude(Encoder):
@@ -127,14 +116,6 @@ class Magnitude(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return values  # ``column`` has encoded everybody's record
-
-    def to_json(self) -> dict[str, Any]:
-        return {"encoder": self.kind, "features": self.features.to_json()}
-
-    @classmethod
-    def from_json(cls, data: object) -> Magnitude:
-        parts = read_object("encoder", data, {"encoder", "features"})
-        return reading(data, lambda: cls(Features.from_json(parts["features"])))
 
 
 def check_centers(features: Features, centers: object) -> None:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from deniable.contract.canonical import number
 from deniable.contract.hashing import string_key
+from deniable.contract.record import Plain, Registry, wire
 from deniable.errors import DomainError, ParameterError
 
 LARGEST_KEY = 2**64 - 1
 LONGEST_STRING = 65_535
+DOMAINS = Registry("domain", "kind", homes=("deniable.contract.numbers", "deniable.contract.subsets"))
+"""The domains that travel."""
 
 
-class Domain(ABC):
+class Domain(Plain, ABC):
     """The set of allowed values."""
 
+    noun = "domain"
+    registry = DOMAINS
     kind: ClassVar[str]
     listed: ClassVar[bool] = True
     """Whether keys are the indices 0..size - 1, so that every value can be counted without naming it."""
@@ -45,10 +49,6 @@ class Domain(ABC):
         """The value behind a key, for domains that can be listed."""
         return key
 
-    @abstractmethod
-    def to_json(self) -> dict[str, Any]:
-        """The domain as plain data."""
-
     def refuse(self, value: object, position: int | None = None) -> DomainError:
         """The error for a value that is not allowed, naming its position where it came in a batch."""
         where = "value" if position is None else f"values[{position}]"
@@ -59,6 +59,7 @@ class Domain(ABC):
         """What is allowed, in a few words."""
 
 
+@DOMAINS.add
 @dataclass(frozen=True)
 class IndexRange(Domain):
     """The integers 0..count - 1; for two of them, ``False`` and ``True`` as well.
@@ -67,7 +68,7 @@ class IndexRange(Domain):
     (3, 1)
     """
 
-    count: int
+    count: int = field(metadata=wire(name="size"))
     kind: ClassVar[str] = "index"
 
     def __post_init__(self) -> None:
@@ -88,13 +89,11 @@ class IndexRange(Domain):
             raise self.refuse(value)
         return key
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "size": number(self.count)}
-
     def describe(self) -> str:
         return f"integers from 0 to {self.count - 1}"
 
 
+@DOMAINS.add
 @dataclass(frozen=True, init=False, repr=False)
 class Categories(Domain):
     """A list of labels.
@@ -118,6 +117,10 @@ class Categories(Domain):
             )
         object.__setattr__(self, "_index", {label: i for i, label in enumerate(labels)})
 
+    @classmethod
+    def from_fields(cls, *, labels: tuple[str, ...]) -> Self:  # type: ignore[override]  # one field
+        return cls(*labels)
+
     @property
     def size(self) -> int:
         return len(self.labels)
@@ -135,14 +138,12 @@ class Categories(Domain):
     def value(self, key: int) -> str:
         return self.labels[key]
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "labels": list(self.labels)}
-
     def describe(self) -> str:
         shown = ", ".join(repr(label) for label in self.labels[:6])
         return f"one of {shown}" + (f" ... ({self.size} labels)" if self.size > 6 else "")
 
 
+@DOMAINS.add
 @dataclass(frozen=True)
 class Integers(Domain):
     """The integers from low to high, both included; up to 2^64 of them.
@@ -178,13 +179,11 @@ class Integers(Domain):
     def value(self, key: int) -> int:
         return self.low + key
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "low": number(self.low), "high": number(self.high)}
-
     def describe(self) -> str:
         return f"integers from {self.low} to {self.high}"
 
 
+@DOMAINS.add
 @dataclass(frozen=True)
 class Bytes(Domain):
     """Byte strings of at most ``max_length`` bytes; their keys are hashes, so only named candidates can be counted.
@@ -218,13 +217,11 @@ class Bytes(Domain):
     def value(self, key: int) -> Hashable:
         raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: name candidates")
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "max_length": self.max_length}
-
     def describe(self) -> str:
         return f"bytes, at most {self.max_length} long"
 
 
+@DOMAINS.add
 @dataclass(frozen=True)
 class Text(Bytes):
     """Text of at most ``max_length`` bytes in UTF-8, compared byte by byte: no case folding, no normalization.

@@ -9,41 +9,36 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import read_object
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.record import HEXADECIMAL, Plain, Registry, tuple_of, wire
 from deniable.contract.source import Source
-from deniable.errors import DomainError, MissingExtra, ParameterError, WireError
+from deniable.errors import DomainError, MissingExtra, ParameterError
 
-Kind = TypeVar("Kind", bound="Encoder")
-ENCODERS: dict[str, type[Encoder]] = {}
-"""Every encoder by its name."""
-_HOMES = (
-    "deniable.contract.cells",
-    "deniable.contract.clusters",
-    "deniable.contract.fragment",
-    "deniable.contract.gradient",
-    "deniable.contract.segments",
-    "deniable.contract.sets",
-    "deniable.contract.lines",
+ENCODERS = Registry(
+    "encoder",
+    "encoder",
+    homes=tuple(f"deniable.contract.{name}" for name in ("cells", "clusters", "fragment", "gradient", "segments", "sets", "lines")),
 )
+"""Every encoder by its name."""
 
 
-class Encoder(ABC):
+class Encoder(Plain, ABC):
     """A step on the device from a person's value to a mechanism's input."""
 
+    noun = "encoder"
+    registry = ENCODERS
     kind: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
-        ENCODERS[cls.__name__] = cls
         cls.kind = cls.__name__
+        ENCODERS.add(cls)
 
     @property
     def sampling(self) -> int:
@@ -61,19 +56,6 @@ class Encoder(ABC):
     @abstractmethod
     def encode_many(self, values: Any, source: Source | None) -> Any:
         """The inputs of many people, from their part of the column."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The encoder as plain data; strings, unless a subclass says otherwise."""
-        return {"encoder": self.kind, **asdict(self)}  # type: ignore[call-overload]  # every encoder is a dataclass
-
-    @classmethod
-    def from_json(cls, data: object) -> Encoder:
-        """The encoder behind ``data`` from ``to_json``; WireError if there is none."""
-        values = read_object("encoder", data, {"encoder", *getattr(cls, "__dataclass_fields__", ())})
-        del values["encoder"]
-        if not all(isinstance(value, str) for value in values.values()):
-            raise WireError("encoder", data, allowed="string parameters", fix="publish it again")
-        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -136,7 +118,7 @@ class Prefix(Encoder):
 
     domain: Domain
     length: int
-    candidates: tuple[int, ...] | None = None
+    candidates: tuple[int, ...] | None = field(default=None, metadata=wire(form=tuple_of(HEXADECIMAL)))
 
     def __post_init__(self) -> None:
         if type(self.length) is not int or not 1 <= self.length <= code_bits(self.domain):
@@ -161,15 +143,6 @@ class Prefix(Encoder):
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("codes", "Prefix.encode_many").prefixes(self, values)
 
-    def to_json(self) -> dict[str, Any]:
-        plain = {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length}
-        return plain if self.candidates is None else {**plain, "candidates": [f"{prefix:x}" for prefix in self.candidates]}
-
-    @classmethod
-    def from_json(cls, data: object) -> Prefix:
-        parts = read_object("encoder", data, {"encoder", "domain", "length"}, frozenset({"candidates"}))
-        return reading(data, lambda: cls(domain_from_json(parts["domain"]), parts["length"], read_hexadecimal(parts.get("candidates"))))
-
 
 def bulk_half(home: str, caller: str) -> Any:
     """The analyst's half of an encoder, a module of ``core``; contract knows only its name."""
@@ -179,27 +152,6 @@ def bulk_half(home: str, caller: str) -> Any:
         raise MissingExtra(caller, "analysis", error.name) from error
 
 
-def reading(data: object, make: Callable[[], Kind]) -> Kind:
-    """The encoder that is made from plain data and says the same again, in the same form; WireError if there is none."""
-    try:
-        encoder = make()
-    except (ValueError, TypeError, IndexError, ParameterError) as error:
-        raise WireError("encoder", data, allowed="a valid encoder", fix=str(error)) from error
-    if encoder.to_json() != data:
-        raise WireError("encoder", data, allowed="the canonical form", fix="publish it again")
-    return encoder
-
-
-def read_hexadecimal(texts: Any) -> tuple[int, ...] | None:
-    """Numbers from their hexadecimal digits; None for nothing. Whether they are spelled canonically is for ``reading`` to see."""
-    return None if texts is None else tuple(int(text, 16) for text in texts)
-
-
 def encoder_from_json(data: object) -> Encoder:
     """The encoder behind ``data`` from ``to_json``; WireError if there is none."""
-    for home in _HOMES:
-        importlib.import_module(home)  # registers the encoders there, which build on this file
-    name = data.get("encoder") if isinstance(data, dict) else None
-    if not isinstance(name, str) or name not in ENCODERS:
-        raise WireError("encoder", data, allowed=f"one of {sorted(ENCODERS)}", fix="upgrade deniable or check the name")
-    return ENCODERS[name].from_json(data)
+    return Encoder.from_json(data)

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.encoder import Attribute
 from deniable.contract.numbers import Numbers
-from deniable.contract.records import columns_to_json, read_columns
+from deniable.contract.record import Form, Plain
+from deniable.contract.records import COLUMNS
 from deniable.errors import ParameterError, WireError
 
 HALF = 1 << 11
@@ -25,7 +26,7 @@ MOST_FEATURES = 256
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(Plain):
     """The named numbers of a record that a model reads, each with its range; other columns are not read.
 
     >>> body = Features.of({"age": (0, 120), "height": Numbers(50, 250, clip=True)})
@@ -33,7 +34,10 @@ class Features:
     [-1024, 2048]
     """
 
+    noun = "features"
     columns: tuple[tuple[str, Numbers], ...]
+    form: ClassVar[Form]
+    """A list of columns, not an object with one list in it."""
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.columns]
@@ -81,23 +85,21 @@ class Features:
         """What a step is in people's own numbers."""
         return float(Fraction(self.columns[coordinate][1].width) / (2 * HALF))
 
-    def to_json(self) -> list[Any]:
-        """The features as plain data."""
-        return columns_to_json(self.columns)
-
-    @classmethod
-    def from_json(cls, data: object) -> Features:
-        """The features behind ``to_json``; WireError if there are none."""
-        try:
-            return _read(canonical_json(data))
-        except (TypeError, ValueError, ParameterError) as error:
-            raise WireError("features", data, allowed="valid features", fix=str(error)) from error
-
 
 @lru_cache(maxsize=16)
 def _read(canonical: bytes) -> Features:
     """All questions of a round have the same features, hundreds perhaps: they are read once."""
-    return Features(read_columns(parse_canonical(canonical)))
+    return Features(COLUMNS.read("features", parse_canonical(canonical)))
+
+
+def _read_features(noun: str, data: object) -> Features:
+    try:
+        return _read(canonical_json(data))
+    except (TypeError, ValueError, ParameterError) as error:
+        raise WireError(noun, data, allowed="valid features", fix=str(error)) from error
+
+
+Features.form = Form(lambda features: COLUMNS.write(features.columns), _read_features)
 
 
 def check_features(features: object) -> None:
@@ -118,10 +120,3 @@ def check_integers(name: str, values: object, count: int, largest: int) -> None:
     if not right:
         allowed = f"{count} integers from -{largest} to {largest}"
         raise ParameterError(name, values, allowed=allowed, fix="one for each feature, on the grid of the protocol")
-
-
-def read_integers(data: object) -> tuple[Any, ...]:
-    """A list from JSON as a tuple; what is in it is checked later."""
-    if not isinstance(data, list):
-        raise WireError("encoder", data, allowed="a list of integers", fix="publish it again")
-    return tuple(data)

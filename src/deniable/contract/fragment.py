@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from deniable.contract.canonical import number, read_number, read_object
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder, bulk_half, reading
+from deniable.contract.encoder import Encoder, bulk_half
 from deniable.contract.hashing import HashFamily, public_function
 from deniable.contract.source import ONE, Source
 from deniable.errors import ParameterError
@@ -83,21 +81,3 @@ class Fragment(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("fragments", "Fragment.encode_many").fragments(self, values)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "encoder": self.kind,
-            "domain": self.domain.to_json(),
-            "start": self.start,
-            "length": self.length,
-            "hash_bits": self.hash_bits,
-            "salt": number(self.salt),
-            "function": number(self.function),
-        }
-
-    @classmethod
-    def from_json(cls, data: object) -> Fragment:
-        parts = read_object("encoder", data, {"encoder", "domain", "start", "length", "hash_bits", "salt", "function"})
-        salt, function = (read_number(name, parts[name]) for name in ("salt", "function"))
-        rest = parts["start"], parts["length"], parts["hash_bits"], salt, function
-        return reading(data, lambda: cls(domain_from_json(parts["domain"]), *rest))

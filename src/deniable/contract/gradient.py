@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any
 
-from deniable.contract.canonical import read_object
 from deniable.contract.domain import Domain, Integers
-from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Attribute, Encoder, bulk_half, reading
-from deniable.contract.features import HALF, Features, check_clip, check_features, check_integers, read_integers
+from deniable.contract.encoder import Attribute, Encoder, bulk_half
+from deniable.contract.features import HALF, Features, check_clip, check_features, check_integers
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 
@@ -95,27 +93,6 @@ class Gradient(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return values  # ``column`` has encoded everybody's record: a table is read column by column
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "encoder": self.kind,
-            "features": self.features.to_json(),
-            "label": self.label,
-            "classes": self.classes.to_json(),
-            "weights": list(self.weights),
-            "coordinate": self.coordinate,
-            "clip": self.clip,
-        }
-
-    @classmethod
-    def from_json(cls, data: object) -> Gradient:
-        parts = read_object("encoder", data, {"encoder", "features", "label", "classes", "weights", "coordinate", "clip"})
-
-        def make() -> Gradient:
-            features, classes = Features.from_json(parts["features"]), domain_from_json(parts["classes"])
-            return cls(features, parts["label"], classes, read_integers(parts["weights"]), parts["coordinate"], parts["clip"])
-
-        return reading(data, make)
 
 
 def check_label(features: Features, label: object, classes: object) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from deniable.contract.canonical import read_object
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder, bulk_half, read_hexadecimal, reading
+from deniable.contract.encoder import Encoder, bulk_half
+from deniable.contract.record import HEXADECIMAL, tuple_of, wire
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 
@@ -25,7 +24,7 @@ class Interval(Encoder):
     """
 
     domain: Domain
-    starts: tuple[int, ...]
+    starts: tuple[int, ...] = field(metadata=wire(form=tuple_of(HEXADECIMAL)))
 
     def __post_init__(self) -> None:
         _check_listed(self.domain)
@@ -45,14 +44,6 @@ class Interval(Encoder):
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("lines", "Interval.encode_many").intervals(self, values)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"encoder": self.kind, "domain": self.domain.to_json(), "starts": [f"{start:x}" for start in self.starts]}
-
-    @classmethod
-    def from_json(cls, data: object) -> Interval:
-        parts = read_object("encoder", data, {"encoder", "domain", "starts"})
-        return reading(data, lambda: cls(domain_from_json(parts["domain"]), read_hexadecimal(parts["starts"]) or ()))
-
 
 @dataclass(frozen=True)
 class Parity(Encoder):
@@ -64,7 +55,7 @@ class Parity(Encoder):
     """
 
     domain: Domain
-    mask: int
+    mask: int = field(metadata=wire(form=HEXADECIMAL))
 
     def __post_init__(self) -> None:
         _check_listed(self.domain)
@@ -82,14 +73,6 @@ class Parity(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("lines", "Parity.encode_many").parities(self, values)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"encoder": self.kind, "domain": self.domain.to_json(), "mask": f"{self.mask:x}"}
-
-    @classmethod
-    def from_json(cls, data: object) -> Parity:
-        parts = read_object("encoder", data, {"encoder", "domain", "mask"})
-        return reading(data, lambda: cls(domain_from_json(parts["domain"]), int(parts["mask"], 16)))
 
 
 def _check_listed(domain: object) -> None:

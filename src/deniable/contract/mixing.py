@@ -13,13 +13,14 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deniable.contract.admission import OWN, SECRET
-from deniable.contract.canonical import parse_canonical, read_object
+from deniable.contract.canonical import parse_canonical
 from deniable.contract.envelope import HEADER
 from deniable.contract.probability import check_epsilon
-from deniable.errors import DeniableError, ParameterError, WireError
+from deniable.contract.record import Plain
+from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
     from deniable.contract.task import Task
@@ -40,13 +41,14 @@ _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,5})(\.[0-9]{0,5}[1-9])?")
 
 
 @dataclass(frozen=True)
-class Relay:
+class Relay(Plain):
     """A shuffler: where it is reached, and the Ed25519 key by which it is known.
 
     >>> Relay("https://shuffler.example.org", bytes(32)).url
     'https://shuffler.example.org'
     """
 
+    noun = "shuffler"
     url: str
     key: bytes
 
@@ -59,9 +61,10 @@ class Relay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threshold:
+class Threshold(Plain):
     """Crowds with a noisy count below ``minimum`` are dropped; the noise is a discrete Gaussian with this ``sigma``, a decimal in text."""
 
+    noun = "threshold"
     minimum: int
     sigma: str
 
@@ -73,13 +76,9 @@ class Threshold:
             allowed = "a decimal above 0 as text, without zeros that say nothing"
             raise ParameterError("threshold sigma", self.sigma, allowed=allowed, fix='as in sigma = "2.5"')
 
-    def to_json(self) -> dict[str, Any]:
-        """The threshold as plain data."""
-        return {"minimum": self.minimum, "sigma": self.sigma}
-
 
 @dataclass(frozen=True, kw_only=True)
-class Mixing:
+class Mixing(Plain):
     """What is claimed about a shuffled batch, and who shuffles.
 
     ``epsilon`` and ``delta`` hold for a batch of ``minimum`` reports or more of which a share of ``honest``, an exact fraction in text,
@@ -92,6 +91,7 @@ class Mixing:
     (900, True)
     """
 
+    noun = "mixing"
     epsilon: float
     delta: float
     minimum: int
@@ -120,36 +120,6 @@ class Mixing:
     def people(self, count: int) -> int:
         """How many honest, distinct people are assumed behind so many reports: never more than there are."""
         return floor(Fraction(self.honest) * count)
-
-    def to_json(self) -> dict[str, Any]:
-        """The mixing as plain data; numbers that are not whole as text."""
-        content: dict[str, Any] = {
-            "epsilon": repr(self.epsilon),
-            "delta": repr(self.delta),
-            "minimum": self.minimum,
-            "shufflers": [{"url": relay.url, "key": relay.key.hex()} for relay in self.shufflers],
-            "size": self.size,
-            "honest": self.honest,
-        }
-        return content if self.threshold is None else content | {"threshold": self.threshold.to_json()}
-
-    @classmethod
-    def from_json(cls, data: object) -> Mixing:
-        """The mixing behind ``to_json``; WireError if there is none."""
-        required = {"epsilon", "delta", "minimum", "shufflers", "size", "honest"}
-        content = read_object("mixing", data, required, frozenset({"threshold"}))
-        try:
-            relays = [read_object("shuffler", relay, {"url", "key"}) for relay in content["shufflers"]]
-            threshold = read_object("threshold", content["threshold"], {"minimum", "sigma"}) if "threshold" in content else None
-            changed = {
-                "epsilon": float(content["epsilon"]),
-                "delta": float(content["delta"]),
-                "shufflers": tuple(Relay(relay["url"], bytes.fromhex(relay["key"])) for relay in relays),
-                "threshold": None if threshold is None else Threshold(**threshold),
-            }
-            return cls(**content | changed)
-        except (DeniableError, TypeError, ValueError) as error:
-            raise WireError("mixing", data, allowed="a valid mixing", fix=str(error)) from error
 
 
 def check_mixing(task: Task) -> None:

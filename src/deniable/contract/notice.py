@@ -23,11 +23,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
 from deniable.contract.ed25519 import verify
-from deniable.errors import DeniableError, ParameterError, ProtocolError, WireError
+from deniable.contract.record import Document
+from deniable.errors import ParameterError, ProtocolError, WireError
 
-VERSION = 1
 KEY_CONTEXT = b"deniable key 1\n"
 """What stands before a notice's canonical JSON when it is signed."""
 ANALYST, SHUFFLER = "analyst", "shuffler"
@@ -41,9 +40,11 @@ _LAST_SECOND = 1 << 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyNotice:
+class KeyNotice(Document):
     """A public key to seal for, in a role, good from ``start`` until just before ``end``, in seconds since 1970."""
 
+    noun = "notice"
+    version = 1
     role: str
     public: bytes
     start: int
@@ -63,31 +64,9 @@ class KeyNotice:
         """What a seal names the key by: the first 8 bytes of the SHA-256 of the public key."""
         return hashlib.sha256(self.public).digest()[:ID_BYTES]
 
-    @cached_property
-    def canonical(self) -> bytes:
-        """The canonical JSON that the identity signs."""
-        content = {"version": VERSION, "role": self.role, "public": self.public.hex(), "start": self.start, "end": self.end}
-        return canonical_json(content)
-
     def valid_at(self, now: float) -> bool:
         """Whether a device may seal for this key at a time."""
         return self.start <= now < self.end
-
-    @classmethod
-    def from_json(cls, data: bytes) -> KeyNotice:
-        """The notice behind its canonical JSON; WireError if there is none."""
-        content = read_object("notice", parse_canonical(data), {"version", "role", "public", "start", "end"})
-        if content.pop("version") != VERSION:
-            raise WireError("version", data, allowed=f"version {VERSION}", fix="upgrade deniable")
-        try:
-            times = {name: read_number(name, content[name]) for name in ("start", "end")}
-            notice = cls(**content | times | {"public": bytes.fromhex(content["public"])})
-            same = notice.canonical == data
-        except (DeniableError, TypeError, ValueError) as error:
-            raise WireError("notice", data, allowed="a valid key notice", fix=str(error)) from error
-        if not same:
-            raise WireError("notice", data, allowed="the canonical form", fix="send the bytes as they were signed")
-        return notice
 
 
 def read_notice(data: bytes, signature: bytes, key: bytes, now: float, role: str) -> KeyNotice:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -17,8 +17,8 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, ClassVar
 
-from deniable.contract.canonical import number, read_number, read_object
-from deniable.contract.domain import Domain, _integer
+from deniable.contract.domain import DOMAINS, Domain, _integer
+from deniable.contract.record import Form, wire
 from deniable.contract.source import Source
 from deniable.errors import ParameterError, WireError
 
@@ -34,6 +34,23 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+def _read_bound(noun: str, text: object) -> Any:
+    try:
+        if isinstance(text, str) and len(text) <= _LONGEST:
+            if "T" in text:
+                return _bound(datetime.fromisoformat(text))
+            if _RATIO.fullmatch(text):  # Fraction would also take "1e999999999", and not come back
+                return Fraction(text)
+    except (ValueError, OverflowError):
+        pass  # reported below
+    raise WireError(noun, text, allowed="a fraction such as '-1' or '1/2', or a datetime in ISO 8601", fix="publish it again")
+
+
+BOUND = Form(lambda bound: bound.isoformat() if isinstance(bound, datetime) else str(bound), _read_bound)
+"""An end of a range: an exact fraction, or a point in time."""
+
+
+@DOMAINS.add
 @dataclass(frozen=True, repr=False)
 class Numbers(Domain):
     """Numbers from low to high, both included, on a grid of ``steps`` steps; or points in time, where both are datetimes.
@@ -51,10 +68,10 @@ class Numbers(Domain):
     (4, Fraction(32768, 1))
     """
 
-    low: Any
-    high: Any
+    low: Any = field(metadata=wire(form=BOUND))
+    high: Any = field(metadata=wire(form=BOUND))
     steps: int = None  # type: ignore[assignment]  # resolved below
-    clip: bool = False
+    clip: bool = field(default=False, metadata=wire(omit=False))
     kind: ClassVar[str] = "numbers"
 
     def __post_init__(self) -> None:
@@ -149,20 +166,6 @@ class Numbers(Domain):
         """A distance of two numbers: a float, or a timedelta."""
         return timedelta(seconds=number) if self.times and isfinite(number) else number
 
-    def to_json(self) -> dict[str, Any]:
-        low, high = (bound.isoformat() if self.times else str(bound) for bound in (self.low, self.high))
-        plain = {"kind": self.kind, "low": low, "high": high, "steps": number(self.steps)}
-        return {**plain, "clip": True} if self.clip else plain
-
-    @classmethod
-    def from_json(cls, data: object) -> Numbers:
-        """The domain behind ``data`` from ``to_json``; WireError if there is none."""
-        parts = read_object("domain", data, {"kind", "low", "high", "steps"}, frozenset({"clip"}))
-        domain = cls(_read_bound(parts["low"]), _read_bound(parts["high"]), read_number("steps", parts["steps"]), parts.get("clip", False))
-        if domain.to_json() != data:
-            raise WireError("domain", data, allowed="the canonical form", fix="publish it again")
-        return domain
-
     def describe(self) -> str:
         ends = [bound.isoformat() if self.times else str(_plainest(bound)) for bound in (self.low, self.high)]
         kind = f"points in time {'with' if _is_aware(self.low) else 'without'} a time zone" if self.times else "finite numbers"
@@ -219,15 +222,3 @@ def _plainest(exact: Fraction) -> int | float | Fraction:
     if exact.denominator == 1 and abs(exact) < 1 << 64:
         return int(exact)
     return float(exact) if Fraction(float(exact)) == exact else exact
-
-
-def _read_bound(text: object) -> Any:
-    try:
-        if isinstance(text, str) and len(text) <= _LONGEST:
-            if "T" in text:
-                return _bound(datetime.fromisoformat(text))
-            if _RATIO.fullmatch(text):  # Fraction would also take "1e999999999", and not come back
-                return Fraction(text)
-    except (ValueError, OverflowError):
-        pass  # reported below
-    raise WireError("domain", text, allowed="a fraction such as '-1' or '1/2', or a datetime in ISO 8601", fix="publish it again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -12,12 +11,12 @@ from typing import Any
 
 from deniable.contract.arguments import typed
 from deniable.contract.assigned import Assigned
-from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_object, to_plain
-from deniable.contract.encoder import Encoder, Identity, encoder_from_json
+from deniable.contract.encoder import Encoder, Identity
 from deniable.contract.guarantee import Guarantee
+from deniable.contract.record import TAGGED, Plain, read_fraction, tuple_of, wire
 from deniable.contract.source import SYSTEM, Source
-from deniable.contract.spec import Spec, spec_from_json
-from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
+from deniable.contract.spec import Spec
+from deniable.errors import DomainError, ParameterError, ProtocolError
 
 LARGEST_SCALE = 1 << 32
 """The finest scale on which people are split among questions."""
@@ -25,7 +24,7 @@ LARGEST_SCALE = 1 << 32
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(Plain):
     """What one share of the people is asked.
 
     ``name`` is unlike that of any other question of the round. The ``encoder`` turns what a person holds into an input of the ``spec``,
@@ -33,11 +32,12 @@ class Question:
     need to know them when reports are tallied; devices ignore them.
     """
 
+    noun = "question"
     name: str
     spec: Spec
     encoder: Encoder = field(default_factory=Identity)
     share: Fraction = Fraction(1)
-    candidates: tuple[Any, ...] | None = None
+    candidates: tuple[Any, ...] | None = field(default=None, metadata=wire(form=tuple_of(TAGGED)))
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -76,35 +76,13 @@ class Question:
         promise = self.spec.guarantee
         return replace(promise, epsilon=self.epsilon) if self.epsilon < self.spec.epsilon else promise
 
-    def to_json(self) -> dict[str, Any]:
-        """The question as plain data."""
-        spec = parse_canonical(self.spec.canonical)
-        content = {"name": self.name, "spec": spec, "encoder": self.encoder.to_json(), "share": str(self.share)}
-        if self.candidates is not None:
-            content["candidates"] = [to_plain(value) for value in self.candidates]
-        return content
-
-    @classmethod
-    def from_json(cls, data: object) -> Question:
-        """The question behind ``data`` from ``to_json``; WireError if there is none."""
-        parts = read_object("question", data, {"name", "spec", "encoder", "share"}, frozenset({"candidates"}))
-        try:
-            return cls(
-                name=parts["name"],
-                spec=spec_from_json(canonical_json(parts["spec"])),
-                encoder=encoder_from_json(parts["encoder"]),
-                share=read_share(parts["share"]),
-                candidates=tuple(from_plain(value) for value in parts["candidates"]) if "candidates" in parts else None,
-            )
-        except (ValueError, TypeError, ZeroDivisionError, ParameterError, DomainError) as error:
-            raise WireError("question", data, allowed="a valid question", fix=str(error)) from error
-
 
 @typed
 @dataclass(frozen=True)
-class Round:
+class Round(Plain):
     """Questions asked at the same time, of disjoint groups of people: those whose tickets come after the share ``first``."""
 
+    noun = "round"
     questions: tuple[Question, ...]
     first: Fraction = Fraction(0)
 
@@ -118,16 +96,6 @@ class Round:
         if self.scale > LARGEST_SCALE:
             allowed = f"at most {LARGEST_SCALE}"
             raise ParameterError("shares", f"a common denominator of {self.scale}", allowed=allowed, fix="use rounder shares")
-
-    @classmethod
-    def from_json(cls, questions: object, first: object) -> Round:
-        """The round behind its questions' ``to_json`` and the share that comes before them; WireError if there is none."""
-        if not isinstance(questions, list):
-            raise WireError("questions", questions, allowed="a list", fix="publish it again")
-        try:
-            return cls(tuple(Question.from_json(item) for item in questions), read_share(first))
-        except ParameterError as error:
-            raise WireError("questions", questions, allowed="a valid round", fix=str(error)) from error
 
     @cached_property
     def scale(self) -> int:
@@ -156,11 +124,5 @@ class Round:
 
 
 def read_share(text: object) -> Fraction:
-    """A share behind its text in canonical JSON: a short fraction, or 0. No exponents: they could be as long as the memory.
-
-    >>> read_share("2/3"), read_share("0")
-    (Fraction(2, 3), Fraction(0, 1))
-    """
-    if not isinstance(text, str) or not re.fullmatch(r"0|[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text):
-        raise WireError("share", text, allowed="a fraction of short integers", fix='write it as in "1/3"')
-    return Fraction(text)
+    """A share behind its text in a file or in canonical JSON."""
+    return read_fraction("share", text)

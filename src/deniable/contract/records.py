@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
 
 from deniable.contract.canonical import read_object
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Attribute
 from deniable.contract.hashing import string_key
+from deniable.contract.record import Form, wire
 from deniable.errors import DomainError, ParameterError, WireError
 
 _KEY_BYTES = 8
+
+
+def _write_columns(columns: tuple[tuple[str, Domain | str], ...]) -> list[dict[str, Any]]:
+    return [{"name": name, **({"only": what} if isinstance(what, str) else {"domain": what.to_json()})} for name, what in columns]
+
+
+def _read_columns(noun: str, data: object) -> tuple[tuple[Any, Any], ...]:
+    """Names with domains or only labels; whoever reads them checks which are allowed."""
+    if not isinstance(data, list):
+        raise WireError(noun, data, allowed="a list of columns", fix="publish it again")
+    parts = [read_object("column", column, {"name"}, frozenset({"domain", "only"})) for column in data]
+    if any(len(part) != 2 for part in parts):
+        raise WireError(noun, data, allowed="a domain or an only label for each", fix="publish it again")
+    return tuple((part["name"], part["only"] if "only" in part else Domain.from_json(part["domain"])) for part in parts)
+
+
+COLUMNS = Form(_write_columns, _read_columns)
+"""Named columns: each with its domain, or with the only label that it has."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,7 @@ class Record(Domain):
     (True, False, False)
     """
 
-    columns: tuple[tuple[str, Domain | str], ...]
+    columns: tuple[tuple[str, Domain | str], ...] = field(metadata=wire(form=COLUMNS))
     kind: ClassVar[str] = "record"
     listed: ClassVar[bool] = False
 
@@ -79,24 +97,6 @@ class Record(Domain):
     def value(self, key: int) -> Hashable:
         raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: ask about columns")
 
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "columns": columns_to_json(self.columns)}
-
     def describe(self) -> str:
         told = [f"{name}: {what.describe() if isinstance(what, Domain) else repr(what)}" for name, what in self.columns[:4]]
         return f"records with {'; '.join(told)}" + (f" ... ({len(self.columns)} columns)" if len(self.columns) > 4 else "")
-
-
-def columns_to_json(columns: tuple[tuple[str, Domain | str], ...]) -> list[dict[str, Any]]:
-    """Columns as plain data: each with its domain, or with the only label that it has."""
-    return [{"name": name, **({"only": what} if isinstance(what, str) else {"domain": what.to_json()})} for name, what in columns]
-
-
-def read_columns(data: object) -> tuple[tuple[Any, Any], ...]:
-    """The names behind ``columns_to_json``, with domains or only labels that the caller checks; WireError if there are none."""
-    if not isinstance(data, list):
-        raise WireError("columns", data, allowed="a list of columns", fix="publish it again")
-    parts = [read_object("column", column, {"name"}, frozenset({"domain", "only"})) for column in data]
-    if any(len(part) != 2 for part in parts):
-        raise WireError("columns", data, allowed="a domain or an only label for each", fix="publish it again")
-    return tuple((part["name"], part["only"] if "only" in part else domain_from_json(part["domain"])) for part in parts)

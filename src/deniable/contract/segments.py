@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from deniable.contract.canonical import read_object
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder, bulk_half, read_hexadecimal, reading
+from deniable.contract.encoder import Encoder, bulk_half
+from deniable.contract.record import HEXADECIMAL, tuple_of, wire
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 
@@ -35,7 +34,7 @@ class Segments(Encoder):
 
     domain: Domain
     parts: tuple[tuple[int, int], ...]
-    candidates: tuple[int, ...] | None = None
+    candidates: tuple[int, ...] | None = field(default=None, metadata=wire(form=tuple_of(HEXADECIMAL)))
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
@@ -67,18 +66,3 @@ class Segments(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("segments", "Segments.encode_many").segments(self, values)
-
-    def to_json(self) -> dict[str, Any]:
-        parts = [[start, length] for start, length in self.parts]
-        plain = {"encoder": self.kind, "domain": self.domain.to_json(), "parts": parts}
-        return plain if self.candidates is None else {**plain, "candidates": [f"{joined:x}" for joined in self.candidates]}
-
-    @classmethod
-    def from_json(cls, data: object) -> Segments:
-        plain = read_object("encoder", data, {"encoder", "domain", "parts"}, frozenset({"candidates"}))
-
-        def make() -> Segments:
-            parts = tuple((start, length) for start, length in plain["parts"])
-            return cls(domain_from_json(plain["domain"]), parts, read_hexadecimal(plain.get("candidates")))
-
-        return reading(data, make)

@@ -11,9 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from deniable.contract.canonical import read_object
-from deniable.contract.domain_json import domain_from_json
-from deniable.contract.encoder import Encoder, bulk_half, reading
+from deniable.contract.encoder import Encoder, bulk_half
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
@@ -76,15 +74,6 @@ class PadAndSample(Encoder):
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("sets", "PadAndSample.encode_many").padded_samples(self, values, source)
 
-    def to_json(self) -> dict[str, Any]:
-        plain = {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length}
-        return plain if self.candidates is None else {**plain, "candidates": [list(keys) for keys in self.candidates]}
-
-    @classmethod
-    def from_json(cls, data: object) -> PadAndSample:
-        parts = read_object("encoder", data, {"encoder", "domain", "length"}, frozenset({"candidates"}))
-        return reading(data, lambda: cls(_read_subsets(parts["domain"]), parts["length"], _read_candidates(parts.get("candidates"))))
-
 
 @dataclass(frozen=True)
 class Overflow(Encoder):
@@ -123,15 +112,6 @@ class Overflow(Encoder):
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("sets", "Overflow.encode_many").overflows(self, values, source)
 
-    def to_json(self) -> dict[str, Any]:
-        listed = [list(keys) for keys in self.candidates]
-        return {"encoder": self.kind, "domain": self.domain.to_json(), "length": self.length, "candidates": listed}
-
-    @classmethod
-    def from_json(cls, data: object) -> Overflow:
-        parts = read_object("encoder", data, {"encoder", "domain", "length", "candidates"})
-        return reading(data, lambda: cls(_read_subsets(parts["domain"]), parts["length"], _read_candidates(parts["candidates"])))
-
 
 @dataclass(frozen=True)
 class HeldCount(Encoder):
@@ -160,14 +140,6 @@ class HeldCount(Encoder):
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("sets", "HeldCount.encode_many").held_counts(self, values)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"encoder": self.kind, "domain": self.domain.to_json(), "candidates": [list(keys) for keys in self.candidates]}
-
-    @classmethod
-    def from_json(cls, data: object) -> HeldCount:
-        parts = read_object("encoder", data, {"encoder", "domain", "candidates"})
-        return reading(data, lambda: cls(_read_subsets(parts["domain"]), _read_candidates(parts["candidates"])))
-
 
 @dataclass(frozen=True)
 class SetCode(Encoder):
@@ -194,14 +166,6 @@ class SetCode(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("sets", "SetCode.encode_many").set_codes(self, values)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"encoder": self.kind, "domain": self.domain.to_json()}
-
-    @classmethod
-    def from_json(cls, data: object) -> SetCode:
-        parts = read_object("encoder", data, {"encoder", "domain"})
-        return reading(data, lambda: cls(_read_subsets(parts["domain"])))
 
 
 def held_among(keys: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
@@ -234,15 +198,3 @@ def _check_candidates(domain: object, candidates: Candidates | None, least: int)
     if not least <= len(candidates) <= MOST_CANDIDATES or not rising or any(low >= high for low, high in pairwise(candidates)):
         allowed = f"{least} to {MOST_CANDIDATES} sets of keys below {domain.items.size}, all in rising order"
         raise ParameterError("candidates", candidates[:5], allowed=allowed, fix="sort them and drop repetitions")
-
-
-def _read_candidates(plain: Any) -> Any:
-    """Candidates as JSON has them, to be checked; None for none."""
-    return None if plain is None else tuple(tuple(keys) for keys in plain)
-
-
-def _read_subsets(plain: object) -> Subsets:
-    domain = domain_from_json(plain)
-    if not isinstance(domain, Subsets):
-        raise ParameterError("domain", plain, allowed="subsets", fix="publish it again")
-    return domain

@@ -21,6 +21,7 @@ from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
 from deniable.contract.mechanisms import Mechanisms
+from deniable.contract.record import Form
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
 from deniable.contract.work import TALLY_BYTES, VALUE_BYTES, Work
@@ -62,6 +63,9 @@ class Spec(ABC):
     mechanism: ClassVar[str]
     candidates_at_tally: ClassVar[bool] = False
     """Whether a report must be looked at once for each candidate, so that they are needed before the reports are gone."""
+
+    form: ClassVar[Form]
+    """How a spec stands in a question: thresholds travel along, so it is more than its fields."""
 
     domain: Domain
     epsilon: float
@@ -221,6 +225,9 @@ def spec_from_json(data: bytes) -> Spec:
     if spec.canonical != data:
         raise WireError("spec", data, allowed="the canonical form", fix="publish the spec again")
     return spec
+
+
+Spec.form = Form(lambda spec: parse_canonical(spec.canonical), lambda _, data: spec_from_json(canonical_json(data)))
 
 
 def _mechanism(name: object) -> type[Spec]:

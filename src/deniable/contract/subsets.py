@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from deniable.contract.domain import Domain
+from deniable.contract.domain import DOMAINS, Domain
 from deniable.contract.hashing import string_key
 from deniable.errors import DomainError, ParameterError
 
@@ -15,6 +15,7 @@ MOST_ITEMS = 1 << 26
 _ITEM_BYTES = 4
 
 
+@DOMAINS.add
 @dataclass(frozen=True)
 class Subsets(Domain):
     """The sets of items of a listed domain, the empty one included: a list, tuple or set that names each item once.
@@ -68,9 +69,6 @@ class Subsets(Domain):
     def named(self, keys: tuple[int, ...]) -> tuple[Hashable, ...]:
         """The items behind their keys."""
         return tuple(self.items.value(key) for key in keys)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "items": self.items.to_json()}
 
     def describe(self) -> str:
         return f"sets that name each item once: {self.items.describe()}"

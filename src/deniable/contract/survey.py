@@ -65,4 +65,5 @@ class Survey(Protocol):
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Survey:
-        return cls(Round.from_json(read_object("protocol", content, {"protocol", "questions"})["questions"], "0").questions)
+        parts = read_object("protocol", content, {"protocol", "questions"})
+        return cls(Round.from_json({"questions": parts["questions"], "first": "0"}).questions)

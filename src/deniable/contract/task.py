@@ -257,7 +257,7 @@ class OpenedRound:
                 task=bytes.fromhex(content["task"]),
                 number=read_number("number", content["number"]),
                 scale=read_number("scale", content["scale"]),
-                round=Round.from_json(content["questions"], content["first"]),
+                round=Round.from_json({"questions": content["questions"], "first": content["first"]}),
                 state=bytes.fromhex(content["state"]),
             )
             same = content["version"] == VERSION and opened.canonical == data

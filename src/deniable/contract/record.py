@@ -1,0 +1,298 @@
+r"""Records: frozen dataclasses that are written as canonical JSON and read back, by the types of their fields alone.
+
+=====================  ==================================================================
+type of the field      in JSON
+=====================  ==================================================================
+``bool``, ``str``      as it is
+``int``                a number, from 2^53 on a decimal string
+``float``              the shortest decimal that reads back as the same float, as text
+``Fraction``           text such as ``"1/3"``
+``bytes``              hex
+``tuple``              a list
+``X | None``           left out if it is None
+a record               an object, with the kind under the tag of its registry, if it has one
+=====================  ==================================================================
+
+``field(metadata=wire(...))`` gives a field another name or another form, or leaves it out where it has its usual value. Reading refuses
+unknown and missing names, wrong types, and equal values in another spelling, with ``WireError``: what was read, written again, must be what
+came. So there is one byte string for one meaning, and nobody writes a format by hand.
+
+>>> from dataclasses import dataclass, field
+>>> @dataclass(frozen=True, kw_only=True)
+... class Window(Plain):
+...     noun = "window"
+...     start: int
+...     share: Fraction = field(default=Fraction(1), metadata=wire(omit=Fraction(1)))
+>>> Window(start=2**60).to_json(), Window.from_json({"start": 3, "share": "1/3"})
+({'start': '1152921504606846976'}, Window(start=3, share=Fraction(1, 3)))
+>>> Window.from_json({"start": 3, "share": "2/6"})
+Traceback (most recent call last):
+deniable.errors.WireError: window: got {'start': 3, 'share': '2/6'}; allowed: the canonical form; send the bytes as they were published
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from fractions import Fraction
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from deniable.contract.canonical import canonical_json, from_plain, number, parse_canonical, read_number, read_object, to_plain
+from deniable.errors import DeniableError, WireError
+
+Kind = TypeVar("Kind", bound=type)
+_FRACTION = re.compile(r"0|[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", re.ASCII)
+_ALWAYS = object()
+
+
+class Form(NamedTuple):
+    """How a value is written as plain data, and read back; ``read`` also gets the name of what it reads, for its errors."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[str, Any], Any]
+
+
+def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS) -> dict[str, Any]:
+    """Field metadata: another ``name`` in JSON, another ``form``, and the value for which the field is left out."""
+    return {"name": name, "form": form, "omit": omit}
+
+
+class Registry(dict[str, type]):
+    """Records of one family by kind, which an object names under ``tag``. Only what is registered is ever made from data.
+
+    ``homes`` are the modules that register kinds; they build on the family's own module, which knows only their names.
+    """
+
+    def __init__(self, noun: str, tag: str, homes: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.noun, self.tag, self._homes = noun, tag, homes
+
+    def add(self, cls: Kind) -> Kind:
+        """Class decorator: register a record under its ``kind``."""
+        self[cls.kind] = cls  # type: ignore[attr-defined]  # every member of a family has one
+        return cls
+
+    def read(self, noun: str, data: object) -> Any:
+        """The record behind ``data``, of whichever kind; WireError if there is none."""
+        for home in self._homes:
+            importlib.import_module(home)
+        kind = data.get(self.tag) if isinstance(data, Mapping) else None
+        if not isinstance(kind, str) or kind not in self:
+            raise WireError(noun, data, allowed=f"{self.tag} {_listed(self)}", fix="upgrade deniable or check the name")
+        return _read(self[kind], data)
+
+
+class Plain:
+    """A record that is part of others: plain data."""
+
+    noun: ClassVar[str]
+    """What it is called in errors."""
+    registry: ClassVar[Registry | None] = None
+    version: ClassVar[int | None] = None
+    """Written along, where a format may change."""
+
+    def to_json(self) -> Any:
+        """This record as plain data."""
+        return form_of(type(self)).write(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The record behind ``data`` from ``to_json``; WireError if there is none."""
+        return read_record(cls, data)
+
+    @classmethod
+    def from_fields(cls, **values: Any) -> Self:
+        """The record with these values, as they came; a subclass may have a constructor of another shape."""
+        return cls(**values)
+
+
+class Document(Plain):
+    """A record that is signed, hashed or stored: bytes."""
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The canonical JSON of this record."""
+        return canonical_json(self.to_json())
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The record behind ``data``, its canonical JSON in bytes; WireError if there is none."""
+        return read_record(cls, parse_canonical(data))
+
+
+RecordType = TypeVar("RecordType", bound=Plain)
+
+
+def read_record(cls: type[RecordType], data: object) -> RecordType:
+    """The record of a class, or of one of its registry's kinds, behind plain data; WireError if there is none."""
+    try:
+        found: RecordType = form_of(cls).read(cls.noun, data)
+    except RecursionError as error:
+        raise WireError(cls.noun, type(data).__name__, allowed="plain data of few levels", fix="publish it again") from error
+    if found.to_json() != data:
+        raise WireError(cls.noun, data, allowed="the canonical form", fix="send the bytes as they were published")
+    return found
+
+
+# --- forms ---
+
+
+def _typed(kind: type) -> Form:
+    def read(noun: str, data: object) -> object:
+        if type(data) is not kind:
+            raise WireError(noun, data, allowed=f"a {kind.__name__}", fix="publish it again")
+        return data
+
+    return Form(lambda value: value, read)
+
+
+def _text(noun: str, data: object, make: Callable[[str], Any], allowed: str) -> Any:
+    try:
+        if isinstance(data, str):
+            return make(data)
+    except (ValueError, ArithmeticError):
+        pass  # reported below
+    raise WireError(noun, data, allowed=allowed, fix="publish it again")
+
+
+def read_fraction(noun: str, data: object) -> Fraction:
+    """A fraction behind its text: short integers, and no exponents, which could be as long as the memory.
+
+    >>> read_fraction("share", "2/3"), read_fraction("share", "0")
+    (Fraction(2, 3), Fraction(0, 1))
+    """
+    short = data if isinstance(data, str) and _FRACTION.fullmatch(data) else None
+    fraction: Fraction = _text(noun, short, Fraction, 'a fraction of short integers, such as "1/3"')
+    return fraction
+
+
+def tuple_of(form: Form) -> Form:
+    """The form of a tuple of values of one form."""
+
+    def read(noun: str, data: object) -> tuple[Any, ...]:
+        if not isinstance(data, list):
+            raise WireError(noun, data, allowed="a list", fix="publish it again")
+        return tuple(form.read(noun, item) for item in data)
+
+    return Form(lambda values: [form.write(value) for value in values], read)
+
+
+HEXADECIMAL = Form(lambda value: f"{value:x}", lambda noun, data: _text(noun, data, lambda text: int(text, 16), "an integer in hex"))
+"""An integer by its hexadecimal digits."""
+TAGGED = Form(to_plain, lambda _, data: from_plain(data))
+"""A value of any type that people may hold."""
+_FORMS: dict[Any, Form] = {
+    bool: _typed(bool),
+    str: _typed(str),
+    int: Form(number, read_number),
+    float: Form(repr, lambda noun, data: _text(noun, data, float, 'a decimal such as "1.0"')),
+    Fraction: Form(str, read_fraction),
+    bytes: Form(lambda value: value.hex(), lambda noun, data: _text(noun, data, bytes.fromhex, "bytes in hex")),
+}
+
+
+def form_of(hint: Any) -> Form:
+    """The form of values of a type."""
+    if hint not in _FORMS:
+        _FORMS[hint] = _form(hint)
+    return _FORMS[hint]
+
+
+def _form(hint: Any) -> Form:
+    if isinstance(hint, type) and isinstance(form := getattr(hint, "form", None), Form):
+        return form  # a type whose form does not follow from its fields
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        (only,) = (part for part in parts if part is not NoneType)
+        return form_of(only)
+    if origin is tuple and parts[-1] is ...:
+        return tuple_of(form_of(parts[0]))
+    if origin is tuple:
+        return _row(tuple(map(form_of, parts)))
+    if isinstance(hint, type) and issubclass(hint, Plain):
+        return Form(_write, lambda noun, data: _member(hint, noun, data))
+    raise TypeError(f"values of type {hint} have no form of their own: give the field one with wire(form=...)")
+
+
+def _row(forms: tuple[Form, ...]) -> Form:
+    """The form of a tuple with a form for each place."""
+
+    def read(noun: str, data: object) -> tuple[Any, ...]:
+        if not isinstance(data, list) or len(data) != len(forms):
+            raise WireError(noun, data, allowed=f"a list of {len(forms)}", fix="publish it again")
+        return tuple(form.read(noun, item) for form, item in zip(forms, data, strict=True))
+
+    return Form(lambda values: [form.write(value) for form, value in zip(forms, values, strict=True)], read)
+
+
+# --- records ---
+
+
+class _Field(NamedTuple):
+    name: str
+    wire: str
+    form: Form
+    omit: object
+    """The value for which it is left out; ``_ALWAYS`` for none."""
+
+
+_FIELDS: dict[type, tuple[_Field, ...]] = {}
+
+
+def _fields(cls: type) -> tuple[_Field, ...]:
+    """The fields that travel, worked out when a record of the class is first written or read."""
+    if cls not in _FIELDS:
+        _FIELDS[cls] = tuple(_travelling(cls))
+    return _FIELDS[cls]
+
+
+def _travelling(cls: type) -> Iterator[_Field]:
+    hints = get_type_hints(cls)
+    for each in fields(cls):
+        if not each.metadata.get("travels", True):
+            continue
+        options, hint = {**wire(), **each.metadata}, hints[each.name]
+        omit = None if options["omit"] is _ALWAYS and NoneType in get_args(hint) else options["omit"]
+        yield _Field(each.name, options["name"] or each.name, options["form"] or form_of(hint), omit)
+
+
+def _write(record: Any) -> dict[str, Any]:
+    head = _head(type(record))
+    values = ((each, getattr(record, each.name)) for each in _fields(type(record)))
+    return head | {each.wire: each.form.write(value) for each, value in values if each.omit is _ALWAYS or value != each.omit}
+
+
+def _head(cls: type[Plain]) -> dict[str, Any]:
+    """What is written in front of the fields: the kind, and the version."""
+    tagged = {} if cls.registry is None else {cls.registry.tag: cls.kind}  # type: ignore[attr-defined]  # a member has a kind
+    return tagged if cls.version is None else tagged | {"version": cls.version}
+
+
+def _member(cls: type[Plain], noun: str, data: object) -> Any:
+    """A record of a class that may stand for its whole registry, or for some of it."""
+    found = _read(cls, data) if cls.registry is None else cls.registry.read(noun, data)
+    if not isinstance(found, cls):
+        raise WireError(noun, data, allowed=f"{cls.__name__}", fix="publish it again")
+    return found
+
+
+def _read(cls: type[Plain], data: object) -> Any:
+    known, head = _fields(cls), _head(cls)
+    optional = frozenset(each.wire for each in known if each.omit is not _ALWAYS)
+    parts = read_object(cls.noun, data, ({each.wire for each in known} | set(head)) - optional, optional)
+    if any(type(parts[name]) is not type(value) or parts[name] != value for name, value in head.items()):
+        raise WireError(cls.noun, data, allowed=", ".join(f"{name} {value}" for name, value in head.items()), fix="upgrade deniable")
+    try:
+        values = {each.name: each.form.read(each.wire, parts[each.wire]) for each in known if each.wire in parts}
+        return cls.from_fields(**values)
+    except (DeniableError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+        raise WireError(cls.noun, data, allowed=f"a valid {cls.noun}", fix=str(error)) from error
+
+
+def _listed(names: Iterable[str]) -> str:
+    *rest, last = sorted(names)
+    return f"{', '.join(rest)} or {last}" if rest else last
