@@ -143,7 +143,7 @@ def test_a_person_in_a_browser_is_one_of_a_shuffled_batch(server, shuffler, clie
     page = answering.new_page()
     page.goto(f"/tasks/{task.id.hex()}/answer")
     short = page.locator("#shuffled")
-    for text in ("epsilon = 0.36 (delta = 0.001)", "epsilon = 1 remains", "a batch of at least 40"):
+    for text in ("at most epsilon = 0.36 about you (delta = 0.001)", "only your own noise protects you", "a batch of at least 40"):
         expect(short).to_contain_text(text)
     expect(page.locator("footer")).to_contain_text(shuffler.address)
     agree(page)

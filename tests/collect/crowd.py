@@ -17,13 +17,13 @@ NOON = 1_800_000_000
 HOUR = 3600
 
 
-def survey_task(key: bytes, *specs: Spec, name: str = "unique", **rules) -> Task:
+def survey_task(key: bytes, *specs: Spec, name: str = "unique", candidates=None, **rules) -> Task:
     """A task that asks each spec's question in equal shares; by default one question about unique numbers, in the clear."""
     from fractions import Fraction
 
     specs = specs or (Identity(domain=IndexRange(1 << 16)),)
     share = Fraction(1, len(specs))
-    survey = Survey(tuple(Question(name=f"q{i}", spec=spec, share=share) for i, spec in enumerate(specs)))
+    survey = Survey(tuple(Question(name=f"q{i}", spec=spec, share=share, candidates=candidates) for i, spec in enumerate(specs)))
     usual = {"start": NOON, "end": NOON + 24 * HOUR, "period": HOUR, "late": 600, "minimum_batch": 1, "answers": 24}
     return Task(
         name=name,

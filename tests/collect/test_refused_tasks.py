@@ -67,5 +67,5 @@ def test_a_collector_runs_the_devices_own_check(collector, monkeypatch):
 def test_a_survey_about_more_values_than_a_page_can_show_is_no_task():
     text = SEARCHED.partition("[domain]")[0] + "[domain]\nrange = {}\n[mechanism]\nname = 'GRR'\n"
     assert read_task_file(text.format(MOST_VALUES).encode(), key=bytes(32), now=float(NOON)).task.name == "words"
-    with pytest.raises(ParameterError, match=r"^domain: got '262,145 values'; allowed: at most 262,144"):
+    with pytest.raises(ParameterError, match=r"^domain: got '1,048,577 values'; allowed: at most 1,048,576"):
         read_task_file(text.format(MOST_VALUES + 1).encode(), key=bytes(32), now=float(NOON))

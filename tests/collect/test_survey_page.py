@@ -47,7 +47,7 @@ def shown(site, *specs, name="asked", **rules):
     ],
 )
 def test_every_domain_has_a_field_of_its_own(site, domain, kind, expected):
-    page = shown(site, OLH(domain=domain, epsilon=1.0))
+    page = shown(site, OLH(domain=domain, epsilon=1.0), candidates=[0, 7] if domain.size > 2**32 and domain.listed else None)
     assert [(box["type"], box.get("value")) for box in page.all("input")] == expected
     field = next(tag for _, tag in page.tags if "data-answer" in tag)
     assert (field["data-kind"], field["data-attribute"]) == (kind, None)  # written without a value

@@ -73,6 +73,7 @@ def run(
         from deniable.collect.summing.service import serve_sum
         from deniable.collect.summing.store import ABORTED, RUNNING, SumStore
         from deniable.collect.tasks.spans import until
+        from deniable.collect.web.journal import note
 
     settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
     patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
@@ -90,10 +91,8 @@ def run(
         found = Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
         if found.state == RUNNING:
             status = found.status()
-            latest = until(found.step_seconds)
-            remark(
-                f"{status['step']}: waiting for {status['waiting']} of {len(found.agreement.members)} members, until {latest} at the latest"
-            )
+            whom = f"{status['waiting']} of {len(found.agreement.members)} members"
+            note(f"{status['step']}: waiting for {whom}, until {until(found.step_seconds)} at the latest")  # the log is JSON
         return found
 
     serve_sum(settings, make, clock, linger=linger, over=over)

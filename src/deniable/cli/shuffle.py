@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deniable.cli.console import out, print_json, remark, table, tell, waiting
+from deniable.cli.console import out, print_json, remark, table, tell
 from deniable.cli.extra import server_extra
 from deniable.cli.options import Json
 from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
@@ -69,7 +69,9 @@ def run(
         from deniable.collect.clock import clock_of
         from deniable.collect.shuffling.arranging import ANSWER_SECONDS, Plan, arrange
         from deniable.collect.shuffling.service import serve_shuffler
+        from deniable.collect.tasks.spans import until
         from deniable.collect.web.ingest import Limits
+        from deniable.collect.web.journal import note
         from deniable.core.stream import cores
 
     if folder is None or not collector:
@@ -94,8 +96,8 @@ def run(
     clock = clock_of(os.environ)
 
     def make() -> tuple[Shuffler, Mapping[bytes, Link]]:
-        with waiting(f"the tasks at {collector}", ANSWER_SECONDS):
-            return arrange(plan, clock=clock)
+        note(f"waiting for the tasks at {collector}, until {until(ANSWER_SECONDS)} at the latest")  # the log is JSON
+        return arrange(plan, clock=clock)
 
     serve_shuffler(settings, make, workers=workers or cores(), metrics_port=metrics_port)
 

@@ -69,7 +69,7 @@ def test_what_is_no_simple_graph_is_refused(graph, nodes, told):
 
 def test_without_networkx_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(MissingExtra, match=r"deniable\[lab\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[lab\]"):
         FRIENDS.to_networkx()
 
 

@@ -73,7 +73,7 @@ ASKED = ("domain", "mechanism", "questions", "search", "protocol")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", "weak_privacy", "trust", "model", "shuffle", *ASKED)
 Issuer = Callable[[Task], bytes]
 """Makes or finds the key for the tokens of a draft."""
-MOST_VALUES = 1 << 18
+MOST_VALUES = 1 << 20
 """How many values a task may ask about: its page has a row for each."""
 MOST_COUNTERS = 1 << 26
 """How many counters a sealed period may need, over all questions and strata."""
