@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 import deniable as dn
+from deniable.cli.answer_tables import print_answer
 from deniable.collect.analysis.answer import charts_of, parquet_of
 from deniable.collect.analysis.shares import Shares
 from deniable.collect.analysis.tables import Tables, reports_behind
@@ -57,3 +60,14 @@ def test_sets_that_are_none_are_still_shown_to_be_none():
     assert reports_behind(empty) > 50
     answer = Tables().estimate_json("itemsets", empty)
     assert answer["about"][-1].startswith("nothing was found: none of")
+
+
+def test_a_search_that_drops_nothing_prints_the_interval_of_each_value(capsys):
+    """Where every candidate stays, each row has its own interval, and the caption must not promise more."""
+    spec = dn.GRR(domain_size=2, epsilon=2.0)
+    both = spec.estimate(spec.tally(spec.privatize([0, 1] * 1000, source=ReplaySource.from_key("both")))).found([0, 1], share=Fraction(1))
+    answer = Shares().estimate_json("q", both)
+    assert "each value on its own" in answer["interval"]
+    print_answer({"name": "n", "question": "?", "answers": [answer], "withheld": [], "provisional": False}, 10)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "95 % intervals of each value; 2 candidates were tested" in shown

@@ -16,7 +16,7 @@ from deniable.client.linear import LinearProtocol
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose import predicted_error
-from deniable.tasks.plan import detectable, epsilon_needed, most_gain, people_needed
+from deniable.tasks.plan import detectable, epsilon_needed, most_gain, people_needed, plan_mean
 from deniable.testing import ReplaySource
 from tests.exact.test_check_values import CHECKS, EPSILONS, close
 
@@ -159,6 +159,17 @@ def test_every_oracle_side_by_side(error):
     assert text.startswith("100,000 people, 1,000 values, epsilon = 1")
     assert all(name in text for name in ORACLES)
     assert "left out" in plan._repr_html_()
+
+
+@pytest.mark.parametrize(("epsilon", "level"), [(1.0, "strong"), (3.0, "moderate"), (6.0, "weak"), (6.5, "very weak")])
+def test_plans_judge_the_promise(epsilon, level):
+    for made in (
+        dn.plan(domain_size=4, epsilon=epsilon, oracles=["GRR"]),
+        plan_mean(low=0, high=1, epsilon=epsilon, mechanisms=["Hybrid"]),
+    ):
+        assert made.verdict.level == level
+        assert f"One report at this epsilon: {level} privacy." in repr(made)
+        assert str(made.verdict).splitlines()[0] in made._repr_html_()
 
 
 def test_other_domains():

@@ -60,13 +60,14 @@ def _estimate_table(answer: dict[str, Any], top: int) -> Table:
     if "kind" in answer:
         return _number_table(answer, estimate_table(answer))
     rows = picked_rows(answer, top)
-    marked = len(rows) < answer["values"] and not answer.get("notes")  # a search names nothing else
+    some = len(rows) < answer["values"]
+    marked = some and not answer.get("notes")  # a search names nothing else
     made = table(headline(answer), ("value", "estimate", "± std. err.", "from", "to", "share", *(["significant"] if marked else [])))
     for row in rows:
         numbers = (f"{row[name]:,.0f}" for name in ("count", "stderr", "low", "high"))
         made.add_row(shown(row["value"]), *numbers, f"{row['frequency']:.2%}", *(["yes" if row["significant"] else "no"] if marked else []))
     if answer.get("notes"):  # of a search
-        made.caption = "95 % intervals for all candidates together; " + "; ".join(answer["notes"])
+        made.caption = "; ".join([f"95 % intervals {'for all candidates together' if some else 'of each value'}", *answer["notes"]])
     elif marked:
         made.caption = f"the largest {len(rows):,} of {answer['values']:,} values; 95 % intervals for all of them together"
     else:

@@ -10,7 +10,6 @@ from rich.table import Table
 from deniable.cli.console import LEVELS, out, print_json, table, tell, working
 from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Chart, Epsilon, Json, People
-from deniable.contract.verdict import Verdict
 from deniable.core.chart import check_ending
 from deniable.core.rounding import below
 from deniable.errors import ParameterError
@@ -35,8 +34,6 @@ COSTS = {
     "influence": "one\nliar",
     "liars": "1 % of\nliars",
 }
-ONE_REPORT = "One report at this epsilon"
-"""What the verdict of a plan is about."""
 
 
 @plan.callback()
@@ -63,7 +60,7 @@ def frequencies(
         found = frequency_plan(domain_size=domain_size, epsilon=epsilon, n=people, error=error, oracles=names)
         if chart is not None:
             found.chart().save(chart)
-    judgement = Verdict(epsilon, when=ONE_REPORT).to_json()
+    judgement = found.verdict.to_json()
     if json_output:
         given = {"domain_size": domain_size, "epsilon": epsilon, "people": people, "error": error}
         print_json(given | {"verdict": judgement, "mechanisms": _records(found), "left_out": list(found.left_out)})

@@ -10,8 +10,7 @@ import typer
 
 from deniable.cli.console import LEVELS, out, print_json, tell, working
 from deniable.cli.options import Epsilon, Json, People
-from deniable.cli.plan import ONE_REPORT, frequencies, plan, plan_table
-from deniable.contract.verdict import Verdict
+from deniable.cli.plan import frequencies, plan, plan_table
 from deniable.errors import ParameterError
 from deniable.tasks.plan import plan_mean
 
@@ -40,7 +39,7 @@ def mean(
     ends = read_bound("--low", low), read_bound("--high", high)
     with working("comparing mechanisms"):
         found = plan_mean(low=ends[0], high=ends[1], epsilon=epsilon, n=people, error=error)
-    judgement = Verdict(epsilon, when=ONE_REPORT).to_json()
+    judgement = found.verdict.to_json()
     if json_output:
         rows = [{"mechanism": row.pop("value"), **row} for row in found.to_arrow().to_pylist()]
         given = {"low": low, "high": high, "epsilon": epsilon, "people": people, "error": error}

@@ -121,8 +121,8 @@ def most_missing(overflow: FrequencyEstimate, alpha: Any, *, far: bool = False) 
 class SetEstimate(Table):
     """Shares of people who hold each set, with errors, from groups of different sizes that answered different questions.
 
-    ``n`` is how many people were asked about each set. Intervals are normal, and allow for cut lists as those of ``ItemEstimate`` do: from
-    the shares that were ``seen``, up to what their ``overflows`` may miss. Single estimates may be negative.
+    ``n`` is how many people were asked about each set. Intervals are normal, exclude 0 only by an exact test, and allow for cut lists as
+    those of ``ItemEstimate`` do: from the shares that were ``seen``, up to what their ``overflows`` may miss. Estimates may be negative.
     """
 
     values: Sequence[Any]
@@ -140,6 +140,8 @@ class SetEstimate(Table):
     """The shares before anything made up for cut lists; ``frequencies`` if left out."""
     seen_stderr: Array = None  # type: ignore[assignment]  # resolved below
     """Their standard errors."""
+    chances: Array = None  # type: ignore[assignment]  # resolved below
+    """The probability of as many supports of each set if nobody holds it; 0 where that is not known, and the normal law decides alone."""
     overflows: tuple[FrequencyEstimate | None, ...] = ()
     """For each set, how many people's draws lie beyond the list; None where no list can be cut."""
     screening: Screening | None = None
@@ -152,6 +154,8 @@ class SetEstimate(Table):
         if self.seen is None:
             put("seen", self.frequencies)
             put("seen_stderr", self.frequency_stderr)
+        if self.chances is None:
+            put("chances", np.zeros(len(self.values)))
 
     @classmethod
     def of(cls, *parts: ItemEstimate) -> SetEstimate:
@@ -167,6 +171,7 @@ class SetEstimate(Table):
             covers=max((part.covers for part in parts), key=len),
             seen=np.concatenate([part.frequencies for part in plain]),
             seen_stderr=np.concatenate([part.frequency_stderr for part in plain]),
+            chances=np.concatenate([stats.binom.sf(part.supports - 1, part.n, part.q) for part in parts]),
             overflows=tuple(part.overflow for part in parts for _ in part.values),
         )
         return joined.select(joined.order())
@@ -188,12 +193,14 @@ class SetEstimate(Table):
         each = alpha / (self.family_size if simultaneous else 1)
         groups = max(len({id(overflow) for overflow in self.overflows}), 1) if simultaneous else 1
         reach = stats.norm.isf(each / np.where(self.cut, 4, 2)) * self.seen_stderr + self.missing(alpha / 4 / groups)
-        return self.seen - stats.norm.isf(each / 2) * self.seen_stderr, self.seen + reach
+        low = self.seen - stats.norm.isf(each / 2) * self.seen_stderr
+        # Supports by chance are skewed where they are few: 0 is excluded only where their exact law allows it.
+        return np.where(self.chances > each / 2, np.minimum(low, 0.0), low), self.seen + reach
 
     def select(self, positions: Any) -> SetEstimate:
         """The estimate for some of the sets, by position."""
         at = np.asarray(positions, dtype=np.int64)
-        picked = {name: getattr(self, name)[at] for name in ("frequencies", "frequency_stderr", "n", "seen", "seen_stderr")}
+        picked = {name: getattr(self, name)[at] for name in ("frequencies", "frequency_stderr", "n", "seen", "seen_stderr", "chances")}
         overflows = tuple(self.overflows[i] for i in at)
         return replace(self, values=[self.values[i] for i in at], overflows=overflows, **picked)
 

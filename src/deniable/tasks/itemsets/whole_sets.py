@@ -10,6 +10,7 @@ from math import exp
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
@@ -90,6 +91,7 @@ class WholeSets(SetProtocol, Protocol):
             np.sqrt(_variance(spec, n, np.clip(whole[1:] / n, 0, 1), np.arange(1, 1 << d), d)) / n,
             np.full((1 << d) - 1, estimate.n),
             self.epsilon,
+            chances=_chances(spec, estimate.n, supersets(estimate.supports.astype(float), d)[1:], np.arange(1, 1 << d), d),
         )
         single = counted.select((1 << np.arange(d)) - 1)
         whole_crowd = Fraction(1)
@@ -129,9 +131,21 @@ def supersets(counts: Array, d: int) -> Array:
 
 def _variance(spec: FrequencySpec, n: int, f: Array, codes: Array, d: int) -> Array:
     """The variance of the sum over all sets that contain each one, held by a share f of the people."""
-    cells = 1 << (d - np.bitwise_count(codes).astype(np.int64))
+    cells = _cells(codes, d)
     p, q = float(spec.p), float(spec.q)  # type: ignore[attr-defined]  # GRR and OLH are pure protocols
     if isinstance(spec, GRR):  # a report names one set: inside the sum, or outside
         inside, outside = p + (cells - 1) * q, cells * q
         return np.asarray(n * (f * inside * (1 - inside) + (1 - f) * outside * (1 - outside)) / (p - q) ** 2)
     return np.asarray(n * (f * p * (1 - p) + (cells - f) * q * (1 - q)) / (p - q) ** 2)
+
+
+def _chances(spec: FrequencySpec, n: int, supports: Array, codes: Array, d: int) -> Array:
+    """The probability of so many supports or more of all sets that contain each one, if nobody holds it."""
+    cells, q = _cells(codes, d), float(spec.q)  # type: ignore[attr-defined]  # as above
+    law = stats.binom(n, cells * q) if isinstance(spec, GRR) else stats.binom(n * cells, q)
+    return np.asarray(law.sf(supports - 1))
+
+
+def _cells(codes: Array, d: int) -> Array:
+    """How many sets contain each one."""
+    return np.asarray(1 << (d - np.bitwise_count(codes).astype(np.int64)))

@@ -20,6 +20,8 @@ from deniable.tasks.plan.bisection import smallest_epsilon
 
 ALPHA = 0.05
 """How often any value that nobody holds may seem to be held."""
+ONE_REPORT = "One report at this epsilon"
+"""What the verdict of a plan is about."""
 
 
 @typed
