@@ -12,7 +12,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.spec import MECHANISMS
 from deniable.testing import ReplaySource
 
-PAIRS, ALPHA = 400, 0.1
+PAIRS, ALPHA = 200, 0.1
 MOST = int(stats.binom.isf(1e-6, PAIRS, ALPHA))
 """More alarms have probability below 1e-6 if each pair raises one with probability alpha."""
 SHARES = np.array([0.6, 0.2, 0.1, 0.05, 0.03, 0.02, 0.0, 0.0])

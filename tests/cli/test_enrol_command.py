@@ -35,10 +35,11 @@ def test_codes_that_cannot_be_written_are_not_made(collector, tmp_path):
     task = replace(draft, issuer=collector.issuer.modulus(draft))
     collector.publish(task)
     (tmp_path / "codes").write_text("older ones")
-    for place in ("codes", "absent/codes", "store", "left"):
+    there = "a file that is not there yet"
+    for place, why in {"codes": there, "absent/codes": "No such file or directory", "store": there, "left": "was killed left it"}.items():
         (tmp_path / ".left.part").write_text("of a run that was killed")
         told = run("enrol", "counted", "--count", "2", "--out", tmp_path / place, "--store", tmp_path / "store", status=2)
-        assert place.partition("/")[0] in told.stderr
+        assert why in told.stderr
         assert codes_kept(collector) == 0
     assert (tmp_path / "codes").read_text() == "older ones"
     with pytest.raises(OSError, match="full"):

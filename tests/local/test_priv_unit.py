@@ -12,7 +12,8 @@ import pytest
 from scipy import special, stats
 
 import deniable as dn
-from deniable.contract.spec import FLOATING, MECHANISMS, spec_from_json
+from deniable.contract.mechanisms import FLOATING
+from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
 from deniable.core.vector import VectorEstimate

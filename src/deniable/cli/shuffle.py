@@ -96,7 +96,9 @@ def run(
     clock = clock_of(os.environ)
 
     def make() -> tuple[Shuffler, Mapping[bytes, Link]]:
-        note(f"waiting for the tasks at {collector}, until {until(ANSWER_SECONDS)} at the latest")  # the log is JSON
+        note(
+            f"waiting for the tasks at {collector}, until {until(ANSWER_SECONDS * max(len(plan.tasks), 1))} at the latest"
+        )  # the log is JSON
         return arrange(plan, clock=clock)
 
     serve_shuffler(settings, make, workers=workers or cores(), metrics_port=metrics_port)

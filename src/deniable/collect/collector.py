@@ -6,7 +6,6 @@ clock when it jumps ahead. ``tend`` is called every second or so.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
@@ -29,9 +28,11 @@ from deniable.collect.storage.store import Store, Tallies
 from deniable.collect.tending import tend
 from deniable.contract.admission import TOKEN
 from deniable.contract.batch import Batch
+from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import protocol_from_json
 from deniable.contract.question import Question
+from deniable.contract.source import SYSTEM
 from deniable.contract.task import Task
 from deniable.errors import ParameterError, ProtocolError
 from deniable.testing.faults import fault_point
@@ -47,7 +48,7 @@ class Collector:
         self.registry = Registry(store)
         self.issuer = Issuer(store)
         self.admission = Admission()
-        self.parking = Parking(store, secrets.token_bytes(16))
+        self.parking = Parking(store, draw_bytes(SYSTEM, 16))
         self._roster = Roster(store, self.registry, self.issuer, self.admission, self.parking)
         self._begun: set[Bucket] = set()
         self.keys = AnalystKeys(store, store.signing_key())

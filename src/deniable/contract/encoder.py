@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 from deniable.contract.arguments import typed
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
-from deniable.contract.record import HEXADECIMAL, Plain, Registry, tuple_of, wire
+from deniable.contract.form import HEXADECIMAL, tuple_of
+from deniable.contract.record import Plain, Registry, wire
 from deniable.contract.source import Source
 from deniable.errors import DomainError, MissingExtra, ParameterError
 

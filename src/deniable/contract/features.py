@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.encoder import Attribute
+from deniable.contract.form import Form
 from deniable.contract.numbers import Numbers
-from deniable.contract.record import Form, Plain
+from deniable.contract.record import Plain
 from deniable.contract.records import COLUMNS
 from deniable.errors import ParameterError, WireError
 

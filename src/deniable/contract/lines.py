@@ -9,7 +9,8 @@ from typing import Any
 
 from deniable.contract.domain import Domain
 from deniable.contract.encoder import Encoder, bulk_half
-from deniable.contract.record import HEXADECIMAL, tuple_of, wire
+from deniable.contract.form import HEXADECIMAL, tuple_of
+from deniable.contract.record import wire
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 

@@ -9,8 +9,13 @@ import importlib
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING
 
+from deniable.errors import WireError, install_command
+
 if TYPE_CHECKING:
     from deniable.contract.spec import Spec
+
+FLOATING = {"PrivUnit": "deniable.local.vector.priv_unit", "ProjUnit": "deniable.local.vector.proj_unit"}
+"""Mechanisms without an exact law, and where they are: they need the analyst's packages, also to randomize."""
 
 
 class Mechanisms(MutableMapping[str, "type[Spec]"]):
@@ -27,6 +32,19 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
     def shelve(self, package: str, modules: Iterable[str]) -> None:
         """Put a package's modules on the shelf; those without a mechanism do no harm there."""
         self._shelf |= {module.replace("_", ""): f"{package}.{module}" for module in modules}
+
+    def named(self, name: object) -> type[Spec]:
+        """The mechanism that data name, without an exact law or with one; WireError if there is none here."""
+        if isinstance(name, str) and name in self:
+            return self[name]
+        if not isinstance(name, str) or name not in FLOATING:
+            raise WireError("mechanism", name, allowed=f"one of {sorted(self)}", fix="upgrade deniable or check the name")
+        try:
+            found: type[Spec] = getattr(importlib.import_module(FLOATING[name]), name)
+        except ModuleNotFoundError as error:
+            fix = install_command("analysis")
+            raise WireError("mechanism", name, allowed="an exact mechanism on a device", fix=fix) from error
+        return found
 
     def __getitem__(self, name: str) -> type[Spec]:
         if name not in self._loaded and name.lower() in self._shelf:

@@ -18,7 +18,8 @@ from math import isfinite
 from typing import Any, ClassVar
 
 from deniable.contract.domain import DOMAINS, Domain, _integer
-from deniable.contract.record import Form, wire
+from deniable.contract.form import Form
+from deniable.contract.record import wire
 from deniable.contract.source import Source
 from deniable.errors import ParameterError, WireError
 

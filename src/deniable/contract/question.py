@@ -12,8 +12,9 @@ from typing import Any
 from deniable.contract.arguments import typed
 from deniable.contract.assigned import Assigned
 from deniable.contract.encoder import Encoder, Identity
+from deniable.contract.form import TAGGED, read_fraction, tuple_of
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.record import TAGGED, Plain, read_fraction, tuple_of, wire
+from deniable.contract.record import Plain, wire
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import Spec
 from deniable.errors import DomainError, ParameterError, ProtocolError

@@ -18,6 +18,7 @@ unknown and missing names, wrong types, and equal values in another spelling, wi
 came. So there is one byte string for one meaning, and nobody writes a format by hand.
 
 >>> from dataclasses import dataclass, field
+>>> from fractions import Fraction
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Window(Plain):
 ...     noun = "window"
@@ -33,27 +34,18 @@ deniable.errors.WireError: window: got {'start': 3, 'share': '2/6'}; allowed: th
 from __future__ import annotations
 
 import importlib
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from fractions import Fraction
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from deniable.contract.canonical import canonical_json, from_plain, number, parse_canonical, read_number, read_object, to_plain
+from deniable.contract.canonical import canonical_json, parse_canonical, read_object
+from deniable.contract.form import FORMS, Form, row_of, tuple_of
 from deniable.errors import DeniableError, WireError
 
 Kind = TypeVar("Kind", bound=type)
-_FRACTION = re.compile(r"0|[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", re.ASCII)
 _ALWAYS = object()
-
-
-class Form(NamedTuple):
-    """How a value is written as plain data, and read back; ``read`` also gets the name of what it reads, for its errors."""
-
-    write: Callable[[Any], Any]
-    read: Callable[[str, Any], Any]
 
 
 def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS) -> dict[str, Any]:
@@ -138,68 +130,14 @@ def read_record(cls: type[RecordType], data: object) -> RecordType:
     return found
 
 
-# --- forms ---
-
-
-def _typed(kind: type) -> Form:
-    def read(noun: str, data: object) -> object:
-        if type(data) is not kind:
-            raise WireError(noun, data, allowed=f"a {kind.__name__}", fix="publish it again")
-        return data
-
-    return Form(lambda value: value, read)
-
-
-def _text(noun: str, data: object, make: Callable[[str], Any], allowed: str) -> Any:
-    try:
-        if isinstance(data, str):
-            return make(data)
-    except (ValueError, ArithmeticError):
-        pass  # reported below
-    raise WireError(noun, data, allowed=allowed, fix="publish it again")
-
-
-def read_fraction(noun: str, data: object) -> Fraction:
-    """A fraction behind its text: short integers, and no exponents, which could be as long as the memory.
-
-    >>> read_fraction("share", "2/3"), read_fraction("share", "0")
-    (Fraction(2, 3), Fraction(0, 1))
-    """
-    short = data if isinstance(data, str) and _FRACTION.fullmatch(data) else None
-    fraction: Fraction = _text(noun, short, Fraction, 'a fraction of short integers, such as "1/3"')
-    return fraction
-
-
-def tuple_of(form: Form) -> Form:
-    """The form of a tuple of values of one form."""
-
-    def read(noun: str, data: object) -> tuple[Any, ...]:
-        if not isinstance(data, list):
-            raise WireError(noun, data, allowed="a list", fix="publish it again")
-        return tuple(form.read(noun, item) for item in data)
-
-    return Form(lambda values: [form.write(value) for value in values], read)
-
-
-HEXADECIMAL = Form(lambda value: f"{value:x}", lambda noun, data: _text(noun, data, lambda text: int(text, 16), "an integer in hex"))
-"""An integer by its hexadecimal digits."""
-TAGGED = Form(to_plain, lambda _, data: from_plain(data))
-"""A value of any type that people may hold."""
-_FORMS: dict[Any, Form] = {
-    bool: _typed(bool),
-    str: _typed(str),
-    int: Form(number, read_number),
-    float: Form(repr, lambda noun, data: _text(noun, data, float, 'a decimal such as "1.0"')),
-    Fraction: Form(str, read_fraction),
-    bytes: Form(lambda value: value.hex(), lambda noun, data: _text(noun, data, bytes.fromhex, "bytes in hex")),
-}
+# --- forms by type ---
 
 
 def form_of(hint: Any) -> Form:
     """The form of values of a type."""
-    if hint not in _FORMS:
-        _FORMS[hint] = _form(hint)
-    return _FORMS[hint]
+    if hint not in FORMS:
+        FORMS[hint] = _form(hint)
+    return FORMS[hint]
 
 
 def _form(hint: Any) -> Form:
@@ -212,21 +150,10 @@ def _form(hint: Any) -> Form:
     if origin is tuple and parts[-1] is ...:
         return tuple_of(form_of(parts[0]))
     if origin is tuple:
-        return _row(tuple(map(form_of, parts)))
+        return row_of(tuple(map(form_of, parts)))
     if isinstance(hint, type) and issubclass(hint, Plain):
         return Form(_write, lambda noun, data: _member(hint, noun, data))
     raise TypeError(f"values of type {hint} have no form of their own: give the field one with wire(form=...)")
-
-
-def _row(forms: tuple[Form, ...]) -> Form:
-    """The form of a tuple with a form for each place."""
-
-    def read(noun: str, data: object) -> tuple[Any, ...]:
-        if not isinstance(data, list) or len(data) != len(forms):
-            raise WireError(noun, data, allowed=f"a list of {len(forms)}", fix="publish it again")
-        return tuple(form.read(noun, item) for form, item in zip(forms, data, strict=True))
-
-    return Form(lambda values: [form.write(value) for form, value in zip(forms, values, strict=True)], read)
 
 
 # --- records ---

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 from deniable.contract.canonical import read_object
 from deniable.contract.domain import Domain
 from deniable.contract.encoder import Attribute
+from deniable.contract.form import Form
 from deniable.contract.hashing import string_key
-from deniable.contract.record import Form, wire
+from deniable.contract.record import wire
 from deniable.errors import DomainError, ParameterError, WireError
 
 _KEY_BYTES = 8

@@ -18,23 +18,20 @@ from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 from deniable.contract.canonical import canonical_json, number, parse_canonical, read_number, read_object
 from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
+from deniable.contract.form import Form
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
 from deniable.contract.mechanisms import Mechanisms
-from deniable.contract.record import Form
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
 from deniable.contract.work import TALLY_BYTES, VALUE_BYTES, Work
-from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError, install_command
+from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError
 
 SpecType = TypeVar("SpecType", bound="Spec")
 BulkType = TypeVar("BulkType")
 
 MECHANISMS = Mechanisms()
 """Every mechanism by its name. Specs are read through this table, and only files on its shelf are ever loaded for a name found in data."""
-
-FLOATING = {"PrivUnit": "deniable.local.vector.priv_unit", "ProjUnit": "deniable.local.vector.proj_unit"}
-"""Mechanisms without an exact law, and where they are: they need the analyst's packages, also to randomize."""
 
 _BULK: dict[type, Callable[[Any], BulkHalf]] = {}
 _BULK_PACKAGES = ("deniable.local",)
@@ -211,7 +208,7 @@ def spec_from_json(data: bytes) -> Spec:
         raise WireError("spec", data, allowed="bytes, as they were published", fix="pass spec.canonical, or encode the text")
     importlib.import_module("deniable.client")  # registers the mechanisms; contract knows only the name
     content = read_object("spec", parse_canonical(data), {"mechanism", "parameters", "thresholds"})
-    cls = _mechanism(content["mechanism"])
+    cls = MECHANISMS.named(content["mechanism"])
     allowed = {f.name for f in fields(cls) if f.metadata.get("travels", True)}  # type: ignore[arg-type]  # every spec is a dataclass
     raw = read_object("parameters", content["parameters"], set(), frozenset(allowed))
     limits = content["thresholds"] if isinstance(content["thresholds"], dict) else {}
@@ -228,20 +225,6 @@ def spec_from_json(data: bytes) -> Spec:
 
 
 Spec.form = Form(lambda spec: parse_canonical(spec.canonical), lambda _, data: spec_from_json(canonical_json(data)))
-
-
-def _mechanism(name: object) -> type[Spec]:
-    if isinstance(name, str) and name in MECHANISMS:
-        return MECHANISMS[name]
-    if not isinstance(name, str) or name not in FLOATING:
-        raise WireError("mechanism", name, allowed=f"one of {sorted(MECHANISMS)}", fix="upgrade deniable or check the name")
-    try:
-        found: type[Spec] = getattr(importlib.import_module(FLOATING[name]), name)
-    except ModuleNotFoundError as error:
-        raise WireError(
-            "mechanism", name, allowed="an exact mechanism on a device", fix=f"run in a checkout of deniable: {install_command('analysis')}"
-        ) from error
-    return found
 
 
 def _write(value: object) -> object:

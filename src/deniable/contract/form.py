@@ -1,0 +1,86 @@
+"""Forms: how values of plain types are written as JSON, and read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from deniable.contract.canonical import from_plain, number, read_number, to_plain
+from deniable.errors import WireError
+
+_FRACTION = re.compile(r"0|[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", re.ASCII)
+
+
+class Form(NamedTuple):
+    """How a value is written as plain data, and read back; ``read`` also gets the name of what it reads, for its errors."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[str, Any], Any]
+
+
+def _typed(kind: type) -> Form:
+    def read(noun: str, data: object) -> object:
+        if type(data) is not kind:
+            raise WireError(noun, data, allowed=f"a {kind.__name__}", fix="publish it again")
+        return data
+
+    return Form(lambda value: value, read)
+
+
+def _text(noun: str, data: object, make: Callable[[str], Any], allowed: str) -> Any:
+    try:
+        if isinstance(data, str):
+            return make(data)
+    except (ValueError, ArithmeticError):
+        pass  # reported below
+    raise WireError(noun, data, allowed=allowed, fix="publish it again")
+
+
+def read_fraction(noun: str, data: object) -> Fraction:
+    """A fraction behind its text: short integers, and no exponents, which could be as long as the memory.
+
+    >>> read_fraction("share", "2/3"), read_fraction("share", "0")
+    (Fraction(2, 3), Fraction(0, 1))
+    """
+    short = data if isinstance(data, str) and _FRACTION.fullmatch(data) else None
+    fraction: Fraction = _text(noun, short, Fraction, 'a fraction of short integers, such as "1/3"')
+    return fraction
+
+
+def tuple_of(form: Form) -> Form:
+    """The form of a tuple of values of one form."""
+
+    def read(noun: str, data: object) -> tuple[Any, ...]:
+        if not isinstance(data, list):
+            raise WireError(noun, data, allowed="a list", fix="publish it again")
+        return tuple(form.read(noun, item) for item in data)
+
+    return Form(lambda values: [form.write(value) for value in values], read)
+
+
+HEXADECIMAL = Form(lambda value: f"{value:x}", lambda noun, data: _text(noun, data, lambda text: int(text, 16), "an integer in hex"))
+"""An integer by its hexadecimal digits."""
+TAGGED = Form(to_plain, lambda _, data: from_plain(data))
+"""A value of any type that people may hold."""
+FORMS: dict[Any, Form] = {
+    bool: _typed(bool),
+    str: _typed(str),
+    int: Form(number, read_number),
+    float: Form(repr, lambda noun, data: _text(noun, data, float, 'a decimal such as "1.0"')),
+    Fraction: Form(str, read_fraction),
+    bytes: Form(lambda value: value.hex(), lambda noun, data: _text(noun, data, bytes.fromhex, "bytes in hex")),
+}
+"""By type."""
+
+
+def row_of(forms: tuple[Form, ...]) -> Form:
+    """The form of a tuple with a form for each place."""
+
+    def read(noun: str, data: object) -> tuple[Any, ...]:
+        if not isinstance(data, list) or len(data) != len(forms):
+            raise WireError(noun, data, allowed=f"a list of {len(forms)}", fix="publish it again")
+        return tuple(form.read(noun, item) for form, item in zip(forms, data, strict=True))
+
+    return Form(lambda values: [form.write(value) for form, value in zip(forms, values, strict=True)], read)
