@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -66,9 +67,10 @@ def test_values_of_every_kind_are_written(collector, domains):
     named = {"bytes": [b"\x00\xff", b"a"], "integers": [domains[0].low, domains[0].high] if hasattr(domains[0], "low") else None}
     specs = [dn.OLH(domain=domain, epsilon=4.0) for domain in domains]
     candidates = [None if domain.listed and domain.size < 10 else named[domain.kind] for domain in domains]
-    task = publish(collector, *specs)
-    survey = dn.Survey(tuple(replace(q, candidates=c) for q, c in zip(task.survey.questions, candidates, strict=True)))
-    task = replace(task, name="kinds", protocol=survey.canonical)
+    share = Fraction(1, len(specs))
+    asked = [dn.Question(name=f"q{i}", spec=s, share=share, candidates=c) for i, (s, c) in enumerate(zip(specs, candidates, strict=True))]
+    survey = dn.Survey(tuple(asked))
+    task = replace(publish(collector, dn.GRR(domain_size=2, epsilon=4.0)), name="kinds", protocol=survey.canonical)
     collector.publish(task)
     for place, question in enumerate(survey.questions):
         value = question.candidates[0] if question.candidates else question.spec.domain.value(0)

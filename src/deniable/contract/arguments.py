@@ -83,7 +83,8 @@ def _check(name: str, value: Any, hint: Any, kind: Any) -> None:
             example = next(
                 (EXAMPLES[kind.__name__] for kind in get_args(hint) or [hint] if getattr(kind, "__name__", "") in EXAMPLES), None
             )
-            raise ParameterError(name, each, allowed=allowed, fix=f"pass one, as in {example}" if example else "pass a value of this type")
+            shown = type(each).__name__ if bytes in (hint, *get_args(hint)) else each  # bytes may be a secret, in another form too
+            raise ParameterError(name, shown, allowed=allowed, fix=f"pass one, as in {example}" if example else "pass a value of this type")
 
 
 def _declared(function: Any, cls: type | None) -> Iterator[tuple[str, Any]]:
