@@ -15,7 +15,7 @@ from deniable.contract.batch import Manifest
 from deniable.contract.canonical import canonical_json
 from deniable.contract.mixing import Mixing
 from deniable.contract.notice import KeyNotice
-from deniable.contract.protocol import known_protocols, protocol_from_json
+from deniable.contract.protocol import PROTOCOLS, protocol_from_json
 from deniable.contract.public_log import LogEntry
 from tests import documents
 from tests.documents import GOLDEN
@@ -45,7 +45,7 @@ def test_what_was_written_is_read_and_written_the_same(kind):
 def test_every_kind_of_protocol_and_event_is_among_them():
     """Later states too, where a protocol has several rounds: they are signed inside the rounds of a task."""
     states = Counter(json.loads(text)["protocol"] for kind, text in ROWS if kind == "protocol")
-    assert set(states) == set(known_protocols())
+    assert set(states) == set(PROTOCOLS.load())
     assert all(states[name] > 1 for name in SEVERAL_ROUNDS)
     named = {word for kind, text in ROWS if kind == "event" for word in text.split('"')}
     assert {name for name in event.EVENTS if not name.startswith("Shuffled")} <= named

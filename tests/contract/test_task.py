@@ -179,4 +179,4 @@ def test_devices_do_not_get_the_candidates():
 
 def test_a_scale_that_does_not_fit_the_shares_is_refused():
     with pytest.raises(WireError):
-        OpenedRound.from_json(replace(OPENED, scale=13).canonical)
+        OpenedRound.from_json(OPENED.canonical.replace(b'"scale":12', b'"scale":13'))

@@ -56,7 +56,7 @@ class Sum:
         self.id = self.agreement.id
         self.store = folder / "aggregator"
         SumStore(self.store, self.agreement.canonical).close()
-        most = int(self.agreement.largest)
+        most = int(self.agreement.numbers.largest)
         self.numbers = np.random.default_rng(parties).integers(most // 10, most, (parties, 2))  # of twelve digits: none turns up by chance
         for number, (flu, rsv) in enumerate(self.numbers.tolist()):
             (folder / f"{number}.csv").write_text(f"value,number\nrsv,{rsv}\nflu,{flu}\n")

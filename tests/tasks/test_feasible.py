@@ -13,7 +13,7 @@ import pytest
 
 import deniable as dn
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.protocol import known_protocols
+from deniable.contract.protocol import PROTOCOLS
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
@@ -39,7 +39,7 @@ SETTINGS = {
 }
 """What a protocol cannot do without; searches find two words."""
 VALUES = {"AHEAD": 3, "Hierarchy": 3, "PSFO": [1, 2], "SVIM": [1, 2], "SVSM": [1, 2], "QuadTree": 3}
-CHOOSING = [name for name, made in known_protocols().items() if any(field.name == "oracle" for field in fields(made))]
+CHOOSING = [name for name, made in PROTOCOLS.load().items() if any(field.name == "oracle" for field in fields(made))]
 KEPT = ["DBitFlipPM", "LOLOHA", "LongitudinalGRR", "LongitudinalUnary", "RAPPOR"]
 
 
@@ -54,7 +54,7 @@ def listed(error):
 
 @pytest.mark.parametrize("name", CHOOSING)
 def test_what_is_accepted_is_answered_and_what_is_refused_is_not_listed(name):
-    made, settings = known_protocols()[name], settings_of(name)
+    made, settings = PROTOCOLS.load()[name], settings_of(name)
     fit = accepted(made, **settings)
     assert fit
     assert not set(fit) & set(KEPT)

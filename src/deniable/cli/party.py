@@ -52,7 +52,8 @@ def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> No
         agreement = fetch_agreement(transport, Insistence(0))
     if json_output:
         parties, decryptors = (
-            [{"name": member.name, "key": member.key.hex()} for member in members] for members in (agreement.parties, agreement.decryptors)
+            [{"name": member.name, "key": member.key.hex()} for member in members]
+            for members in (agreement.parties, agreement.decryptors or ())
         )
         listed = {"parties": parties, "decryptors": decryptors}
         print_json({**described(agreement), **listed, "promise": agreement.guarantee.statement()})

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from deniable.contract.canonical import from_plain, number, read_number, to_plain
+from deniable.contract.canonical import canonical_json, from_plain, number, parse_canonical, read_number, to_plain
 from deniable.errors import WireError
 
 _FRACTION = re.compile(r"0|[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", re.ASCII)
@@ -62,8 +62,14 @@ def tuple_of(form: Form) -> Form:
 
 HEXADECIMAL = Form(lambda value: f"{value:x}", lambda noun, data: _text(noun, data, lambda text: int(text, 16), "an integer in hex"))
 """An integer by its hexadecimal digits."""
+TABLE = Form(dict, lambda noun, data: _typed(dict).read(noun, data))
+"""A table of plain values."""
+OPAQUE = Form(parse_canonical, lambda _, data: canonical_json(data))
+"""The canonical JSON of something that need not be known to be passed on."""
 TAGGED = Form(to_plain, lambda _, data: from_plain(data))
 """A value of any type that people may hold."""
+HEXADECIMALS = tuple_of(HEXADECIMAL)
+"""Prefixes, cells and masks: a tuple of integers by their hexadecimal digits."""
 FORMS: dict[Any, Form] = {
     bool: _typed(bool),
     str: _typed(str),

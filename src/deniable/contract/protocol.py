@@ -16,29 +16,34 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import parse_canonical
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.question import Question, Round
+from deniable.contract.record import Document, Registry
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.work import Work, together
-from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireError
+from deniable.errors import MissingExtra
 
-PROTOCOLS: dict[str, type[Protocol]] = {}
-"""Every protocol by its name."""
-_HOMES = (
-    "deniable.contract.survey",
-    "deniable.tasks.heavy_hitters",
-    "deniable.tasks.itemsets",
-    "deniable.tasks.learning",
-    "deniable.tasks.marginals",
-    "deniable.tasks.places",
-    "deniable.tasks.ranges",
+PROTOCOLS = Registry(
+    "protocol",
+    "protocol",
+    homes=(
+        "deniable.contract.survey",
+        "deniable.tasks.heavy_hitters",
+        "deniable.tasks.itemsets",
+        "deniable.tasks.learning",
+        "deniable.tasks.marginals",
+        "deniable.tasks.places",
+        "deniable.tasks.ranges",
+    ),
 )
+"""Every protocol by its name."""
 
 
-class Protocol(ABC):
+class Protocol(Document, ABC):
     """A way of asking, as a state that can be stored between rounds."""
 
+    noun = "protocol"
+    registry = PROTOCOLS
     kind: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
@@ -57,16 +62,6 @@ class Protocol(ABC):
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """What taking part in the whole protocol costs a person."""
-
-    @property
-    @abstractmethod
-    def canonical(self) -> bytes:
-        """The canonical JSON of this state."""
-
-    @classmethod
-    @abstractmethod
-    def from_content(cls, content: dict[str, Any]) -> Protocol:
-        """The state behind the ``content`` of its canonical JSON."""
 
     def work(self) -> Work:
         """What it takes to close a round, this one or the heaviest of those to come, at most."""
@@ -99,31 +94,7 @@ class Protocol(ABC):
         return result
 
 
-def known_protocols(wanted: object = None) -> Mapping[str, type[Protocol]]:
-    """Every protocol by its name, from all homes; MissingExtra if the ``wanted`` one may be in a home that cannot be loaded here."""
-    for home in _HOMES:
-        try:
-            importlib.import_module(home)  # registers the protocols there; contract knows only the names
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("deniable"):
-                raise
-            if wanted not in PROTOCOLS:
-                raise MissingExtra(f"the protocol {wanted!r}", "analysis", error.name) from error
-    return PROTOCOLS
-
-
 @typed
 def protocol_from_json(data: bytes) -> Protocol:
     """The protocol's state behind ``data``, its canonical JSON; WireError if there is none."""
-    content = parse_canonical(data)
-    kind = content.get("protocol") if isinstance(content, dict) else None
-    known_protocols(kind)
-    if not isinstance(kind, str) or kind not in PROTOCOLS:
-        raise WireError("protocol", kind, allowed=f"one of {sorted(PROTOCOLS)}", fix="upgrade deniable or check the name")
-    try:
-        protocol = PROTOCOLS[kind].from_content(content)
-    except (ParameterError, ProtocolError, TypeError, ValueError, KeyError, ArithmeticError) as error:
-        raise WireError("protocol", data, allowed=f"a valid {kind}", fix=str(error)) from error
-    if protocol.canonical != data:
-        raise WireError("protocol", data, allowed="the canonical form", fix="publish it again")
-    return protocol
+    return Protocol.from_json(data)

@@ -41,15 +41,22 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Union, get_args, ge
 
 from deniable.contract.canonical import canonical_json, parse_canonical, read_object
 from deniable.contract.form import FORMS, Form, row_of, tuple_of
-from deniable.errors import DeniableError, WireError
+from deniable.errors import DeniableError, MissingExtra, WireError
 
 Kind = TypeVar("Kind", bound=type)
 _ALWAYS = object()
 
 
-def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS) -> dict[str, Any]:
-    """Field metadata: another ``name`` in JSON, another ``form``, and the value for which the field is left out."""
-    return {"name": name, "form": form, "omit": omit}
+def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS, flat: bool = False) -> dict[str, Any]:
+    """Field metadata: another ``name`` in JSON, another ``form``, and the value for which the field is left out.
+
+    The fields of a ``flat`` part, a record, are written as if they were the whole's.
+    """
+    return {"name": name, "form": form, "omit": omit, "flat": flat}
+
+
+UNWRITTEN = {"travels": False}
+"""Field metadata: the field is resolved into others, and not written."""
 
 
 class Registry(dict[str, type]):
@@ -69,12 +76,21 @@ class Registry(dict[str, type]):
 
     def read(self, noun: str, data: object) -> Any:
         """The record behind ``data``, of whichever kind; WireError if there is none."""
-        for home in self._homes:
-            importlib.import_module(home)
         kind = data.get(self.tag) if isinstance(data, Mapping) else None
-        if not isinstance(kind, str) or kind not in self:
+        if not isinstance(kind, str) or kind not in self.load(kind):
             raise WireError(noun, data, allowed=f"{self.tag} {_listed(self)}", fix="upgrade deniable or check the name")
         return _read(self[kind], data)
+
+    def load(self, wanted: object = None) -> Self:
+        """Load the homes, all of them unless the ``wanted`` kind is known already; MissingExtra if it may be in one that cannot be."""
+        for home in () if wanted in self else self._homes:
+            try:
+                importlib.import_module(home)
+            except ModuleNotFoundError as error:
+                if (error.name or "").startswith("deniable"):
+                    raise
+                raise MissingExtra(f"the {self.noun} {wanted!r}", "analysis", error.name) from error
+        return self
 
 
 class Plain:
@@ -85,6 +101,8 @@ class Plain:
     registry: ClassVar[Registry | None] = None
     version: ClassVar[int | None] = None
     """Written along, where a format may change."""
+    derived: ClassVar[tuple[str, ...]] = ()
+    """Properties that are written along with the fields; whoever reads a record checks them."""
 
     def to_json(self) -> Any:
         """This record as plain data."""
@@ -162,8 +180,12 @@ class _Field(NamedTuple):
     name: str
     wire: str
     form: Form
-    omit: object
+    omit: object = _ALWAYS
     """The value for which it is left out; ``_ALWAYS`` for none."""
+    given: bool = True
+    """Whether it is an argument of the constructor, and not derived."""
+    part: type[Plain] | None = None
+    """The class of a flat part."""
 
 
 _FIELDS: dict[type, tuple[_Field, ...]] = {}
@@ -182,14 +204,24 @@ def _travelling(cls: type) -> Iterator[_Field]:
         if not each.metadata.get("travels", True):
             continue
         options, hint = {**wire(), **each.metadata}, hints[each.name]
+        if options["flat"]:
+            yield _Field(each.name, "", form_of(hint), part=hint)
+            continue
         omit = None if options["omit"] is _ALWAYS and NoneType in get_args(hint) else options["omit"]
         yield _Field(each.name, options["name"] or each.name, options["form"] or form_of(hint), omit)
+    for name in cls.derived:  # type: ignore[attr-defined]  # a record
+        yield _Field(name, name, form_of(get_type_hints(getattr(cls, name).fget)["return"]), given=False)
 
 
 def _write(record: Any) -> dict[str, Any]:
-    head = _head(type(record))
-    values = ((each, getattr(record, each.name)) for each in _fields(type(record)))
-    return head | {each.wire: each.form.write(value) for each, value in values if each.omit is _ALWAYS or value != each.omit}
+    written = _head(type(record))
+    for each in _fields(type(record)):
+        value = getattr(record, each.name)
+        if each.part is not None:
+            written |= _write(value)
+        elif each.omit is _ALWAYS or value != each.omit:
+            written[each.wire] = each.form.write(value)
+    return written
 
 
 def _head(cls: type[Plain]) -> dict[str, Any]:
@@ -207,16 +239,31 @@ def _member(cls: type[Plain], noun: str, data: object) -> Any:
 
 
 def _read(cls: type[Plain], data: object) -> Any:
-    known, head = _fields(cls), _head(cls)
+    known, head = list(_all_fields(cls)), _head(cls)
     optional = frozenset(each.wire for each in known if each.omit is not _ALWAYS)
     parts = read_object(cls.noun, data, ({each.wire for each in known} | set(head)) - optional, optional)
     if any(type(parts[name]) is not type(value) or parts[name] != value for name, value in head.items()):
         raise WireError(cls.noun, data, allowed=", ".join(f"{name} {value}" for name, value in head.items()), fix="upgrade deniable")
     try:
-        values = {each.name: each.form.read(each.wire, parts[each.wire]) for each in known if each.wire in parts}
-        return cls.from_fields(**values)
+        return _made(cls, parts)
     except (DeniableError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise WireError(cls.noun, data, allowed=f"a valid {cls.noun}", fix=str(error)) from error
+
+
+def _all_fields(cls: type[Plain]) -> Iterator[_Field]:
+    """The fields, and those of flat parts in their place."""
+    for each in _fields(cls):
+        yield from (each,) if each.part is None else _all_fields(each.part)
+
+
+def _made(cls: type[Plain], parts: Mapping[str, Any]) -> Any:
+    values = {each.name: _made(each.part, parts) for each in _fields(cls) if each.part is not None}
+    values |= {
+        each.name: each.form.read(each.wire, parts[each.wire])
+        for each in _fields(cls)
+        if each.part is None and each.given and each.wire in parts
+    }
+    return cls.from_fields(**values)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.encoder import Attribute
 from deniable.contract.guarantee import ONE_REPORT, Guarantee
 from deniable.contract.protocol import Protocol
@@ -58,12 +56,3 @@ class Survey(Protocol):
     def guarantee(self) -> Guarantee:
         worst = max((question.guarantee for question in self.questions), key=lambda guarantee: guarantee.epsilon)
         return replace(worst, unit="one answer to one question of the survey") if worst.unit == ONE_REPORT else worst
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json({"protocol": self.kind, "questions": [question.to_json() for question in self.questions]})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Survey:
-        parts = read_object("protocol", content, {"protocol", "questions"})
-        return cls(Round.from_json({"questions": parts["questions"], "first": "0"}).questions)

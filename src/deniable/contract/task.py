@@ -9,31 +9,32 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, prod
 from typing import Any
 
 from deniable.contract.admission import OPEN, OWN, check_admission
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, from_plain, parse_canonical, read_number, read_object, to_plain
+from deniable.contract.canonical import parse_canonical
+from deniable.contract.form import OPAQUE, TAGGED
 from deniable.contract.mixing import LOCAL, Mixing, check_mixing
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Round
+from deniable.contract.record import Document, wire
 from deniable.contract.survey import Survey
-from deniable.errors import DeniableError, DomainError, ParameterError, WireError
+from deniable.errors import DomainError, ParameterError, WireError
 
 VERSION = 1
 MOST_STRATA = 1 << 16
 LONGEST_TEXT = 4096
 LAST_SECOND = 1 << 40
-_OPTIONAL = frozenset({"default", "admission", "issuer", "seeds", "mixing"})
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class Task(Document):
     """A question put to people's devices, and the rules of its collection.
 
     ``name`` is for programs; ``question``, ``owner`` and ``statement`` are texts that people read. ``key`` is the collector's public key.
@@ -51,11 +52,13 @@ class Task:
     ``model`` is "local", or "shuffle": then ``mixing`` says who shuffles, and ``epsilon`` is what holds whoever is dishonest.
     """
 
+    noun = "task"
+    version = VERSION
     name: str
     question: str
     owner: str
     statement: str
-    protocol: bytes
+    protocol: bytes = field(metadata=wire(form=OPAQUE))
     epsilon: float
     key: bytes
     start: int
@@ -65,14 +68,14 @@ class Task:
     answers_per_period: int = 1
     answers: int = 1
     strata: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    default: Any = None
+    default: Any = field(default=None, metadata=wire(form=TAGGED, omit=None))
     minimum_batch: int = 100
     late: int = 3600
     retention: int = 90
     model: str = LOCAL
-    admission: str = OPEN
-    issuer: bytes = b""
-    seeds: str = OWN
+    admission: str = field(default=OPEN, metadata=wire(omit=OPEN))
+    issuer: bytes = field(default=b"", metadata=wire(omit=b""))
+    seeds: str = field(default=OWN, metadata=wire(omit=OWN))
     mixing: Mixing | None = None
 
     def __post_init__(self) -> None:
@@ -108,54 +111,9 @@ class Task:
     # --- identity ---
 
     @cached_property
-    def canonical(self) -> bytes:
-        """The canonical JSON of this task."""
-        content: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        content |= {
-            "version": VERSION,
-            "protocol": parse_canonical(self.protocol),
-            "epsilon": repr(self.epsilon),
-            "key": self.key.hex(),
-            "strata": [[name, list(labels)] for name, labels in self.strata],
-            "default": None if self.default is None else to_plain(self.default),
-            "admission": None if self.admission == OPEN else self.admission,
-            "issuer": self.issuer.hex() or None,
-            "seeds": None if self.seeds == OWN else self.seeds,
-            "mixing": None if self.mixing is None else self.mixing.to_json(),
-        }
-        return canonical_json({name: value for name, value in content.items() if name not in _OPTIONAL or value is not None})
-
-    @cached_property
     def id(self) -> bytes:
         """SHA-256 of the canonical JSON: what devices pin and reports name."""
         return hashlib.sha256(self.canonical).digest()
-
-    @classmethod
-    def from_json(cls, data: bytes) -> Task:
-        """The task behind ``data``, its canonical JSON; WireError if there is none."""
-        names = {f.name for f in fields(cls)} | {"version"}
-        content = read_object("task", parse_canonical(data), names - _OPTIONAL, _OPTIONAL)
-        if content.pop("version") != VERSION:
-            raise WireError("version", data, allowed=f"version {VERSION}", fix="upgrade deniable")
-        try:
-            task = cls(
-                **content
-                | {
-                    "protocol": canonical_json(content["protocol"]),
-                    "epsilon": float(content["epsilon"]),
-                    "key": bytes.fromhex(content["key"]),
-                    "strata": tuple((name, tuple(labels)) for name, labels in content["strata"]),
-                    "default": from_plain(content["default"]) if "default" in content else None,
-                    "issuer": bytes.fromhex(content.get("issuer", "")),
-                    "mixing": Mixing.from_json(content["mixing"]) if "mixing" in content else None,
-                }
-            )
-            same = task.canonical == data
-        except (DeniableError, TypeError, ValueError) as error:
-            raise WireError("task", data, allowed="a valid task", fix=str(error)) from error
-        if not same:
-            raise WireError("task", data, allowed="the canonical form", fix="send the bytes as they were published")
-        return task
 
     # --- when ---
 
@@ -214,55 +172,28 @@ class Task:
         kind = content.get("protocol") if isinstance(content, dict) else content
         if self.rounds or kind != Survey.kind:
             raise WireError("protocol", kind, allowed="a Survey", fix="ask the collector for the round at hand")
-        return Survey.from_content(content)
+        return Survey.from_json(self.protocol)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenedRound:
+class OpenedRound(Document):
     """A round of a task as its collector opened it: signed, logged, and as immutable as the task itself.
 
     Devices get the questions without their candidates, which only the tally needs. ``state`` is the SHA-256 of the protocol's state.
     """
 
+    noun = "round"
+    version = VERSION
     task: bytes
     number: int
     scale: int
-    round: Round
+    round: Round = field(metadata=wire(flat=True))
     state: bytes
 
-    @cached_property
-    def canonical(self) -> bytes:
-        """The canonical JSON that the collector signs."""
-        questions = [question.to_json() for question in self.round.questions]
-        for question in questions:
-            question.pop("candidates", None)
-        return canonical_json(
-            {
-                "version": VERSION,
-                "task": self.task.hex(),
-                "number": self.number,
-                "scale": self.scale,
-                "first": str(self.round.first),
-                "questions": questions,
-                "state": self.state.hex(),
-            }
-        )
-
-    @classmethod
-    def from_json(cls, data: bytes) -> OpenedRound:
-        """The round behind its canonical JSON; WireError if there is none."""
-        content = read_object("round", parse_canonical(data), {"version", "task", "number", "scale", "first", "questions", "state"})
-        try:
-            opened = cls(
-                task=bytes.fromhex(content["task"]),
-                number=read_number("number", content["number"]),
-                scale=read_number("scale", content["scale"]),
-                round=Round.from_json({"questions": content["questions"], "first": content["first"]}),
-                state=bytes.fromhex(content["state"]),
-            )
-            same = content["version"] == VERSION and opened.canonical == data
-        except (DeniableError, TypeError, ValueError) as error:
-            raise WireError("round", data, allowed="a valid round", fix=str(error)) from error
-        if not same or opened.scale < 1 or opened.scale % opened.round.scale or opened.number < 0:
-            raise WireError("round", data, allowed="the canonical form of this version", fix="send the bytes as they were published")
-        return opened
+    def __post_init__(self) -> None:
+        asked = tuple(replace(question, candidates=None) for question in self.round.questions)
+        object.__setattr__(self, "round", replace(self.round, questions=asked))
+        if self.scale < 1 or self.scale % self.round.scale or self.number < 0:
+            received = f"number {self.number}, scale {self.scale}"
+            allowed = f"a number from 0 on, and a multiple of {self.round.scale}"
+            raise ParameterError("round", received, allowed=allowed, fix="take both from the protocol")

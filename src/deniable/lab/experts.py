@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from deniable.central.selection import ExponentialMechanism
-from deniable.contract.canonical import canonical_json
+from deniable.contract.record import Document
 from deniable.contract.source import ONE, Source
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError
@@ -97,18 +97,14 @@ class SlidesMajority(WeightedMajority):
 
 
 @dataclass(frozen=True)
-class Game:
+class Game(Document):
     """A learner for a number of days."""
 
+    noun = "setup"
     learner: str
     experts: int
     days: int
     epsilon: float
-
-    @property
-    def canonical(self) -> bytes:
-        """All that the game is, for its digest."""
-        return canonical_json({"learner": self.learner, "experts": self.experts, "days": self.days, "epsilon": repr(self.epsilon)})
 
     @cached_property
     def made(self) -> WeightedMajority | TreeExperts:

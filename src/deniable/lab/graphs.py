@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
+from deniable.contract.record import Document
 from deniable.contract.source import Source
 from deniable.core.stream import random_words
 from deniable.errors import MissingExtra, ParameterError
@@ -62,17 +62,13 @@ class Friends(Population, named=False):
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Document):
     """A way to count in a graph of so many people."""
 
+    noun = "setup"
     way: str
     nodes: int
     epsilon: float
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return canonical_json({"way": self.way, "nodes": self.nodes, "epsilon": repr(self.epsilon)})
 
 
 Said = tuple[int, "float | CountEstimate"]

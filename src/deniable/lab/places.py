@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
+from deniable.contract.record import Document, wire
 from deniable.contract.source import Source
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
@@ -90,13 +90,11 @@ def _inside() -> Array:
 
 
 @dataclass(frozen=True)
-class Guess:
+class Guess(Document):
     """What is said without asking anyone: everybody is spread evenly."""
 
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return canonical_json({"guess": BOX.to_json()})
+    noun = "setup"
+    box: Box = field(default=BOX, metadata=wire(name="guess"))
 
 
 @dataclass(frozen=True)

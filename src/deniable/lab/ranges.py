@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.record import Document, wire
 from deniable.contract.source import Source
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
@@ -60,15 +60,11 @@ class Visits(Population, named=False):
 
 
 @dataclass(frozen=True)
-class Guess:
+class Guess(Document):
     """What is said without asking anyone: everybody is spread evenly."""
 
-    domain: Domain
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return canonical_json({"guess": self.domain.to_json()})
+    noun = "setup"
+    domain: Domain = field(metadata=wire(name="guess"))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from deniable.contract.canonical import canonical_json
+from deniable.contract.record import Document
 from deniable.contract.source import Source
 from deniable.core.stream import random_words
 from deniable.errors import ParameterError
@@ -71,18 +71,14 @@ class Rated(Population, named=False):
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(Document):
     """A fit of so many items with an epsilon."""
 
+    noun = "setup"
     way: str
     items: int
     epsilon: float
     rounds: int
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return canonical_json({"way": self.way, "items": self.items, "epsilon": repr(self.epsilon), "rounds": self.rounds})
 
 
 @dataclass(frozen=True)

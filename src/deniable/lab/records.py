@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
+from deniable.contract.record import UNWRITTEN, Document
 from deniable.contract.source import Source
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError
@@ -32,19 +32,20 @@ def draw_rows(n: int, rows: int, source: Source | None) -> Array:
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(Document):
     """A fit to records of so many features, with an epsilon, for so many people."""
 
+    noun = "setup"
     way: str
-    population: Any
+    population: Any = field(metadata=UNWRITTEN)
     epsilon: float
     people: int
+    derived: ClassVar[tuple[str, ...]] = ("features",)
 
     @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        told = {"way": self.way, "features": self.population.features, "epsilon": repr(self.epsilon), "people": self.people}
-        return canonical_json(told)
+    def features(self) -> int:
+        """How many features a record has."""
+        return int(self.population.features)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ had an affair, how religious they are, and their age. A crowd of n people is dra
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from importlib.metadata import version
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Domain, IndexRange, Integers
 from deniable.contract.numbers import Numbers
+from deniable.contract.record import Document
 from deniable.contract.source import Source
 from deniable.core.cells import KeyedTable
 from deniable.errors import MissingExtra, ParameterError
@@ -90,19 +89,14 @@ def records_of(cells: Array) -> dict[str, Array]:
 
 
 @dataclass(frozen=True)
-class WholeBudgetSplit:
+class WholeBudgetSplit(Document):
     """The naive way: everybody answers about every pair of columns, each time with the same part of epsilon. Private, and expensive."""
 
+    noun = "setup"
     epsilon: float
     n: int
     pairs: tuple[Names, ...]
-
-    @cached_property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return canonical_json(
-            {"way": "everything", "epsilon": repr(self.epsilon), "n": self.n, "pairs": [list(pair) for pair in self.pairs]}
-        )
+    way: str = "everything"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.central.laplace import Laplace
 from deniable.client.rr import RR
-from deniable.contract.canonical import canonical_json
+from deniable.contract.record import Document
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 from deniable.lab.methods import Method
@@ -28,18 +28,14 @@ WAYS = ("central", "shuffle", "split and mix", "local")
 
 
 @dataclass(frozen=True)
-class Yes:
+class Yes(Document):
     """How many of n say yes, asked in one way."""
 
+    noun = "setup"
     way: str
     epsilon: float
     delta: float
     n: int
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return canonical_json({"way": self.way, "epsilon": str(self.epsilon), "delta": str(self.delta), "n": self.n})
 
     @cached_property
     def mechanism(self) -> Any:

@@ -19,7 +19,7 @@ from deniable.contract.canonical import parse_canonical
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute, Identity
 from deniable.contract.numbers import Numbers
-from deniable.contract.protocol import known_protocols
+from deniable.contract.protocol import PROTOCOLS
 from deniable.contract.task import Task
 from deniable.errors import shorten
 
@@ -39,7 +39,7 @@ def asked_domains(task: Task) -> dict[str, Domain] | None:
     """What is asked, by the attribute's name, which is empty where the answer is a single value; None if a page cannot ask it."""
     found: dict[str, Domain] = {}
     if task.rounds:  # records and places are described by their protocol, and an app makes the answer from what it holds
-        found = {"": task_domain(task)} if takes_domain(known_protocols()[parse_canonical(task.protocol)["protocol"]]) else {}
+        found = {"": task_domain(task)} if takes_domain(PROTOCOLS.load()[parse_canonical(task.protocol)["protocol"]]) else {}
     else:
         questions = task.survey.questions
         domains = {question.spec.domain for question in questions}

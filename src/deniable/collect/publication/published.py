@@ -114,7 +114,7 @@ def read_rounds(data: bytes, task: Task) -> Iterator[Protocol]:
         opened, state = OpenedRound.from_json(canonical), protocol_from_json(parts["state"].encode())
         require_signature(task.key, ROUND_CONTEXT + canonical, parts["signature"])
         expected = opened_round(task, number, state)
-        if opened != OpenedRound.from_json(expected.canonical) or (number == 0 and state.canonical != task.protocol):
+        if opened != expected or (number == 0 and state.canonical != task.protocol):
             raise WireError(f"round {number}", parts["round"], allowed="the round of its state", fix="it was made up")
         yield state
 

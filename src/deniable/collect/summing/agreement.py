@@ -8,15 +8,15 @@ among them, cannot be brought into one sum. The nonce makes every sum another on
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
-from deniable.contract.canonical import canonical_json, parse_canonical, read_object
+from deniable.contract.form import TABLE
 from deniable.contract.guarantee import Guarantee
-from deniable.errors import ParameterError, WireError
+from deniable.contract.record import Document, Plain, wire
+from deniable.errors import ParameterError
 from deniable.multiparty.engines import MASKING, roles_of
 from deniable.multiparty.fixed_point import FixedPoint
 from deniable.multiparty.private_sum import PrivateSum
@@ -27,33 +27,41 @@ PARTY, PERSON = "party", "person"
 UNITS = (PARTY, PERSON)
 """Who is hidden by the noise."""
 LONGEST_NAME = 200
-_NAMES = frozenset(("version", "name", "nonce", "parties", "length", "values", "unit", "numbers", "epsilon", "delta"))
-_MORE = frozenset(("honest", "corrupt", "lost", "signed", "word_bits"))
-_OTHER_ENGINE = frozenset(("engine", "key", "decryptors"))
-"""Left out in sums by masking, as ``hybrid`` is where it is off."""
 
 
-class Member(NamedTuple):
+@dataclass(frozen=True)
+class Member(Plain):
     """One of the parties or decryptors: a name for people, and its Ed25519 public key."""
 
+    noun = "party"
     name: str
     key: bytes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
-    """One sum. ``values`` name its numbers, or are empty; bounds are those of ``FixedPoint``; ``key`` is the dealer's table."""
+class Bounds(Plain):
+    """What bounds the numbers of a party, as in ``FixedPoint``."""
 
+    noun = "numbers"
+    largest: float
+    norm_1: float
+    norm_2: float
+    bits: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement(Document):
+    """One sum. ``values`` name its numbers, or are empty; ``key`` is the dealer's table. Masking needs no dealer and no decryptors."""
+
+    noun = "agreement"
+    version = 1
     name: str
     nonce: bytes
     parties: tuple[Member, ...]
     length: int
     values: tuple[str, ...]
     unit: str
-    largest: float
-    norm_1: float
-    norm_2: float
-    bits: int
+    numbers: Bounds
     epsilon: float
     delta: float
     honest: str
@@ -61,10 +69,10 @@ class Agreement:
     lost: str
     signed: bool
     word_bits: int
-    hybrid: bool = False
-    engine: str = MASKING
-    key: dict[str, Any] = field(default_factory=dict)
-    decryptors: tuple[Member, ...] = ()
+    hybrid: bool = field(default=False, metadata=wire(omit=False))
+    engine: str = field(default=MASKING, metadata=wire(omit=MASKING))
+    key: dict[str, Any] | None = field(default=None, metadata=wire(form=TABLE))
+    decryptors: tuple[Member, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [self.name, *(member.name for member in self.members), *self.values]
@@ -84,7 +92,10 @@ class Agreement:
         if len(self.nonce) != 16 or type(self.signed) is not bool or type(self.hybrid) is not bool:
             received = (self.signed, self.hybrid)
             raise ParameterError("nonce, signed, hybrid", received, allowed="16 bytes; true or false", fix="make agreements from files")
-        if not all(isinstance(part, str) or (type(part) is int and 0 <= part < 1 << 16) for part in (self.engine, *self.key.values())):
+        if {self.engine == MASKING} != {self.key is None, self.decryptors is None}:
+            raise ParameterError("key, decryptors", self.engine, allowed="none for masking", fix="leave them out, or name the engine")
+        key = self.key or {}
+        if not all(isinstance(part, str) or (type(part) is int and 0 <= part < 1 << 16) for part in (self.engine, *key.values())):
             raise ParameterError("engine, key", "others", allowed="texts, and small numbers", fix="as the dealer's key.toml has it")
         if self.word_bits < self.plan.word_bits:
             raise ParameterError("word_bits", self.word_bits, allowed=f"{self.plan.word_bits}", fix="the sum would wrap around")
@@ -95,8 +106,7 @@ class Agreement:
     @cached_property
     def codec(self) -> FixedPoint:
         """How numbers become integers."""
-        bounds = {"largest": self.largest, "norm_1": self.norm_1, "norm_2": self.norm_2, "bits": self.bits}
-        return codec_for(self.unit, self.length, bounds)
+        return codec_for(self.unit, self.length, self.numbers)
 
     @cached_property
     def plan(self) -> PrivateSum:
@@ -122,7 +132,7 @@ class Agreement:
     def roles(self) -> Roles:
         """The engine."""
         largest = self.codec.largest_step + ceil(self.plan.reach)
-        return roles_of(self.engine, self.terms, self.key, decryptors=len(self.decryptors), largest=largest)
+        return roles_of(self.engine, self.terms, self.key or {}, decryptors=len(self.decryptors or ()), largest=largest)
 
     @property
     def id(self) -> bytes:
@@ -132,7 +142,7 @@ class Agreement:
     @property
     def members(self) -> tuple[Member, ...]:
         """All who send messages, by their numbers: the parties, then the decryptors."""
-        return self.parties + self.decryptors
+        return self.parties + (self.decryptors or ())
 
     def place(self, key: bytes) -> int:
         """The number of the member with this key; ParameterError if it is none of them."""
@@ -147,91 +157,27 @@ class Agreement:
         found, trusted = self.plan.guarantee, self.roles.trusted
         return replace(found, honest=f"{found.honest}; and {trusted}") if trusted else found
 
-    # --- as bytes ---
 
-    @cached_property
-    def canonical(self) -> bytes:
-        """The agreement as it is published."""
-        return canonical_json(
-            {
-                "version": 1,
-                "name": self.name,
-                "nonce": self.nonce.hex(),
-                "parties": _listed(self.parties),
-                "length": self.length,
-                "values": list(self.values),
-                "unit": self.unit,
-                "numbers": {
-                    "largest": repr(self.largest),
-                    "norm_1": repr(self.norm_1),
-                    "norm_2": repr(self.norm_2),
-                    "bits": self.bits,
-                },
-                "epsilon": repr(self.epsilon),
-                "delta": repr(self.delta),
-                "honest": self.honest,
-                "corrupt": self.corrupt,
-                "lost": self.lost,
-                "signed": self.signed,
-                "word_bits": self.word_bits,
-                **({"hybrid": True} if self.hybrid else {}),
-                **({"engine": self.engine, "key": self.key, "decryptors": _listed(self.decryptors)} if self.engine != MASKING else {}),
-            }
-        )
-
-    @classmethod
-    def from_json(cls, data: bytes) -> Agreement:
-        """The agreement behind published bytes; WireError if they are none, ParameterError if nobody could keep it."""
-        content = read_object("agreement", parse_canonical(data), set(_NAMES | _MORE), _OTHER_ENGINE | {"hybrid"})
-        numbers = read_object("numbers", content.pop("numbers"), {"largest", "norm_1", "norm_2", "bits"})
-        if content.pop("version") != 1:
-            raise WireError("agreement", "another version", allowed="version 1", fix="upgrade deniable")
-        try:
-            content |= {
-                "parties": _members(content["parties"]),
-                "decryptors": _members(content.get("decryptors", ())),
-                "key": dict(content.get("key", {})),
-                "nonce": bytes.fromhex(content["nonce"]),
-                "values": tuple(content["values"]),
-                "bits": numbers.pop("bits"),
-                **{name: float(text) for name, text in numbers.items()},
-                **{name: float(content[name]) for name in ("epsilon", "delta")},
-            }
-            found = cls(**content)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise WireError("agreement", f"{len(data)} bytes", allowed="what the aggregator made", fix="send it unchanged") from error
-        if found.canonical != data:
-            raise WireError("agreement", f"{len(data)} bytes", allowed="each number in its one spelling", fix="send it unchanged")
-        return found
-
-
-def _listed(members: Iterable[Member]) -> list[dict[str, str]]:
-    return [{"name": member.name, "key": member.key.hex()} for member in members]
-
-
-def _members(rows: Iterable[object]) -> tuple[Member, ...]:
-    found = [read_object("party", row, {"name", "key"}) for row in rows]
-    return tuple(Member(row["name"], bytes.fromhex(row["key"])) for row in found)
-
-
-def codec_for(unit: str, length: int, bounds: dict[str, Any]) -> FixedPoint:
+def codec_for(unit: str, length: int, bounds: Bounds) -> FixedPoint:
     """How numbers become integers: those about persons are whole, and their norms bound what one person changes."""
-    return FixedPoint(length=length, **bounds, whole=unit == PERSON, of_people=unit == PERSON)
+    whole = unit == PERSON
+    limits = {"largest": bounds.largest, "norm_1": bounds.norm_1, "norm_2": bounds.norm_2}
+    return FixedPoint(length=length, bits=bounds.bits, whole=whole, of_people=whole, **limits)
 
 
 def described(agreement: Agreement) -> dict[str, Any]:
     """The agreement for people, by what it is about."""
-    unit, who = agreement.unit, len(agreement.parties)
+    unit, who, bounds = agreement.unit, len(agreement.parties), agreement.numbers
     stderr = float(agreement.plan.stderr()[0])
     per = "one person changes them by" if unit == PERSON else "those of a party are"
-    euclidean = f", and at most {agreement.norm_2:g} in the Euclidean norm" if agreement.delta > 0 else ""
+    euclidean = f", and at most {bounds.norm_2:g} in the Euclidean norm" if agreement.delta > 0 else ""
     noise = f"epsilon = {agreement.epsilon:g}, delta = {agreement.delta:g}; each sum has a standard error of {stderr:,.4g}"
     losing = f"{agreement.lost} may be lost, and with fewer than {agreement.terms.least} of {who} parties nothing is opened"
     messages = "signed; the aggregator need not keep to the protocol" if agreement.signed else f"this needs {agreement.roles.trusted}"
     return {
         "sum": agreement.id.hex(),
         "name": agreement.name,
-        "numbers": f"{agreement.length:,}, each at most {agreement.largest:g}; {per} at most {agreement.norm_1:g} in all{euclidean}",
+        "numbers": f"{agreement.length:,}, each at most {bounds.largest:g}; {per} at most {bounds.norm_1:g} in all{euclidean}",
         "values": ", ".join(agreement.values[:20]) + (", ..." if len(agreement.values) > 20 else "") or "not named",
         "noise": noise,
         "hidden": agreement.guarantee.unit,

@@ -43,7 +43,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from deniable.collect.summing.agreement import PARTY, PERSON, Agreement, Member, codec_for
+from deniable.collect.summing.agreement import PARTY, PERSON, Agreement, Bounds, Member, codec_for
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.declared import check_names, read_toml
@@ -71,6 +71,7 @@ def read_agreement_file(data: bytes, name: str = "file", source: Source = SYSTEM
     numbers, parties = content["numbers"], content["parties"]
     if not isinstance(numbers, dict) or not isinstance(parties, dict):
         raise ParameterError("numbers, parties", "something else", allowed="two tables", fix="begin them with [numbers] and [parties]")
+    dealt = content.get("engine", MASKING) != MASKING or "key" in content or "decryptors" in content
     key, decryptors = content.get("key", {}), content.get("decryptors", {})
     if not isinstance(key, dict) or not isinstance(decryptors, dict):
         raise ParameterError("key, decryptors", "something else", allowed="two tables", fix="begin them with [key] and [decryptors]")
@@ -100,14 +101,14 @@ def read_agreement_file(data: bytes, name: str = "file", source: Source = SYSTEM
         epsilon=epsilon,
         delta=delta,
         word_bits=plan.word_bits,
-        key=key,
-        decryptors=_members("decryptors", decryptors),
-        **bounds,
+        key=key if dealt else None,
+        decryptors=_members("decryptors", decryptors) if dealt else None,
+        numbers=bounds,
         **chosen,
     )
 
 
-def _bounds(numbers: dict[str, Any], unit: str, length: Any) -> dict[str, Any]:
+def _bounds(numbers: dict[str, Any], unit: str, length: Any) -> Bounds:
     """What bounds the numbers; what was left out follows from the rest, on the safe side."""
     if type(length) is not int or length < 1:
         raise ParameterError("length", length, allowed="an integer from 1 on", fix="the numbers of each party")
@@ -118,7 +119,7 @@ def _bounds(numbers: dict[str, Any], unit: str, length: Any) -> dict[str, Any]:
     else:
         norm_1 = _real("norm_1", numbers.get("norm_1", largest * length))
         norm_2 = _real("norm_2", numbers.get("norm_2", min(norm_1, largest * sqrt(length))))
-    return {"largest": largest, "norm_1": norm_1, "norm_2": norm_2, "bits": numbers.get("bits", 0)}
+    return Bounds(largest=largest, norm_1=norm_1, norm_2=norm_2, bits=numbers.get("bits", 0))
 
 
 def _real(name: str, value: Any) -> float:

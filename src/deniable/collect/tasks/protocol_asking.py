@@ -16,7 +16,7 @@ from deniable.collect.tasks.domain_asking import read_domain
 from deniable.collect.tasks.made import explained, make, read_settings
 from deniable.contract.mixing import LOCAL
 from deniable.contract.numbers import Numbers
-from deniable.contract.protocol import Protocol, known_protocols
+from deniable.contract.protocol import PROTOCOLS, Protocol
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.core.declared import did_you_mean
@@ -57,7 +57,7 @@ def read_search(content: Mapping[str, Any], *, epsilon: float, people: int) -> t
     if not isinstance(search, Mapping) or "domain" not in content:
         raise ParameterError("search", search, allowed="a table, beside a [domain]", fix="say what is searched, as in text = 16")
     name = search.get("protocol", "auto")
-    known = sorted(kind for kind, made in known_protocols(name).items() if made.__module__.startswith(SEARCHES))
+    known = sorted(kind for kind, made in PROTOCOLS.load(name).items() if made.__module__.startswith(SEARCHES))
     if name not in ("auto", *known):
         raise ParameterError("protocol", name, allowed=f"auto or one of {known}", fix=did_you_mean(name, known))
     why = f"{name}: named in the file" if name != "auto" else "PEM: the usual search"
@@ -71,7 +71,7 @@ def takes_domain(made: type[Protocol]) -> bool:
 
 
 def _named(name: object) -> type[Protocol]:
-    found = known_protocols(name)
+    found = PROTOCOLS.load(name)
     known = sorted(each for each in found if each != Survey.kind)
     if isinstance(name, str) and name in known:
         return found[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from math import exp, expm1, sqrt
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain
 from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round, read_share
+from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, in_turn, together
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -30,8 +30,6 @@ from deniable.tasks.heavy_hitters.one_round import (
     counted,
     counting_question,
     fragment_question,
-    plain_search,
-    read_search,
     settle,
 )
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, checked_holdout, strongest
@@ -72,7 +70,7 @@ class Bitstogram(Protocol):
     """
 
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
@@ -81,7 +79,7 @@ class Bitstogram(Protocol):
     functions: int = None  # type: ignore[assignment]  # resolved below
     hash_bits: int = None  # type: ignore[assignment]  # resolved below
     step_bits: int = None  # type: ignore[assignment]  # resolved below
-    holdout: float | Fraction = Fraction(1, 4)
+    holdout: float | Fraction = field(default=Fraction(1, 4), metadata=wire(form=form_of(Fraction)))
     threshold: float | None = None
     people: int = 100_000
     salt: int = 0
@@ -157,16 +155,6 @@ class Bitstogram(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, about one bit of the value or about all of it")
-
-    @cached_property
-    def canonical(self) -> bytes:
-        own = {"functions": self.functions, "hash_bits": self.hash_bits, "step_bits": self.step_bits, "holdout": str(self.holdout)}
-        return canonical_json(plain_search(self) | own)
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Bitstogram:
-        parts = read_search(content, {"functions", "hash_bits", "step_bits", "holdout"})
-        return cls(**parts | {"holdout": read_share(parts["holdout"])})
 
 
 def usual_functions(k: int, epsilon: float, people: int) -> int:

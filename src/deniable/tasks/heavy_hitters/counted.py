@@ -11,14 +11,14 @@ from math import lcm
 from typing import Any, ClassVar, Self
 
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Encoder, Prefix
+from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.question import Question, Round, read_share
+from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.segments import Segments
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.work import Work, heaviest
@@ -31,8 +31,6 @@ from deniable.tasks.heavy_hitters.searching import (
     RESULT,
     checked_holdout,
     estimate_of,
-    from_hex,
-    in_hex,
     named,
     nothing_counted,
     prefix_question,
@@ -55,20 +53,16 @@ class CountedSearch:
     """
 
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
     oracle: str = "auto"
     """The frequency oracle of every report; "auto" takes the one with the smallest error."""
-    holdout: float | Fraction = None  # type: ignore[assignment]  # resolved below
+    holdout: float | Fraction = field(default=None, metadata=wire(form=form_of(Fraction)))  # type: ignore[assignment]  # resolved below
     people: int = 100_000
-    candidates: tuple[int, ...] | None = field(default=None, repr=False)
+    candidates: tuple[int, ...] | None = field(default=None, repr=False, metadata=wire(form=HEXADECIMALS))
     """The codes to count, once there are some."""
-
-    kind: ClassVar[str]
-    numbers: ClassVar[tuple[str, ...]] = ("k", "people")
-    """The parameters that are whole numbers."""
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -183,30 +177,6 @@ class CountedSearch:
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, in one group of the search")
-
-    # --- identity ---
-
-    def _plain(self) -> dict[str, Any]:
-        """The state as plain data."""
-        plain: dict[str, Any] = {name: number(getattr(self, name)) for name in self.numbers}
-        plain |= {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon), "oracle": self.oracle}
-        plain |= {"holdout": str(self.holdout)}
-        return plain if self.candidates is None else plain | {"candidates": in_hex(self.candidates)}
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json(self._plain())
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Self:
-        names = {"protocol", "domain", "epsilon", "oracle", "holdout", *cls.numbers}
-        parts = read_object("protocol", content, names, frozenset({"candidates"}))
-        del parts["protocol"]
-        parts |= {name: read_number(name, parts[name]) for name in cls.numbers}
-        parts |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
-        parts |= {"holdout": read_share(parts["holdout"])}
-        parts |= {name: from_hex(parts[name]) for name in ("candidates",) if name in parts}
-        return cls(**parts)
 
 
 @cache

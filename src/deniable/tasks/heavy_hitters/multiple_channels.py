@@ -60,7 +60,6 @@ class MultipleChannels(CountedSearch, Protocol):
     channel_bits: int = None  # type: ignore[assignment]  # resolved below
     salt: int = 0
 
-    numbers: ClassVar[tuple[str, ...]] = (*CountedSearch.numbers, "channel_bits", "salt")
     sized_by: ClassVar[str] = "channel_bits"
 
     def _resolve(self, put: Any) -> None:

@@ -17,9 +17,7 @@ from deniable.client.flh import FLH
 from deniable.client.frequency import FrequencySpec
 from deniable.client.hcms import HCMS
 from deniable.client.sketch import SketchProtocol
-from deniable.contract.canonical import number, read_number, read_object
 from deniable.contract.domain import Domain, IndexRange, Text
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.fragment import Fragment
 from deniable.contract.probability import check_epsilon
 from deniable.contract.question import Question
@@ -112,23 +110,6 @@ def standing_out(
         height = np.sqrt(np.maximum((binom.isf(chance, n, q) - n * q) / (p - q), 0) ** 2 + z**2 * estimate.shared)
     best = strongest(estimate.counts, most if values else 0, tally.to_bytes())
     return estimate, best[(estimate.counts > height)[best]]
-
-
-def plain_search(search: Any) -> dict[str, Any]:
-    """What every search in one round has, as canonical JSON carries it."""
-    plain = {name: getattr(search, name) for name in ("k", "oracle")} | {"protocol": search.kind, "epsilon": repr(search.epsilon)}
-    plain |= {"domain": search.domain.to_json(), "people": number(search.people), "salt": number(search.salt)}
-    return plain if search.threshold is None else plain | {"threshold": repr(search.threshold)}
-
-
-def read_search(content: dict[str, Any], more: set[str], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The parameters behind ``plain_search``, and those with other names as they are."""
-    names = {"protocol", "domain", "k", "epsilon", "oracle", "people", "salt"}
-    parts = read_object("protocol", content, names | more, optional | {"threshold"})
-    del parts["protocol"]
-    parts |= {name: float(parts[name]) for name in ("epsilon", "threshold") if name in parts}
-    parts |= {name: read_number(name, parts[name]) for name in ("people", "salt")}
-    return parts | {"domain": domain_from_json(parts["domain"])}
 
 
 def fragment_question(search: Any, name: str, start: int, length: int, *, row: int, rows: int, strings: int) -> Question:

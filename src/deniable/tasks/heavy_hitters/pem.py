@@ -11,14 +11,14 @@ from math import lcm
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round, read_share
+from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, heaviest
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_people, check_whole
@@ -29,8 +29,6 @@ from deniable.tasks.heavy_hitters.searching import (
     RESULT,
     estimate_of,
     extended,
-    from_hex,
-    in_hex,
     named,
     prefix_question,
     prefix_work,
@@ -67,30 +65,30 @@ class PEM(Protocol):
     """
 
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
     oracle: str = "auto"
     """The frequency oracle of every report; "auto" takes the one with the smallest error."""
-    groups: int | None = field(default=None, repr=False)
+    groups: int | None = field(default=None, repr=False, metadata=UNWRITTEN)
     """How many groups search, instead of ``step_bits``."""
-    step_bits: int | None = field(default=None, repr=False)
+    step_bits: int | None = field(default=None, repr=False, metadata=UNWRITTEN)
     """By how many bits the prefixes grow from group to group."""
     keep: int = None  # type: ignore[assignment]  # resolved below
-    allocation: str | Sequence[int] = "growing"
-    holdout: float | Fraction = Fraction(0)
+    allocation: str | Sequence[int] = field(default="growing", metadata=wire(form=form_of(tuple[int, ...])))
+    holdout: float | Fraction = field(default=Fraction(0), metadata=wire(form=form_of(Fraction)))
     people: int = 100_000
     rounds: int = 1
     lengths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
     """The length of each group's prefixes; they follow from ``groups`` or ``step_bits``."""
     stage: int = 0
     """How many groups of this round have reported."""
-    candidates: tuple[int, ...] = field(default=(0,), repr=False)
+    candidates: tuple[int, ...] = field(default=(0,), repr=False, metadata=wire(form=HEXADECIMALS))
     """The prefixes that were kept so far; at first the empty one."""
     repetition: int = 0
     """How many rounds are over."""
-    found: tuple[int, ...] = field(default=(), repr=False)
+    found: tuple[int, ...] = field(default=(), repr=False, metadata=wire(form=HEXADECIMALS))
     """What earlier rounds found."""
 
     def __post_init__(self) -> None:
@@ -184,47 +182,3 @@ class PEM(Protocol):
         if self.rounds == 1:
             return Guarantee(epsilon=self.epsilon, unit="one report, in one group of the search")
         return Guarantee(epsilon=self.rounds * self.epsilon, unit=f"{self.rounds} reports, one in each round of the search")
-
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json(
-            {
-                "protocol": self.kind,
-                "domain": self.domain.to_json(),
-                "k": self.k,
-                "epsilon": repr(self.epsilon),
-                "oracle": self.oracle,
-                "keep": self.keep,
-                "lengths": list(self.lengths),
-                "allocation": list(self.allocation),
-                "holdout": str(self.holdout),
-                "people": number(self.people),
-                "rounds": self.rounds,
-                "repetition": self.repetition,
-                "found": in_hex(self.found),
-                "stage": self.stage,
-                "candidates": in_hex(self.candidates),
-            }
-        )
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> PEM:
-        names = {"domain", "k", "epsilon", "oracle", "keep", "lengths", "allocation", "holdout", "people"}
-        names |= {"rounds", "repetition", "found", "stage", "candidates"}
-        parts = read_object("protocol", content, names | {"protocol"})
-        del parts["protocol"]
-        return cls(
-            **parts
-            | {
-                "domain": domain_from_json(parts["domain"]),
-                "epsilon": float(parts["epsilon"]),
-                "lengths": tuple(parts["lengths"]),
-                "allocation": tuple(parts["allocation"]),
-                "holdout": read_share(parts["holdout"]),
-                "people": read_number("people", parts["people"]),
-                "candidates": from_hex(parts["candidates"]),
-                "found": from_hex(parts["found"]),
-            }
-        )

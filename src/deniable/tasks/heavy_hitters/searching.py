@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -132,13 +132,3 @@ def nothing_counted(estimate: FrequencyEstimate, share: Fraction) -> FrequencyEs
     """The empty result of a search that was left without candidates; the ``estimate`` is of people like those who would have counted."""
     found = estimate.found(np.arange(0), share=share)
     return replace(found, screening=replace(found.screening, candidates=0, dropped=0))  # type: ignore[type-var]  # it has one
-
-
-def in_hex(codes: Iterable[int]) -> list[str]:
-    """Codes as JSON carries them."""
-    return [f"{code:x}" for code in codes]
-
-
-def from_hex(texts: Iterable[str]) -> tuple[int, ...]:
-    """The codes behind ``in_hex``."""
-    return tuple(int(text, 16) for text in texts)

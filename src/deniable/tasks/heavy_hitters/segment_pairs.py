@@ -11,13 +11,15 @@ from typing import Any, Self
 import numpy as np
 
 from deniable.contract.arguments import typed
+from deniable.contract.form import HEXADECIMALS, tuple_of
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
+from deniable.contract.record import wire
 from deniable.contract.segments import Segments
 from deniable.contract.work import Work, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
-from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, from_hex, in_hex, strongest
+from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, strongest
 from deniable.tasks.heavy_hitters.segments import SegmentSearch, frequent
 
 Edges = dict[tuple[int, int], float]
@@ -55,7 +57,7 @@ class SegmentPairs(SegmentSearch, Protocol):
     References: Fanti, Pihur, Erlingsson 2016; Hong 2021 (CS 528); Wang, Li, Jha 2021.
     """
 
-    frequent_segments: tuple[tuple[int, ...], ...] | None = field(default=None, repr=False)
+    frequent_segments: tuple[tuple[int, ...], ...] | None = field(default=None, repr=False, metadata=wire(form=tuple_of(HEXADECIMALS)))
     """What was kept of each segment, in rising order, once the first groups have reported."""
 
     def _resolve(self, put: Any) -> None:
@@ -136,16 +138,3 @@ class SegmentPairs(SegmentSearch, Protocol):
                 code = code << length | segment
             codes.append(code)
         return tuple(codes)
-
-    # --- identity ---
-
-    def _plain(self) -> dict[str, Any]:
-        kept = self.frequent_segments
-        return super()._plain() if kept is None else super()._plain() | {"frequent_segments": [in_hex(codes) for codes in kept]}
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Self:
-        plain = dict(content)
-        kept = plain.pop("frequent_segments", None)
-        state = super().from_content(plain)
-        return state if kept is None else replace(state, frequent_segments=tuple(from_hex(texts) for texts in kept))

@@ -36,7 +36,6 @@ class SegmentSearch(CountedSearch):
     most: int = 4096
     """How many combinations are followed, and counted in the end, at most."""
 
-    numbers: ClassVar[tuple[str, ...]] = (*CountedSearch.numbers, "segments", "keep", "most")
     sized_by: ClassVar[str] = "segments, keep, most"
 
     def _resolve(self, put: Any) -> None:

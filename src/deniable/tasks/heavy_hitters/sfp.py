@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Bytes, Domain, Text
 from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round, read_share
+from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, in_turn, together
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -30,8 +30,6 @@ from deniable.tasks.heavy_hitters.one_round import (
     counted,
     counting_question,
     fragment_question,
-    plain_search,
-    read_search,
     settle,
 )
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, checked_holdout, strongest
@@ -79,18 +77,18 @@ class SFP(Protocol):
     """
 
     domain: Domain
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the words; it follows from ``domain``."""
     k: int
     epsilon: float
     oracle: str = "auto"
     """The frequency oracle of every report; "auto" takes the one with the smallest error."""
-    alphabet: str | bytes | None = None
+    alphabet: str | bytes | None = field(default=None, metadata=wire(form=form_of(bytes)))
     fragment: int = None  # type: ignore[assignment]  # resolved below
     hash_bits: int = 8
     cohorts: int = 1
     keep: int = None  # type: ignore[assignment]  # resolved below
-    holdout: float | Fraction = Fraction(1, 4)
+    holdout: float | Fraction = field(default=Fraction(1, 4), metadata=wire(form=form_of(Fraction)))
     threshold: float | None = None
     people: int = 100_000
     salt: int = 0
@@ -192,18 +190,6 @@ class SFP(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, about one fragment of the word or about all of it")
-
-    @cached_property
-    def canonical(self) -> bytes:
-        own = {name: getattr(self, name) for name in ("fragment", "hash_bits", "cohorts", "keep")}
-        symbols = {} if self.alphabet is None else {"alphabet": bytes(self.alphabet).hex()}  # type: ignore[arg-type]  # resolved to bytes
-        return canonical_json(plain_search(self) | own | symbols | {"holdout": str(self.holdout)})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> SFP:
-        parts = read_search(content, {"fragment", "hash_bits", "cohorts", "keep", "holdout"}, frozenset({"alphabet"}))
-        alphabet = {"alphabet": bytes.fromhex(parts["alphabet"])} if "alphabet" in parts else {}
-        return cls(**parts | alphabet | {"holdout": read_share(parts["holdout"])})
 
 
 def symbols_of(alphabet: str | bytes, domain: Bytes) -> bytes:

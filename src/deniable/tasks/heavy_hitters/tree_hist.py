@@ -11,13 +11,13 @@ from math import log2
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Bytes, Domain, Integers
 from deniable.contract.encoder import Identity, Prefix
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN
 from deniable.contract.work import Work, in_turn, together
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
@@ -29,8 +29,6 @@ from deniable.tasks.heavy_hitters.one_round import (
     candidates_work,
     check_search,
     oracle_for,
-    plain_search,
-    read_search,
     settle,
     significant,
     standing_out,
@@ -70,13 +68,13 @@ class TreeHist(Protocol):
     """
 
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
     oracle: str = "auto"
     """The frequency oracle of every report; "auto" takes the one with the smallest error."""
-    step_bits: int | None = field(default=None, repr=False)
+    step_bits: int | None = field(default=None, repr=False, metadata=UNWRITTEN)
     keep: int = None  # type: ignore[assignment]  # resolved below
     threshold: float | None = None
     people: int = 100_000
@@ -144,11 +142,3 @@ class TreeHist(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, about one level of the tree")
-
-    @property
-    def canonical(self) -> bytes:
-        return canonical_json(plain_search(self) | {"keep": self.keep, "lengths": list(self.lengths)})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> TreeHist:
-        return cls(**(parts := read_search(content, {"keep", "lengths"})) | {"lengths": tuple(parts["lengths"])})

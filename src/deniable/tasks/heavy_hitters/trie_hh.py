@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Prefix
+from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon, exp_below, floor_threshold
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
+from deniable.contract.record import UNWRITTEN, wire
 from deniable.contract.source import ONE, Source
 from deniable.core.run import crowd_size, take
 from deniable.core.stream import serve_everyone
@@ -29,7 +29,7 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.heavy_hitters.searching import RESULT, from_hex, in_hex, settle_domain
+from deniable.tasks.heavy_hitters.searching import RESULT, settle_domain
 
 VOTES = "votes"
 """The name of what a level is closed with."""
@@ -96,14 +96,14 @@ class TrieHH(Protocol):
     """
 
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = None  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     epsilon: float
     delta: float
     levels: int = None  # type: ignore[assignment]  # resolved below
     stage: int = 0
     """How many levels are over."""
-    prefixes: tuple[int, ...] = field(default=(0,), repr=False)
+    prefixes: tuple[int, ...] = field(default=(0,), repr=False, metadata=wire(form=HEXADECIMALS))
     """The trie's last level; at first the empty prefix."""
 
     def __post_init__(self) -> None:
@@ -203,17 +203,3 @@ class TrieHH(Protocol):
             honest="whoever samples and counts the votes",
             certificate="theorem",
         )
-
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        plain = {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon), "delta": repr(self.delta)}
-        return canonical_json(plain | {"levels": self.levels, "stage": self.stage, "prefixes": in_hex(self.prefixes)})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> TrieHH:
-        parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "delta", "levels", "stage", "prefixes"})
-        del parts["protocol"]
-        read = {"domain": domain_from_json(parts["domain"]), "prefixes": from_hex(parts["prefixes"])}
-        return cls(**parts | read | {name: float(parts[name]) for name in ("epsilon", "delta")})

@@ -9,8 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, read_object
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
@@ -106,17 +104,3 @@ class LDPMiner(SetProtocol, Protocol):
     def guarantee(self) -> Guarantee:
         unit = "one report, in one round of the search" if self.split == "people" else "two reports, one in each round of the search"
         return Guarantee(epsilon=self.epsilon, unit=unit, neighbors="any two sets of one person")
-
-    @cached_property
-    def canonical(self) -> bytes:
-        plain: dict[str, Any] = {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon)}
-        plain |= {"k": self.k, "length": self.length, "split": self.split}
-        return canonical_json(plain if self.candidates is None else plain | {"candidates": list(self.candidates)})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> LDPMiner:
-        names = {"protocol", "domain", "epsilon", "k", "length", "split"}
-        parts = read_object("protocol", content, names, frozenset({"candidates"}))
-        del parts["protocol"]
-        parts |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
-        return cls(**parts | {"candidates": tuple(parts["candidates"]) if "candidates" in parts else None})

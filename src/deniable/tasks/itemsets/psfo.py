@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from deniable.contract.canonical import canonical_json, read_object
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
@@ -79,14 +77,3 @@ class PSFO(SetProtocol, Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, neighbors="any two sets of one person")
-
-    @cached_property
-    def canonical(self) -> bytes:
-        plain = {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon)}
-        return canonical_json(plain | {"length": self.length, "oracle": self.oracle})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> PSFO:
-        parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "length", "oracle"})
-        del parts["protocol"]
-        return cls(**parts | {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])})

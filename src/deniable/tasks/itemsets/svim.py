@@ -9,12 +9,10 @@ from functools import cached_property, partial
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, read_object
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round, read_share
+from deniable.contract.question import Question, Round
 from deniable.contract.sets import MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
@@ -151,22 +149,3 @@ class SVIM(SetProtocol, Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, in one round of the search", neighbors="any two sets of one person")
-
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        plain: dict[str, Any] = {"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon)}
-        plain |= {"k": self.k, "oracle": self.oracle, "shares": [str(share) for share in self.shares], "lengths": self.lengths}
-        plain |= {"projection": self.projection}
-        plain |= {} if self.longest is None else {"longest": self.longest}
-        return canonical_json(plain if self.candidates is None else plain | {"candidates": list(self.candidates)})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> SVIM:
-        names = {"protocol", "domain", "epsilon", "k", "oracle", "projection", "shares", "lengths"}
-        parts = read_object("protocol", content, names, frozenset({"longest", "candidates"}))
-        del parts["protocol"]
-        parts |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
-        parts |= {"shares": tuple(read_share(share) for share in parts["shares"])}
-        return cls(**parts | {"candidates": tuple(parts["candidates"]) if "candidates" in parts else None})

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, parse_canonical, read_object
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question, Round, read_share
+from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN
 from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.errors import ParameterError
@@ -78,13 +78,13 @@ class SVSM(SetProtocol, Protocol):
     """
 
     domain: Subsets = None  # type: ignore[assignment]  # resolved with svim
-    k: int = None  # type: ignore[assignment]  # resolved with svim
-    epsilon: float = None  # type: ignore[assignment]  # resolved with svim
-    oracle: str = "auto"
+    k: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with svim
+    epsilon: float = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with svim
+    oracle: str = field(default="auto", metadata=UNWRITTEN)
     """GRR or OLH; "auto" takes the one with the smaller error."""
-    longest: int | None = None
+    longest: int | None = field(default=None, metadata=UNWRITTEN)
     """The longest padded list, where it is known how much people hold; see ``SVIM``."""
-    projection: str = "cut"
+    projection: str = field(default="cut", metadata=UNWRITTEN)
     """How histograms of lengths are made out of noisy counts: "cut", or "norm-sub" as published; see ``Lengths``."""
     shares: tuple[Fraction, ...] = SHARES
     """The shares of the people in the five rounds."""
@@ -179,19 +179,6 @@ class SVSM(SetProtocol, Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return self.svim.guarantee
-
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        plain = {"protocol": self.kind, "domain": self.domain.to_json(), "svim": parse_canonical(self.svim.canonical)}
-        return canonical_json(plain | {"shares": [str(share) for share in self.shares], "items": list(self.items), "lengths": self.lengths})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> SVSM:
-        parts = read_object("protocol", content, {"protocol", "domain", "svim", "shares", "items", "lengths"})
-        shares = tuple(read_share(share) for share in parts["shares"])
-        return cls(svim=SVIM.from_content(parts["svim"]), shares=shares, items=tuple(parts["items"]), lengths=parts["lengths"])
 
 
 def likely_sets(frequencies: Array, most: int) -> list[tuple[int, ...]]:

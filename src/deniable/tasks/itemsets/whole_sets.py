@@ -15,9 +15,7 @@ from scipy import stats
 from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
 from deniable.client.olh import OLH
-from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.domain import IndexRange
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
@@ -104,16 +102,6 @@ class WholeSets(SetProtocol, Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, neighbors="any two sets of one person")
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json({"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon), "k": self.k})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> WholeSets:
-        parts = read_object("protocol", content, {"protocol", "domain", "epsilon", "k"})
-        del parts["protocol"]
-        return cls(**parts | {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])})
 
 
 def supersets(counts: Array, d: int) -> Array:

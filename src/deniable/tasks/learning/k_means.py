@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.clusters import MAGNITUDES, MOST_CLUSTERS, ClusterSide, Magnitude, check_centers
 from deniable.contract.features import HALF, Features, check_clip
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.source import Source
 from deniable.core.features import table_of
 from deniable.core.postprocess import norm_sub
@@ -68,13 +68,13 @@ class KMeans(Protocol):
     References: Xia, Hua, Tong, Zhong 2020 (clustering with local privacy, by rounds); Nguyên, Xiao, Yang, Hui, Shin, Shin 2016.
     """
 
-    features: Any
+    features: Any = field(metadata=wire(form=form_of(Features)))
     clusters: int
     epsilon: float
     rounds: int = 5
     clip: int | None = None
     """How often the range is halved around its middle; None to ask."""
-    start: Any = field(default=None, repr=False)
+    start: Any = field(default=None, repr=False, metadata=UNWRITTEN)
     """The first centers, in people's own numbers; if left out, points that are spread over the range."""
     people: int = 100_000
     stage: int = 0
@@ -184,39 +184,6 @@ class KMeans(Protocol):
         exposed = "that the person took part, in which round, and about which coordinate"
         return Guarantee(
             epsilon=self.epsilon, unit=unit, neighbors="any two records of one person, in all columns at once", exposed=exposed
-        )
-
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        plain = {
-            "protocol": self.kind,
-            "features": self.features.to_json(),
-            "clusters": self.clusters,
-            "epsilon": repr(self.epsilon),
-            "rounds": self.rounds,
-            "people": number(self.people),
-            "stage": number(self.stage),
-            "centers": [list(center) for center in self.centers],
-            "measuring": self.measuring,
-        }
-        return canonical_json(plain if self.clip is None else plain | {"clip": self.clip})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> KMeans:
-        names = {"protocol", "features", "clusters", "epsilon", "rounds", "people", "stage", "centers", "measuring"}
-        parts = read_object("protocol", content, names, frozenset({"clip"}))
-        del parts["protocol"]
-        return cls(
-            **parts
-            | {
-                "features": Features.from_json(parts["features"]),
-                "epsilon": float(parts["epsilon"]),
-                "people": read_number("people", parts["people"]),
-                "stage": read_number("stage", parts["stage"]),
-                "centers": tuple(tuple(center) for center in parts["centers"]),
-            }
         )
 
 

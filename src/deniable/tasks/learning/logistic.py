@@ -6,22 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import inf, isfinite
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deniable.client.mean import MeanSpec
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.features import Features, check_clip, check_integers
 from deniable.contract.gradient import LARGEST_GRADIENT, LARGEST_WEIGHT, ONE_WEIGHT, Gradient
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
+from deniable.contract.record import form_of, wire
 from deniable.contract.source import Source
 from deniable.core.features import table_of
 from deniable.core.mean import MeanEstimate
@@ -67,7 +66,7 @@ class LogisticRegression(Protocol):
     References: Duchi, Jordan, Wainwright 2018; Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019 (sampled coordinates of gradients).
     """
 
-    features: Any
+    features: Any = field(metadata=wire(form=form_of(Features)))
     label: str
     epsilon: float
     classes: Domain = None  # type: ignore[assignment]  # resolved below
@@ -106,6 +105,8 @@ class LogisticRegression(Protocol):
             raise ParameterError("weights", len(self.weights), allowed=allowed, fix="leave them out")
         for each in self.weights:
             check_integers("weights", each, self.coordinates, LARGEST_WEIGHT)
+        if not all(type(variance) is float and variance >= 0 for each in self.noise for variance in each):  # it may be infinite
+            raise ParameterError("noise", self.noise, allowed="numbers from 0 on", fix="leave them out")
         check_feasible(self, "features", fix="take fewer features, or fewer models")
 
     @property
@@ -174,73 +175,9 @@ class LogisticRegression(Protocol):
         neighbors = "any two records of one person, features and label at once"
         return Guarantee(epsilon=self.epsilon, unit=unit, neighbors=neighbors, exposed=exposed)
 
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json(
-            {
-                "protocol": self.kind,
-                "features": self.features.to_json(),
-                "label": self.label,
-                "classes": self.classes.to_json(),
-                "epsilon": repr(self.epsilon),
-                "rounds": self.rounds,
-                "step": repr(self.step),
-                "clip": self.clip,
-                "models": self.models,
-                "people": number(self.people),
-                "stage": self.stage,
-                "weights": [list(each) for each in self.weights],
-                "noise": [[repr(variance) for variance in each] for each in self.noise],
-                "asked": number(self.asked),
-            }
-        )
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> LogisticRegression:
-        names = {
-            "features",
-            "label",
-            "classes",
-            "epsilon",
-            "rounds",
-            "step",
-            "clip",
-            "models",
-            "people",
-            "stage",
-            "weights",
-            "noise",
-            "asked",
-        }
-        parts = read_object("protocol", content, names | {"protocol"})
-        del parts["protocol"]
-        noise = tuple(tuple(_variance(text) for text in each) for each in parts["noise"])
-        return cls(
-            **parts
-            | {
-                "features": Features.from_json(parts["features"]),
-                "classes": domain_from_json(parts["classes"]),
-                "epsilon": float(parts["epsilon"]),
-                "step": float(parts["step"]),
-                "people": read_number("people", parts["people"]),
-                "asked": read_number("asked", parts["asked"]),
-                "weights": tuple(tuple(each) for each in parts["weights"]),
-                "noise": noise,
-            }
-        )
-
 
 def _spread(mean: MeanEstimate, spec: MeanSpec) -> float:
     """The variance of a mean gradient; of few reports the largest that there can be, since they may agree by chance."""
     if not mean.n:
         return inf
     return mean.drawn if mean.n >= FEW else (mean.worst + float(spec.domain.width / 2) ** 2) / mean.n
-
-
-def _variance(text: Any) -> float:
-    variance = float(text)
-    if not (isfinite(variance) or variance == inf) or variance < 0:
-        raise ParameterError("noise", text, allowed="a number from 0 on", fix="publish the state again")
-    return variance

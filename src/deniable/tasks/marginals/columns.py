@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
-from deniable.contract.canonical import read_object
 from deniable.contract.domain import Categories, Domain
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.form import Form
+from deniable.contract.record import Plain
+from deniable.contract.records import COLUMNS
 from deniable.core.cells import KeyedTable
 from deniable.core.run import crowd_size
 from deniable.core.values import keys_of
@@ -23,7 +24,7 @@ Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Columns:
+class Columns(Plain):
     """Names with their domains; a column that can only hold one value has that label in place of a domain, and is never asked about.
 
     Numbers and points in time are binned as their domain declares: ``Numbers(0, 100, steps=4)`` has five bins, around 0, 25, ... 100.
@@ -34,7 +35,10 @@ class Columns:
     (['place', 'stars'], 10, [('Norway', 'bar'), ('Norway', 'inn')])
     """
 
+    noun = "columns"
     declared: tuple[tuple[str, Domain | str], ...]
+    form: ClassVar[Form]
+    """A list of columns, not an object with one list in it."""
 
     @classmethod
     def of(cls, columns: object) -> Columns:
@@ -109,18 +113,8 @@ class Columns:
                 )
         return KeyedTable(table, self.asked)
 
-    def to_json(self) -> list[dict[str, Any]]:
-        """The columns as plain data."""
-        return [{"name": n, **({"only": d} if isinstance(d, str) else {"domain": d.to_json()})} for n, d in self.declared]
 
-    @classmethod
-    def from_json(cls, data: object) -> Columns:
-        """The columns behind ``to_json``; WireError if there are none."""
-        found = []
-        for item in data if isinstance(data, list) else [data]:
-            parts = read_object("column", item, {"name"}, frozenset({"only", "domain"}))
-            found.append((parts["name"], domain_from_json(parts["domain"]) if "domain" in parts else str(parts["only"])))
-        return cls(tuple(found))
+Columns.form = Form(lambda columns: COLUMNS.write(columns.declared), lambda noun, data: Columns(COLUMNS.read(noun, data)))
 
 
 def _declared(name: str, what: object) -> Domain | str:

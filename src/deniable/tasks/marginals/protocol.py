@@ -9,25 +9,25 @@ from functools import cached_property, partial
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.cells import Cell
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.source import Source
 from deniable.contract.work import Work, together
-from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.marginals.choose import design_for
 from deniable.tasks.marginals.columns import Columns, Names
-from deniable.tasks.marginals.designs import METHODS, Asked, groups_of, wanted
+from deniable.tasks.marginals.designs import Asked, groups_of, wanted
 from deniable.tasks.marginals.estimate import TableEstimate
 from deniable.tasks.marginals.groups import Group, oracle_for
 
 RESULT = "marginals"
 """The name of the result."""
+SETS = form_of(tuple[Names, ...])
 
 
 @typed
@@ -53,14 +53,14 @@ class Marginals(Protocol):
     References: Cormode, Kulkarni, Srivastava 2018 (fourier); Zhang, Wang, Li, He, Chen 2018 (CALM: views).
     """
 
-    columns: Any
+    columns: Any = field(metadata=wire(form=form_of(Columns)))
     epsilon: float
-    k: int = 2
-    sets: Sequence[Sequence[str]] | None = None
+    k: int = field(default=2, metadata=UNWRITTEN)
+    sets: Sequence[Sequence[str]] | None = field(default=None, metadata=wire(form=SETS))
     method: str = "auto"
-    views: Sequence[Sequence[str]] | None = None
+    views: Sequence[Sequence[str]] | None = field(default=None, metadata=wire(form=SETS))
     people: int = 100_000
-    why: str = field(default="", init=False, repr=False, compare=False)
+    why: str = field(default="", init=False, repr=False, compare=False, metadata=UNWRITTEN)
     """The choice of the method, in a sentence."""
 
     def __post_init__(self) -> None:
@@ -126,33 +126,3 @@ class Marginals(Protocol):
     def guarantee(self) -> Guarantee:
         unit = "one report, about one view of the table"
         return Guarantee(epsilon=self.epsilon, unit=unit, neighbors="any two records of one person, in all columns at once")
-
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        plain: dict[str, Any] = {
-            "protocol": self.kind,
-            "columns": self.columns.to_json(),
-            "epsilon": repr(self.epsilon),
-            "sets": [list(names) for names in self.wanted],
-            "method": self.method,
-            "people": number(self.people),
-        }
-        return canonical_json(plain if self.views is None else plain | {"views": [list(view) for view in self.views]})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Marginals:
-        parts = read_object("protocol", content, {"protocol", "columns", "epsilon", "sets", "method", "people"}, frozenset({"views"}))
-        if parts["method"] not in METHODS:
-            raise ParameterError("method", parts["method"], allowed=f"one of {list(METHODS)}", fix="publish the resolved protocol")
-        del parts["protocol"]
-        return cls(
-            **parts
-            | {
-                "columns": Columns.from_json(parts["columns"]),
-                "epsilon": float(parts["epsilon"]),
-                "people": read_number("people", parts["people"]),
-                "sets": [tuple(names) for names in parts["sets"]],
-            }
-        )

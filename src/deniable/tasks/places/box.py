@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import read_object
-from deniable.errors import DomainError, ParameterError, WireError
+from deniable.contract.record import Plain
+from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
 
 @typed
 @dataclass(frozen=True)
-class Box:
+class Box(Plain):
     """A box from west to east and from south to north: in degrees, or with ``plane=True`` in any two coordinates.
 
     A box does not cross the line where longitudes jump from 180 to -180. Places on the edge lie inside.
@@ -25,6 +25,7 @@ class Box:
     [True, False]
     """
 
+    noun = "box"
     west: float
     south: float
     east: float
@@ -77,21 +78,6 @@ class Box:
         """The box in a few words."""
         kind = "" if not self.plane else ", plane=True"
         return f"Box({self.west:g}, {self.south:g}, {self.east:g}, {self.north:g}{kind})"
-
-    def to_json(self) -> dict[str, Any]:
-        """The box as plain data: numbers as text, so that every machine reads the same."""
-        sides = {name: repr(getattr(self, name)) for name in ("west", "south", "east", "north")}
-        return {**sides, "plane": self.plane}
-
-    @classmethod
-    def from_json(cls, data: object) -> Box:
-        """The box behind the data of ``to_json``; WireError if it is none."""
-        parts = read_object("box", data, {"west", "south", "east", "north", "plane"})
-        try:
-            west, south, east, north = (float(parts[name]) for name in ("west", "south", "east", "north"))
-            return cls(west, south, east, north, plane=parts["plane"])
-        except (TypeError, ValueError, ParameterError) as error:
-            raise WireError("box", data, allowed="four numbers as text, and whether it is a plane", fix=str(error)) from error
 
 
 def read_points(points: Any) -> Array:

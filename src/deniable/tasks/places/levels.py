@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import number, read_number, read_object
+from deniable.contract.form import HEXADECIMALS
+from deniable.contract.record import Plain, wire
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.postprocess import norm_sub
-from deniable.errors import ParameterError, WireError
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.places.joint import Common, Joint
 from deniable.tasks.places.morton import blocks_of
@@ -20,15 +20,16 @@ from deniable.tasks.ranges.levels import pair_covariances
 
 
 @dataclass(frozen=True)
-class Level:
+class Level(Plain):
     """The squares of one level that were asked about, in rising order: counts among the n people of the group, and variances.
 
     ``together`` is how the counts of two squares vary together if all people were in neither of them, and if all were in one.
     """
 
+    noun = "measured"
     level: int
     n: int
-    cells: tuple[int, ...]
+    cells: tuple[int, ...] = field(metadata=wire(form=HEXADECIMALS))
     counts: tuple[float, ...]
     noise: tuple[float, ...]
     together: tuple[float, float]
@@ -77,33 +78,6 @@ class Level:
         diagonal = np.array(self.noise) - apart - 2 * (own - apart) * shares + drawn * shares
         common = Common(start, shares, apart * factor, own * factor, drawn * factor)
         return counts * n / self.n, np.maximum(diagonal, 0.0) * factor, [common]
-
-    def to_json(self) -> dict[str, Any]:
-        """The level as plain data."""
-        return {
-            "level": self.level,
-            "n": number(self.n),
-            "cells": [f"{cell:x}" for cell in self.cells],
-            "counts": [repr(count) for count in self.counts],
-            "noise": [repr(noise) for noise in self.noise],
-            "together": [repr(number) for number in self.together],
-        }
-
-    @classmethod
-    def from_json(cls, data: object) -> Level:
-        """The level behind ``to_json``; WireError if it is none."""
-        parts = read_object("measured", data, {"level", "n", "cells", "counts", "noise", "together"})
-        try:
-            return cls(
-                parts["level"],
-                read_number("n", parts["n"]),
-                tuple(int(cell, 16) for cell in parts["cells"]),
-                tuple(float(count) for count in parts["counts"]),
-                tuple(float(noise) for noise in parts["noise"]),
-                tuple(float(number) for number in parts["together"]),  # type: ignore[arg-type]  # its length is checked
-            )
-        except (TypeError, ValueError, ParameterError) as error:
-            raise WireError("measured", data, allowed="a level that was measured", fix=str(error)) from error
 
 
 def joined(levels: tuple[Level, ...], depth: int, outside: bool) -> tuple[Joint, Array, int]:

@@ -8,21 +8,21 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, number, read_number, read_object
 from deniable.contract.domain import Integers
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
+from deniable.contract.record import wire
 from deniable.contract.source import Source
 from deniable.contract.work import Work, together
-from deniable.errors import ParameterError, WireError
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
@@ -83,8 +83,10 @@ class QuadTree(Protocol):
     levels: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
     measured: tuple[Level, ...] = field(default=(), repr=False)
     """What earlier rounds found."""
-    cells: tuple[int, ...] = field(default=(), repr=False)
+    cells: tuple[int, ...] = field(default=(), repr=False, metadata=wire(form=HEXADECIMALS))
     """The squares asked about in this round of an adaptive search. None: at first all, and later those of the round before once more."""
+    derived: ClassVar[tuple[str, ...]] = ("domain",)
+    """What a device holds: it looks there whether everybody can answer."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -201,43 +203,3 @@ class QuadTree(Protocol):
     def guarantee(self) -> Guarantee:
         exposed = "that the person took part, and in which group"
         return Guarantee(epsilon=self.epsilon, unit="one report, about one level of the tree", exposed=exposed)
-
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json(
-            {
-                "protocol": self.kind,
-                "domain": self.domain.to_json(),  # what a device holds; it looks here whether everybody can answer
-                "box": self.box.to_json(),
-                "depth": self.depth,
-                "epsilon": repr(self.epsilon),
-                "people": number(self.people),
-                "adaptive": self.adaptive,
-                "oracle": self.oracle,
-                "outside": self.outside,
-                "levels": list(self.levels),
-                "measured": [level.to_json() for level in self.measured],
-                "cells": [f"{cell:x}" for cell in self.cells],
-            }
-        )
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> QuadTree:
-        names = {"protocol", "domain", "box", "depth", "epsilon", "people", "adaptive", "oracle", "outside", "levels", "measured", "cells"}
-        parts = read_object("protocol", content, names)
-        del parts["protocol"]
-        domain = domain_from_json(parts.pop("domain"))
-        read = {
-            "box": Box.from_json(parts["box"]),
-            "epsilon": float(parts["epsilon"]),
-            "people": read_number("people", parts["people"]),
-            "levels": tuple(parts["levels"]),
-            "measured": tuple(Level.from_json(level) for level in parts["measured"]),
-            "cells": tuple(int(cell, 16) for cell in parts["cells"]),
-        }
-        made = cls(**parts | read)
-        if made.domain != domain:
-            raise WireError("domain", domain.describe(), allowed=made.domain.describe(), fix="take what canonical says")
-        return made

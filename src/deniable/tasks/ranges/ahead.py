@@ -10,13 +10,13 @@ from math import sqrt
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.lines import Interval
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
+from deniable.contract.record import UNWRITTEN, Plain
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
@@ -29,14 +29,18 @@ from deniable.tasks.ranges.levels import (
     even_starts,
     level_oracles,
     level_question,
-    read_tree,
-    tree_json,
     tree_widths,
 )
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
 
-Told = tuple[tuple[int, ...], bytes]
-"""The cells of a round that is over, and its tally."""
+
+@dataclass(frozen=True)
+class ClosedRound(Plain):
+    """The cells of a round that is over, and the bytes of its tally."""
+
+    noun = "told"
+    cells: tuple[int, ...]
+    tally: bytes
 
 
 @typed
@@ -75,14 +79,15 @@ class AHEAD(Protocol):
 
     domain: Domain
     epsilon: float
-    branching: int | None = field(default=None, repr=False)
+    branching: int | None = field(default=None, repr=False, metadata=UNWRITTEN)
     oracle: str = "auto"
     people: int = 100_000
     widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
     """How many values a cell holds that was cut on every level, the coarsest first."""
     cells: tuple[int, ...] = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
     """Where the cells begin that are asked about now."""
-    told: tuple[Told, ...] = field(default=(), repr=False)
+    told: tuple[ClosedRound, ...] = field(default=(), repr=False)
+    """What earlier rounds found."""
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -98,9 +103,10 @@ class AHEAD(Protocol):
         put("branching", None)  # what was asked for is in widths now
         if not 0 <= self.stage < len(self.widths):
             raise ParameterError("told", f"{self.stage} rounds", allowed=f"fewer than {len(self.widths)}", fix="the result is there")
-        for cells in (*(cells for cells, _ in self.told), self.cells):
+        asked = [*(before.cells for before in self.told), self.cells]
+        for cells in asked:
             Interval(self.domain, cells)  # refuses what are no cells of this line
-        Tree.of_cells([(0,), *(cells for cells, _ in self.told), self.cells])  # refuses rounds that do not refine each other
+        Tree.of_cells([(0,), *asked])  # refuses rounds that do not refine each other
         check_feasible(self, "domain", fix="declare a coarser grid", among=level_oracles())
 
     @property
@@ -115,7 +121,7 @@ class AHEAD(Protocol):
     @property
     def last(self) -> bool:
         """Whether this is the last round: of the single values, or of cells of which none was cut."""
-        return self.stage == len(self.widths) - 1 or (self.stage > 0 and self.cells == self.told[-1][0])
+        return self.stage == len(self.widths) - 1 or (self.stage > 0 and self.cells == self.told[-1].cells)
 
     def open(self) -> Round:
         return Round((self._question,), Fraction(self.stage, self.scale))
@@ -129,13 +135,13 @@ class AHEAD(Protocol):
     def close(self, tallies: Mapping[str, Any]) -> AHEAD | dict[str, Any]:
         self.open().check_tallies(tallies)
         tally = tallies[self._question.name]
-        told = (*self.told, (self.cells, tally.to_bytes()))
+        told = (*self.told, ClosedRound(self.cells, tally.to_bytes()))
         if not self.last:
             return replace(self, told=told, cells=self._cut(tally))
-        levels = [Tally.from_bytes(content) for _, content in told]
+        levels = [Tally.from_bytes(before.tally) for before in told]
         estimates = [level.spec.estimate(level) for level in levels]
         how = f"AHEAD, {len(told)} rounds"
-        return {RESULT: TreeEstimate.of(self.domain, how, [cells for cells, _ in told], estimates, grown=True)}
+        return {RESULT: TreeEstimate.of(self.domain, how, [before.cells for before in told], estimates, grown=True)}
 
     def _cut(self, tally: Tally) -> tuple[int, ...]:
         """The cells of the next round."""
@@ -153,20 +159,12 @@ class AHEAD(Protocol):
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, in one round")
 
-    # --- identity ---
-
-    @cached_property
-    def canonical(self) -> bytes:
-        told = [{"cells": list(cells), "tally": content.hex()} for cells, content in self.told]
-        return canonical_json(tree_json(self) | {"cells": list(self.cells), "told": told})
-
     @classmethod
-    def from_content(cls, content: dict[str, Any]) -> AHEAD:
-        tree, state_of = read_tree(content, "cells", "told")
-        rounds = [read_object("told", entry, {"cells", "tally"}) for entry in state_of["told"]]
-        told = tuple((tuple(entry["cells"]), bytes.fromhex(entry["tally"])) for entry in rounds)
-        state = cls(**tree, cells=tuple(state_of["cells"]), told=told)
-        for cells, image in state.told:
-            if len(cells) != Tally.from_bytes(image).spec.domain.size:
-                raise ParameterError("told", f"a tally beside {len(cells)} cells", allowed="one of these cells", fix="publish it again")
+    def from_fields(cls, **values: Any) -> AHEAD:
+        state = cls(**values)
+        for before in state.told:
+            if len(before.cells) != Tally.from_bytes(before.tally).spec.domain.size:
+                raise ParameterError(
+                    "told", f"a tally beside {len(before.cells)} cells", allowed="one of these cells", fix="publish it again"
+                )
         return state

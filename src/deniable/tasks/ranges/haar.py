@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from deniable.client.rr import RR
-from deniable.contract.canonical import canonical_json, read_object
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.lines import Parity
 from deniable.contract.probability import check_epsilon
@@ -166,12 +164,3 @@ class HaarHRR(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, about one mask")
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json({"protocol": self.kind, "domain": self.domain.to_json(), "epsilon": repr(self.epsilon)})
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> HaarHRR:
-        parts = read_object("protocol", content, {"protocol", "domain", "epsilon"})
-        return cls(domain=domain_from_json(parts["domain"]), epsilon=float(parts["epsilon"]))

@@ -9,12 +9,12 @@ from functools import cached_property, partial
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
+from deniable.contract.record import UNWRITTEN
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.ranges.levels import (
@@ -24,8 +24,6 @@ from deniable.tasks.ranges.levels import (
     even_starts,
     level_oracles,
     level_question,
-    read_tree,
-    tree_json,
     tree_widths,
 )
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
@@ -67,7 +65,7 @@ class Hierarchy(Protocol):
 
     domain: Domain
     epsilon: float
-    branching: int | None = field(default=None, repr=False)
+    branching: int | None = field(default=None, repr=False, metadata=UNWRITTEN)
     oracle: str = "auto"
     people: int = 100_000
     widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
@@ -119,11 +117,3 @@ class Hierarchy(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, about one level of the tree")
-
-    @cached_property
-    def canonical(self) -> bytes:
-        return canonical_json(tree_json(self))
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Hierarchy:
-        return cls(**read_tree(content)[0])

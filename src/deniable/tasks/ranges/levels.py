@@ -14,9 +14,7 @@ from deniable.client.grr import GRR
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.sketch import SketchProtocol
 from deniable.client.subset_selection import SubsetSelection
-from deniable.contract.canonical import number, read_number, read_object
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.encoder import Identity
 from deniable.contract.lines import Interval
 from deniable.contract.question import Question
@@ -29,8 +27,6 @@ LARGEST_DOMAIN = 1 << 11
 """The most values: no crowd that answers privately resolves more."""
 RESULT = "ranges"
 """The name of the result."""
-TREE = ("domain", "epsilon", "oracle", "people", "widths")
-"""What every protocol over a tree declares."""
 INDEPENDENT = ("OUE", "SUE", "THE", "SHE", "OLH", "BLH", "HRR")
 """Oracles whose scores of two values do not correlate, whoever reports; those that hash a key of their own, on average over the hash."""
 
@@ -91,21 +87,6 @@ def check_tree(domain: object, oracle: object, people: object) -> None:
     check_line(domain)
     check_level_oracle(oracle)
     check_people(people)
-
-
-def tree_json(protocol: Any) -> dict[str, Any]:
-    """What every protocol over a tree declares, as plain data."""
-    plain = {"protocol": protocol.kind, "domain": protocol.domain.to_json(), "epsilon": repr(protocol.epsilon), "oracle": protocol.oracle}
-    return plain | {"people": number(protocol.people), "widths": list(protocol.widths)}
-
-
-def read_tree(content: dict[str, Any], *more: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments behind ``tree_json``, and what else was declared, by the names of ``more``."""
-    parts = read_object("protocol", content, {"protocol", *TREE, *more})
-    tree = {name: parts[name] for name in TREE}
-    tree |= {"domain": domain_from_json(parts["domain"]), "epsilon": float(parts["epsilon"])}
-    tree |= {"people": read_number("people", parts["people"]), "widths": tuple(parts["widths"])}
-    return tree, {name: parts[name] for name in more}
 
 
 def level_spec(cells: int, *, domain: Domain, oracle: str, epsilon: float, people: int) -> FrequencySpec:
