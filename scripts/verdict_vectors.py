@@ -11,7 +11,7 @@ from typing import Any
 
 from task_vectors import MANY, SEARCH, TASK
 
-from deniable.client import LOLOHA, RAPPOR, DBitFlipPM, LongitudinalGRR, LongitudinalUnary, OneBitMeanPM
+from deniable.client import GRR, LOLOHA, RAPPOR, DBitFlipPM, LongitudinalGRR, LongitudinalUnary, OneBitMeanPM
 from deniable.contract.domain import Text
 from deniable.contract.mixing import Mixing, Relay
 from deniable.contract.question import Question
@@ -50,6 +50,7 @@ def verdicts() -> dict[str, Any]:
             for spec in AGAIN
         ),
         replace(plain, protocol=Survey((Question(name="again", spec=AGAIN[0]),)).canonical, epsilon=2.0, answers=1),
+        replace(plain, protocol=Survey.of(again=AGAIN[0], fresh=GRR(domain_size=3, epsilon=2.0)).canonical, epsilon=2.0, answers=2),
     ]
     return {
         "numbers": [{"epsilon": epsilon, "delta": delta, **_said(Verdict(epsilon, delta))} for epsilon, delta in NUMBERS],

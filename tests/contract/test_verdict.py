@@ -13,7 +13,8 @@ import pytest
 import deniable as dn
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.task import Task
-from deniable.contract.verdict import LIMITS, Verdict, verdicts
+from deniable.contract.verdict import LIMITS, PATTERN, Verdict, verdicts
+from tests.collect.crowd import survey_task
 from tests.conftest import vectors
 
 
@@ -77,7 +78,21 @@ def test_no_epsilon_is_too_large_for_words(said):
     assert str(said)
 
 
+def test_one_question_that_reuses_noise_is_enough_to_say_what_is_not_covered():
+    """The other question's fresh noise costs as much whether answers change or not; histories of another pattern can still tell more."""
+    again = dn.LongitudinalGRR(domain_size=2, epsilon=3.0, first_epsilon=2.99)
+    laws = again.history_law((1, 0)), again.history_law((1, 1))
+    worst = max(laws[0][reports] / laws[1][reports] for reports in laws[1])
+    assert worst > exp(6)
+    said = verdicts(survey_task(bytes(32), again, dn.GRR(domain_size=2, epsilon=3.0), answers=2))
+    assert [verdict.epsilon for verdict in said] == [6.0, 6.0]
+    assert [verdict.beyond for verdict in said] == ["", PATTERN]
+    assert said[0].when.startswith("If your answer stays the same")
+
+
 def test_guarantees_say_it_for_each_line_of_trust():
+    kept = dn.LongitudinalGRR(domain_size=5, epsilon=1.0).guarantee.statement()
+    assert "If your answer stays the same: strong privacy." in kept
     alone = Guarantee(epsilon=8.0).statement()
     assert "Very weak privacy. This nearly gives your answer away: someone" in alone
     mixed = Guarantee(epsilon=0.5, delta=1e-6, model="shuffle", people=1000, local_epsilon=8.0).statement().split("\n")

@@ -78,17 +78,18 @@ export function verdicts(/** @type {import("./task.js").Task} */ task) {
   const paid = (/** @type {number} */ values) =>
     questions.length ? Math.max(...questions.map(({ spec }) => spec.paidAnswers(answers, values))) : answers;
   const [still, changing] = [paid(1), paid(answers)];
+  const reused = questions.some(({ spec }) => spec.paidAnswers(answers, 1) < answers);
   const found = [];
   if (mixing) {
     const who = mixing.shufflers.length === 1 ? "the shuffler" : "one of the shufflers";
     found.push(new Verdict(answers * mixing.epsilon, Math.min(answers * mixing.delta, 1), when(`if ${who} is honest`, ...together)));
   }
   const conditions = mixing ? ["if shuffler and collector work together"] : [];
-  if (still !== changing) {
+  if (reused) {
     found.push(new Verdict(still * epsilon, 0, when(...conditions, "if your answer stays the same", ...together)));
     conditions.push("if your answer changes");
   }
-  const beyond = still === changing ? "" : PATTERN;
+  const beyond = reused ? PATTERN : "";
   return [...found, new Verdict(changing * epsilon, 0, when(...conditions, ...together), beyond)];
 }
 

@@ -44,7 +44,7 @@ def described(file: TaskFile) -> dict[str, Any]:
         "epsilon": task.epsilon,
         "answers": task.answers,
         "admission": task.admission,
-        "lifetime_epsilon": task.epsilon * task.answers,
+        "lifetime_epsilon": verdicts(task)[-1].epsilon,  # if nobody is honest and the answer changes
         "verdicts": [verdict.to_json() for verdict in verdicts(task)],
         "trust": task.model,
         **({} if task.mixing is None else {"shuffle": task.mixing.to_json() | _priced(task)}),

@@ -192,6 +192,7 @@ class Longitudinal(Spec):
             neighbors="any two values that one person may hold all the time",
             honest="the person's own device, which must keep its permanent answers",
             exposed="that the person took part, that and when the value changed or came back, and which reports come from one device",
+            condition="if your answer stays the same",
         )
 
     def history_law(self, values: Sequence[Any], *, seed: tuple[int, ...] = ()) -> Law[tuple[Any, ...]]:

@@ -42,6 +42,8 @@ class Guarantee:
     """In the shuffle model, what holds if the shuffler is not honest; infinite if nothing does."""
     epsilon_at_least: float | None = None
     """Where it is known: an epsilon below which the promise is certainly not true."""
+    condition: str | None = None
+    """What must be so for epsilon to hold, in a few words to the person, as in "if your answer stays the same"."""
     people: int | None = None
     """In the shuffle model, how many honest, distinct people must be in the batch, the person included."""
 
@@ -54,7 +56,7 @@ class Guarantee:
         """How strong the promise is; in the shuffle model, with an honest shuffler and without."""
         compared = "" if self.neighbors.startswith("any two") else f"Compared: {self.neighbors}."
         if self.model != "shuffle":
-            return (Verdict(self.epsilon, self.delta, beyond=compared),)
+            return (Verdict(self.epsilon, self.delta, self.condition or "", compared),)
         honest = Verdict(self.epsilon, self.delta, "If the shuffler is honest")
         return honest, Verdict(inf if self.local_epsilon is None else self.local_epsilon, 0.0, "If shuffler and collector work together")
 

@@ -95,22 +95,23 @@ def verdicts(task: Task) -> tuple[Verdict, ...]:
 
     Epsilons and deltas of answers with fresh noise add up. An answer that is drawn from a permanent one costs nothing more, so those count
     by how often the answer changes: never, or every time. The latter compares histories that change at the same moments, to the same extent
-    (``Longitudinal.lifetime_epsilon``), so it says what it leaves out.
+    (``Longitudinal.lifetime_epsilon``), so it says what it leaves out: wherever one question reuses noise, whatever the others cost.
     """
     together = [f"all {task.answers:,} answers together"] if task.answers > 1 else []
     specs = [] if task.rounds or task.epsilon == inf else [question.spec for question in task.survey.questions]
     still, changing = (
         max((spec.paid_answers(task.answers, values) for spec in specs), default=task.answers) for values in (1, task.answers)
     )
+    reused = any(spec.paid_answers(task.answers, 1) < task.answers for spec in specs)
     mixing, found = task.mixing, []
     if mixing is not None:
         who = "the shuffler" if len(mixing.shufflers) == 1 else "one of the shufflers"
         found.append(Verdict(task.answers * mixing.epsilon, min(task.answers * mixing.delta, 1.0), _when(f"if {who} is honest", *together)))
     colluding = [] if mixing is None else ["if shuffler and collector work together"]
-    if still != changing:
+    if reused:
         found.append(Verdict(still * task.epsilon, 0.0, _when(*colluding, "if your answer stays the same", *together)))
         colluding.append("if your answer changes")
-    beyond = "" if still == changing else PATTERN
+    beyond = PATTERN if reused else ""
     return (*found, Verdict(changing * task.epsilon, 0.0, _when(*colluding, *together), beyond))
 
 

@@ -10,13 +10,16 @@ from deniable.contract.task import Task
 from deniable.contract.verdict import WEAKEST, verdicts
 from deniable.errors import ParameterError
 
+ROUNDING = 1e-9
+"""What adding up decimal epsilons as floats may leave."""
+
 
 def check_strength(task: Task, weak: object) -> None:
     """Raise unless all answers of a person keep some privacy on every line of trust, or the author wrote ``weak_privacy = true``."""
     if not isinstance(weak, bool):
         raise ParameterError("weak_privacy", weak, allowed="true or false", fix="write it without quotation marks")
     worst = max(verdicts(task), key=lambda verdict: verdict.strength)
-    if worst.strength <= WEAKEST or weak:
+    if weak or (worst.strength <= WEAKEST and worst.epsilon <= WEAKEST + ROUNDING):  # a strength is rounded to thousandths
         return
     received = f"{worst.epsilon:.4g}" + (f" ({worst.when[0].lower()}{worst.when[1:]})" if worst.when else "")
     allowed = f"at most {WEAKEST:g} for all answers of a person together; more nearly gives the true answers away"
