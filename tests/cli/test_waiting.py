@@ -7,9 +7,11 @@ import socket
 
 import pytest
 
-from deniable.client.transport import Response
+from deniable.client.transport import Response, TransportError
 from deniable.collect.summing.keeping import PartyFolder
 from deniable.collect.summing.taking_part import Insistence
+from deniable.contract.notice import SHUFFLER
+from deniable.sealing.keys import KeyRing
 from tests.cli.running import Started, run
 from tests.system.load import wait_for
 
@@ -49,6 +51,7 @@ def test_an_outage_is_told_once_and_so_is_its_end():
 
 @pytest.mark.parametrize("command", [["task", "list"], ["party", "terms"], ["shuffle", "--folder", "shuffler", "--task", "ab" * 32]])
 def test_whoever_waits_for_a_server_that_does_not_answer_says_so(command, tmp_path):
+    KeyRing(tmp_path / "shuffler", SHUFFLER).rotate(0.0, 3600)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         address = ["--collector", url, "--port", "0"] if command[0] == "shuffle" else ["--url", url]
@@ -67,6 +70,7 @@ def test_whoever_waits_for_a_server_that_does_not_answer_says_so(command, tmp_pa
         (["shuffle", "keys", "rotate"], "shuffle keys create"),
         (["shuffle", "keys", "show"], "shuffle keys create"),
         (["aggregate", "show"], "aggregate create"),
+        (["shuffle", "--collector", "http://127.0.0.1:1"], "shuffle keys create"),
     ],
 )
 @pytest.mark.parametrize("there", [False, True])
@@ -80,6 +84,49 @@ def test_a_folder_that_is_not_the_right_one_is_refused(command, named, there, tm
     assert told.stdout == ""
     assert folder.exists() == there
     assert not there or list(folder.iterdir()) == []
+
+
+def test_patience_bounds_every_attempt():
+    """The last one, too: an aggregator that takes the connection and says nothing does not hold a party any longer."""
+    now, bounds = [0.0], []
+
+    def request():
+        now[0] += bounds[-1]  # a server that never answers
+        raise TimeoutError
+
+    insistence = Insistence(60, bound=bounds.append, sleep=lambda seconds: now.__setitem__(0, now[0] + seconds), clock=lambda: now[0])
+    with pytest.raises(TransportError, match="TimeoutError"):
+        insistence.answer(request)
+    assert bounds == [60]
+    assert now == [60]
+
+
+def test_a_party_gives_up_when_it_said_that_it_would(tmp_path):
+    PartyFolder(tmp_path / "party").make_identity()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        told = run("party", "run", "--folder", tmp_path / "party", "--url", url, "--sum", "00", "--patience", "1", status=2)
+    assert "an aggregator that answers" in told.stderr
+
+
+@pytest.mark.parametrize("command", [["token", "list"], ["serve", "--port", "0"]])
+def test_whoever_waits_for_a_database_says_so(command, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql://me:secret@127.0.0.1:{silent.getsockname()[1]}/store"
+        started = Started(*command, "--store", address, cwd=tmp_path)
+        try:
+            wait_for(lambda: "waiting for" in started.errors)
+        finally:
+            said = started.kill()
+    assert re.search(f"waiting for the database, {UNTIL}", said)
+    assert "secret" not in said
+
+
+def test_a_new_store_is_made_in_no_folder_of_something_else(tmp_path):
+    (tmp_path / "thesis.txt").write_text("my own")
+    told = run("token", "add", "me", "--role", "analyst", "--store", tmp_path, status=2)
+    assert "--store" in told.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 @pytest.mark.parametrize("command", [["rebuild"], ["token", "list"], ["export", "t", "--open", "--out", "out"]])

@@ -71,9 +71,7 @@ def run(
         from deniable.collect.summing.aggregation import Aggregation, Patience
         from deniable.collect.summing.keeping import read_private
         from deniable.collect.summing.service import serve_sum
-        from deniable.collect.summing.store import ABORTED, RUNNING, SumStore
-        from deniable.collect.tasks.spans import until
-        from deniable.collect.web.journal import note
+        from deniable.collect.summing.store import ABORTED, SumStore
 
     settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
     patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
@@ -88,12 +86,7 @@ def run(
             _show(found.estimate(), json_output)
 
     def make() -> Aggregation:
-        found = Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
-        if found.state == RUNNING:
-            status = found.status()
-            whom = f"{status['waiting']} of {len(found.agreement.members)} members"
-            note(f"{status['step']}: waiting for {whom}, until {until(found.step_seconds)} at the latest")  # the log is JSON
-        return found
+        return Aggregation(SumStore(folder), steady=clock.steady, patience=patience, secret=dealt)
 
     serve_sum(settings, make, clock, linger=linger, over=over)
     if ended == [ABORTED]:

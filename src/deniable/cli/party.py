@@ -91,7 +91,8 @@ def run(
     clock_of(os.environ)  # tests may have named a point at which this dies
     kept = PartyFolder(folder)
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
-    identity, insistence = kept.identity(), Insistence(patience, say=remark)
+    identity = kept.identity()
+    insistence = Insistence(patience, say=remark, bound=lambda seconds: setattr(transport, "timeout", min(seconds, ANSWER_SECONDS)))
     remark(f"asking {url} for the terms, until {until(patience)} at the latest")
     agreement = fetch_agreement(transport, insistence)
     _show_terms(agreement, remark)

@@ -76,6 +76,7 @@ def run(
 
     if folder is None or not collector:
         raise ParameterError("--folder, --collector", "nothing", allowed="both", fix="see: deniable shuffle --help")
+    _check_folder(folder)  # the task names the identity that was made there; a misspelled folder would get a new one
     if not 0 <= workers <= 1024:
         raise ParameterError("--workers", workers, allowed="from 0 to 1024", fix="0 takes one for each core")
     if not 0 <= metrics_port < 1 << 16:

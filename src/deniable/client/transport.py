@@ -76,7 +76,7 @@ class HTTPTransport:
         self.address = address
         self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
         self._context = None if parts.scheme == "http" else context or ssl.create_default_context()
-        self._timeout, self._largest = timeout, largest
+        self.timeout, self._largest = timeout, largest
         self._idle: deque[Connection] = deque()
 
     def __repr__(self) -> str:
@@ -87,13 +87,13 @@ class HTTPTransport:
 
         It is sent once more, on a fresh connection, if a kept one turns out to be closed; all of that by one deadline.
         """
-        end = time.monotonic() + self._timeout
+        end = time.monotonic() + self.timeout
         while True:
             try:
                 connection, kept = self._idle.pop(), True
             except IndexError:
                 connection, kept = Connection(self._host, self._port, self._context), False
-            connection.within(self._timeout, end)
+            connection.within(self.timeout, end)
             try:
                 return self._exchange(connection, method, self._prefix + path, body, headers or {})
             except (OSError, http.client.HTTPException) as error:

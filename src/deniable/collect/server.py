@@ -22,7 +22,9 @@ from deniable.collect.clock import SYSTEM_CLOCK
 from deniable.collect.collector import Collector
 from deniable.collect.dashboard.site import Dashboard
 from deniable.collect.settings import Settings
+from deniable.collect.storage.database import CONNECT_SECONDS
 from deniable.collect.storage.store import Store
+from deniable.collect.tasks.spans import until
 from deniable.collect.web.api import Api
 from deniable.collect.web.batches import PATH, BatchIngest
 from deniable.collect.web.committer import Committer
@@ -184,6 +186,8 @@ def port(settings: Settings) -> Iterator[socket.socket]:
 def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
     """Run a collector until the process is told to stop."""
     with port(settings) as listening:
+        if settings.store.startswith("postgresql:"):
+            note(f"waiting for the database, until {until(CONNECT_SECONDS)} at the latest")
         service = Service(settings, clock=clock)
         note("starting", store=settings.store_in_words, tasks=len(service.collector.admission.tasks))
         try:

@@ -28,6 +28,8 @@ def _to_third(connection: Connection) -> None:
     tables.kept.create(connection)
 
 
+CONNECT_SECONDS = 20
+"""How long a database server may take to answer; a connection that it drops is tried once more."""
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     1: tables.enrolment.create,
     2: _to_third,
@@ -39,7 +41,7 @@ MIGRATIONS: dict[int, Callable[[Connection], None]] = {
 
 def has_store(address: str) -> bool:
     """True if the PostgreSQL database at an address holds a collector's tables; StorageError if it cannot be opened."""
-    engine = sql.create_engine(_postgres_url(address), hide_parameters=True)
+    engine = sql.create_engine(_postgres_url(address), hide_parameters=True, connect_args={"connect_timeout": CONNECT_SECONDS})
     try:
         with _opening(engine):
             return sql.inspect(engine).has_table("schema")
@@ -50,7 +52,8 @@ def has_store(address: str) -> bool:
 def connect(address: str | Path) -> Engine:
     """An engine on a SQLite file (a path) or on PostgreSQL (an address), with tables of the present schema."""
     if isinstance(address, str) and address.startswith("postgresql:"):
-        engine = sql.create_engine(_postgres_url(address), pool_pre_ping=True, hide_parameters=True)
+        patient = {"connect_timeout": CONNECT_SECONDS}
+        engine = sql.create_engine(_postgres_url(address), pool_pre_ping=True, hide_parameters=True, connect_args=patient)
         sql.event.listen(engine, "connect", _prepare_postgres)
     else:
         _keep_private(Path(address))

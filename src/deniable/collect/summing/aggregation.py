@@ -24,6 +24,10 @@ LOST, LATE = "lost", "late"
 """What a party is told that did not keep up: before its vector was there, or after."""
 
 
+LONGEST_STEP = 366 * 86_400
+"""Seconds."""
+
+
 class Over(Exception):  # noqa: N818  # not an error: what a party is told
     """There is nothing more to do for a party: the sum was opened or aborted, or the party did not keep up."""
 
@@ -41,7 +45,7 @@ class Patience:
 
     def __post_init__(self) -> None:
         for parameter in ("join", "step"):
-            if not 0 < getattr(self, parameter) <= 366 * 86_400:
+            if not 0 < getattr(self, parameter) <= LONGEST_STEP:
                 raise ParameterError(f"{parameter}-seconds", getattr(self, parameter), allowed="up to a year", fix="try 3600")
 
 
@@ -85,12 +89,17 @@ class Aggregation:
             self._check_over(party)
             return self._due.get(party) if party in self._engine.waiting else None
 
-    def status(self) -> dict[str, str | int]:
-        """For the operator: how far it is, in numbers of parties."""
+    def status(self) -> dict[str, str | int | float]:
+        """For operators and parties: how far it is, of how many members the step waits for a message, and how many seconds longer."""
         with self._lock:
-            found: dict[str, str | int] = {"sum": self.agreement.id.hex(), "state": self.state, "parties": len(self.agreement.parties)}
+            found: dict[str, str | int | float] = {
+                "sum": self.agreement.id.hex(),
+                "state": self.state,
+                "parties": len(self.agreement.parties),
+            }
             if self.state == RUNNING:
                 found |= {"step": self._roles.steps[self._engine.step], "waiting": len(self._engine.waiting)}
+                found |= {"seconds": max(self.step_seconds - (self._steady() - self._since), 0.0)}
             return found
 
     @property

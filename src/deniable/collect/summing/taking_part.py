@@ -14,7 +14,7 @@ from typing import Any
 
 from deniable.client.transport import Response, Transport, TransportError, is_temporary
 from deniable.collect.storage.files import DISK
-from deniable.collect.summing.aggregation import LATE, LOST
+from deniable.collect.summing.aggregation import LATE, LONGEST_STEP, LOST
 from deniable.collect.summing.agreement import Agreement
 from deniable.collect.summing.keeping import RUNNING, PartyFolder, Standing, begun
 from deniable.collect.summing.signing import MEDIA_TYPE, path_of, sign_request
@@ -30,6 +30,8 @@ from deniable.testing.faults import fault_point
 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 30.0
 """Seconds between attempts to reach an aggregator that is away."""
+SHORTEST = 1.0
+"""Seconds that an attempt has at least."""
 ENDS = (OPENED, ABORTED, LOST, LATE)
 
 
@@ -37,11 +39,12 @@ ENDS = (OPENED, ABORTED, LOST, LATE)
 class Insistence:
     """How a request is repeated while the aggregator is away or busy: for ``patience`` seconds, ever more seldom.
 
-    ``say`` hears of the first attempt that fails, and until when more follow.
+    ``say`` hears of the first attempt that fails, and until when more follow; ``bound`` of how many seconds the next attempt may take.
     """
 
     patience: float = 3_600.0
     say: Callable[[str], object] = bool
+    bound: Callable[[float], object] = bool
     sleep: Callable[[float], object] = time.sleep
     clock: Callable[[], float] = time.monotonic
     source: Source = SYSTEM
@@ -50,6 +53,7 @@ class Insistence:
         """The answer; TransportError if none came in all that time."""
         wait, since, failed = FIRST_WAIT, self.clock(), False
         while True:
+            self.bound(max(self.patience - (self.clock() - since), SHORTEST))
             try:
                 answer = request()
                 if not is_temporary(answer.status):
@@ -59,13 +63,14 @@ class Insistence:
                 trouble = f"status {answer.status}"
             except OSError as error:
                 trouble = str(error.received) if isinstance(error, TransportError) else type(error).__name__
-            if self.clock() - since >= self.patience:
+            left = self.patience - (self.clock() - since)
+            if left <= 0:
                 allowed, fix = "an aggregator that answers", "run the same command later: it goes on where it stopped"
                 raise TransportError("aggregator", trouble, allowed=allowed, fix=fix)
             if not failed:
                 failed = True
                 self.say(f"no answer from the aggregator ({trouble}): trying again until {until(self.patience)}")
-            self.sleep(wait * (1 - self.source.word() / ONE / 2))
+            self.sleep(min(wait * (1 - self.source.word() / ONE / 2), left))
             wait = min(2 * wait, LONGEST_WAIT)
 
 
@@ -114,6 +119,19 @@ class Way:
             return answer.body, ""
         return None, "" if answer.status == 204 else _ended(answer)
 
+    def progress(self) -> str:
+        """What the aggregator waits for, of whom and until when, in its own numbers; empty if it does not say."""
+        answer = self.insistence.answer(lambda: self.transport.request("GET", f"/v1/sums/{self.agreement.id.hex()}", b"", {}))
+        try:
+            found = json.loads(answer.body)
+            step, absent, seconds = found["step"], int(found["waiting"]), float(found["seconds"])
+        except (ValueError, KeyError, TypeError):  # it is over, or an older version's
+            return ""
+        known = step in self.agreement.roles.steps.values() and 0 <= seconds <= LONGEST_STEP
+        return (
+            f"{step}: waiting for {absent} of {len(self.agreement.members)} members, until {until(seconds)} at the latest" if known else ""
+        )
+
     def _insist(self, method: str, body: bytes) -> Response:
         headers = sign_request(self.identity, method, self._path, body) | ({"content-type": MEDIA_TYPE} if body else {})
         return self.insistence.answer(lambda: self.transport.request(method, self._path, body, headers))
@@ -142,18 +160,21 @@ class _Part:
     def __init__(self, folder: PartyFolder, way: Way, say: Callable[[str], object], source: Source) -> None:
         self._folder, self._way, self._say, self._source = folder, way, say, source
         self._roles, self._id = way.agreement.roles, way.agreement.id
+        self._told = ""
 
     def run(self, standing: Standing | None, numbers: Callable[[], Any]) -> str:
         if standing is None:
             party = self._roles.party(*self._own, lambda: self._contribution(numbers()), self._source)
             standing = self._keep(begun(self._way.agreement, b"", b""), party, party.first() or b"")
-            self._say("begun; waiting for the others, for as long as the aggregator does")
+            self._say("begun; it stays until the sum is over")
         else:
             party = self._roles.resume(standing.engine.encode(), *self._own, self._source)
             self._say("going on with the numbers that it began with")
         end = self._send(standing)
         while not end:
             message, end = self._way.ask()
+            if message is None and not end:
+                self._tell(self._way.progress())
             if message is not None:
                 answer = party.answer(message)
                 if answer is None:
@@ -162,6 +183,13 @@ class _Part:
                 end = self._send(standing)
         self._folder.end(self._id, standing, end)
         return end
+
+    def _tell(self, progress: str) -> None:
+        """Say what is waited for, once for each step."""
+        step = progress.partition(":")[0]
+        if step and step != self._told:
+            self._told = step
+            self._say(progress)
 
     @property
     def _own(self) -> tuple[int, bytes, bytes]:
