@@ -38,6 +38,12 @@ def _text(noun: str, data: object, make: Callable[[str], Any], allowed: str) -> 
     raise WireError(noun, data, allowed=allowed, fix="publish it again")
 
 
+def _number(text: str) -> float:
+    if (found := float(text)) != found:
+        raise ValueError("nan")  # it equals nothing, not even itself
+    return found
+
+
 def read_fraction(noun: str, data: object) -> Fraction:
     """A fraction behind its text: short integers, and no exponents, which could be as long as the memory.
 
@@ -74,7 +80,7 @@ FORMS: dict[Any, Form] = {
     bool: _typed(bool),
     str: _typed(str),
     int: Form(number, read_number),
-    float: Form(repr, lambda noun, data: _text(noun, data, float, 'a decimal such as "1.0"')),
+    float: Form(repr, lambda noun, data: _text(noun, data, _number, 'a decimal such as "1.0"')),
     Fraction: Form(str, read_fraction),
     bytes: Form(lambda value: value.hex(), lambda noun, data: _text(noun, data, bytes.fromhex, "bytes in hex")),
 }

@@ -130,6 +130,8 @@ class Document(Plain):
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """The record behind ``data``, its canonical JSON in bytes; WireError if there is none."""
+        if not isinstance(data, bytes):
+            raise WireError(cls.noun, type(data).__name__, allowed="bytes, as they were published", fix="encode the text")
         return read_record(cls, parse_canonical(data))
 
 
