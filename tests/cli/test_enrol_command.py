@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -24,32 +26,77 @@ def collector(tmp_path):
     store.close()
 
 
+@pytest.fixture
+def counted(collector):
+    """A task with one-time tokens."""
+    draft = survey_task(collector.registry.key, GRR(domain_size=4, epsilon=1.0), name="counted", admission="token", issuer=NO_ISSUER)
+    task = replace(draft, issuer=collector.issuer.modulus(draft))
+    collector.publish(task)
+    return task
+
+
 def codes_kept(collector):
     with collector.store.reading() as connection:
         return connection.execute(sql.select(sql.func.count()).select_from(db.enrolment)).scalar_one()
 
 
-def test_codes_that_cannot_be_written_are_not_made(collector, tmp_path):
+def test_codes_that_cannot_be_written_are_not_made(collector, counted, tmp_path):
     """Those in the store would be lost: they are kept as digests."""
-    draft = survey_task(collector.registry.key, GRR(domain_size=4, epsilon=1.0), name="counted", admission="token", issuer=NO_ISSUER)
-    task = replace(draft, issuer=collector.issuer.modulus(draft))
-    collector.publish(task)
     (tmp_path / "codes").write_text("older ones")
-    there = "a file that is not there yet"
-    for place, why in {"codes": there, "absent/codes": "No such file or directory", "store": there, "left": "was killed left it"}.items():
-        (tmp_path / ".left.part").write_text("of a run that was killed")
+    (tmp_path / "dangling").symlink_to(tmp_path / "absent" / "codes")
+    (tmp_path / "left").touch()  # as by a run that was killed
+    expected = {"absent/codes": "No such file or directory", "left": "was killed left it"}
+    expected |= dict.fromkeys(["codes", "store", "dangling"], "a file that is not there yet")
+    for place, why in expected.items():
         told = run("enrol", "counted", "--count", "2", "--out", tmp_path / place, "--store", tmp_path / "store", status=2)
         assert why in told.stderr
         assert codes_kept(collector) == 0
     assert (tmp_path / "codes").read_text() == "older ones"
     with pytest.raises(OSError, match="full"):
-        collector.issuer.add_codes(task, 2, full_disk)
+        collector.issuer.add_codes(counted, 2, full_disk)
     assert codes_kept(collector) == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".left.part", "codes", "store"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["codes", "dangling", "left", "store"]
 
 
 def full_disk(_):
     raise OSError("full")
+
+
+def enrol_with(first, tmp_path):
+    """Run the command in a process of its own, after the lines ``first``; its exit status and its errors."""
+    arguments = ["deniable", "enrol", "counted", "--count", "2", "--out", str(tmp_path / "codes"), "--store", str(tmp_path / "store")]
+    lines = ["import os, sys", first, f"sys.argv = {arguments}", "from deniable.cli import main", "main()"]
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+NO_LINKS = "def refused(*_, **__): raise PermissionError(1, 'Operation not permitted')\nos.link = os.symlink = refused"
+FULL = "def full(*_): raise OSError(28, 'No space left on device')\nos.fsync = full"
+KILLED = "named = os.replace\ndef killed(*paths): {} os._exit(9)\nos.replace = killed"
+
+
+def test_codes_are_written_where_files_have_one_name_only(collector, counted, tmp_path):
+    """As on FAT: neither a hard link nor a symbolic one."""
+    assert enrol_with(NO_LINKS, tmp_path)[0] == 0
+    lines = (tmp_path / "codes").read_text().split()
+    assert (len(lines), codes_kept(collector)) == (2, 2)
+    assert collector.issuer.redeem(counted, lines[0], [(2).to_bytes(256, "big")] * counted.answers)
+
+
+def test_a_full_disk_leaves_neither_codes_nor_a_file(collector, counted, tmp_path):
+    status, errors = enrol_with(FULL, tmp_path)
+    assert (status, codes_kept(collector)) == (2, 0)
+    assert "No space left" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize(("before", "lines"), [("", 0), ("named(*paths);", 2)], ids=["while writing", "before the commit"])
+def test_a_kill_leaves_no_codes_in_the_store_and_no_part_of_a_file(collector, counted, tmp_path, before, lines):
+    assert enrol_with(KILLED.format(before), tmp_path)[0] == 9
+    assert len((tmp_path / "codes").read_text().split()) == lines
+    assert codes_kept(collector) == 0
+    refused = run("enrol", "counted", "--out", tmp_path / "codes", "--store", tmp_path / "store", status=2)
+    assert "delete it" in refused.stderr
 
 
 def test_codes_and_secrets_are_written_for_their_owner(collector, tmp_path):

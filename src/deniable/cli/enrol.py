@@ -15,7 +15,7 @@ from deniable.cli.options import Json, StoreAddress, Which
 from deniable.cli.remote import find_task
 from deniable.cli.stores import Database, open_database
 from deniable.contract.admission import SECRET, SECRET_MARK
-from deniable.contract.durable import PART, sync, sync_folder
+from deniable.contract.durable import write_durably
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
 
@@ -29,7 +29,7 @@ def enrol(
 ) -> None:
     """Write what people need to be counted: the codes of a task with tokens, one in a line, or the secret of a task that has one.
 
-    Codes cannot be shown again.
+    Codes cannot be shown again. If the command is killed, delete the file that it left, and run it again: its codes may not work.
     """
     with open_database(store) as database:
         from deniable.collect.issuing import Issuer
@@ -50,29 +50,17 @@ def enrol(
 
 @contextmanager
 def _new_file(out: Path) -> Iterator[Callable[[list[str]], None]]:
-    """What makes lines durable in a draft, which gets its name at the end: no code without a file, and no file without good codes."""
-    draft = out.with_name(f".{out.name}{PART}")
-    for path in (out, draft):
-        if path.exists():
-            fix = "choose another name" if path == out else "move it away: a run that was killed left it, and its codes may be good"
-            raise ParameterError("--out", str(path), allowed="a file that is not there yet", fix=fix)
-    handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-
-    def keep(lines: list[str]) -> None:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.writelines(f"{line}\n" for line in lines)
-            file.flush()
-            sync(handle)
-        sync_folder(out.parent)
-
+    """Create ``out`` empty, and yield what puts lines into it, all of them or none; it is deleted again if the block fails."""
     try:
-        yield keep
+        os.close(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # not a dangling link either
+    except FileExistsError:
+        fix = "choose another name; if a run that was killed left it, delete it: its codes may not work"
+        raise ParameterError("--out", str(out), allowed="a file that is not there yet", fix=fix) from None
+    try:
+        yield lambda lines: write_durably(out, "".join(f"{line}\n" for line in lines).encode("ascii"), mode=0o600)
     except BaseException:
-        draft.unlink()
+        out.unlink(missing_ok=True)
         raise
-    os.link(draft, out)  # unlike a rename, it replaces nothing
-    draft.unlink()
-    sync_folder(out.parent)
 
 
 def task_of(database: Database, which: str) -> Task:
