@@ -263,7 +263,7 @@ def test_requests_that_are_no_messages(tmp_path, nursery):
 
 def test_a_body_is_read_after_its_sender_is_known(tmp_path, nursery):
     """Sixty strangers who announce the largest message: each is refused by its headers, and none of what it would send is read. A party
-    sends one message at a time, and the one that it signed.
+    sends the message that it signed.
     """
     with Sum(tmp_path, nursery) as whole, ExitStack() as stack:
         whole.serve()
@@ -275,12 +275,38 @@ def test_a_body_is_read_after_its_sender_is_known(tmp_path, nursery):
         for headers, length in hostile * 12:
             peer = stack.enter_context(announced(whole, path, headers, length))
             assert peer.recv(100).startswith(b"HTTP/1.1 403 ")  # although the body has not come
-        slow = stack.enter_context(announced(whole, path, signed, len(first)))
-        wait_for(lambda: whole.send(0, first).status == 429)
-        slow.sendall(bytes(len(first)))  # signed, and another body
-        assert slow.recv(100).startswith(b"HTTP/1.1 403 ")
+        other = stack.enter_context(announced(whole, path, signed, len(first)))
+        other.sendall(bytes(len(first)))  # signed, and another body
+        assert other.recv(100).startswith(b"HTTP/1.1 403 ")
         assert not whole.taken()
         assert whole.send(0, first).status == 204
+
+
+def test_a_party_whose_line_went_dead_is_not_kept_waiting(tmp_path, nursery):
+    """Its next request ends the read of the one before, so all of them together fill the memory of one message. Nobody else's read ends."""
+    with Sum(tmp_path, nursery) as whole, ExitStack() as stack:
+        whole.serve()
+        first, other = (MaskingParty(whole.agreement.terms, n, whole.folders[n].identity(), np.array([1, 1])).first() for n in (0, 1))
+
+        def begin_to_send(number: int, message: bytes) -> socket.socket:
+            path = path_of(whole.agreement, number)
+            peer = announced(whole, path, sign_request(whole.folders[number].identity(), "POST", path, message), len(message))
+            stack.enter_context(peer).sendall(message[:10])  # and then nothing, not even an end
+            assert whole.request("GET", "/v1/health").status == 200  # by now it is being read
+            return peer
+
+        slow, *dead = begin_to_send(1, other), begin_to_send(0, first), begin_to_send(0, first)
+        assert dead[0].recv(100).startswith(b"HTTP/1.1 408 ")
+        assert whole.send(0, first, by=1).status == 403  # a stranger's request ends nothing
+        dead[1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            dead[1].recv(100)
+        dead[1].settimeout(TIMEOUT)
+        assert whole.send(0, first).status == 204
+        assert dead[1].recv(100).startswith(b"HTTP/1.1 408 ")
+        slow.sendall(other[10:])
+        assert slow.recv(100).startswith(b"HTTP/1.1 204 ")
+        assert whole.taken().keys() == {(layout.ADVERTISE, 0), (layout.ADVERTISE, 1)}
 
 
 def announced(whole: Sum, path: str, headers: dict[str, str], length: int) -> socket.socket:

@@ -2,7 +2,7 @@
 
 ======================================  =======================================================================================
 ``GET /v1/sum``                         the agreement
-``GET /v1/sums/ID``                     how far it is: state, step, how many parties it waits for
+``GET /v1/sums/ID``                     how far it is: state, step, how many members it waits for, and how many seconds longer
 ``POST /v1/sums/ID/parties/NUMBER``     a party's message; 204: it is durable
 ``GET /v1/sums/ID/parties/NUMBER``      200: what is there for the party; 204: nothing after 20 seconds of waiting; 410: it is over
 ======================================  =======================================================================================
@@ -17,8 +17,7 @@ import asyncio
 import hashlib
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -28,9 +27,11 @@ from deniable.collect.server import LAST_SECONDS, Server, live, port, server_con
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
 from deniable.collect.summing.aggregation import Aggregation, Over
+from deniable.collect.summing.bodies import PartyBodies
 from deniable.collect.summing.signing import DIGEST, MEDIA_TYPE, PATH, SIGNATURE, signed_digest
 from deniable.collect.summing.store import RUNNING
-from deniable.collect.web.body import JSON, BodyReader, Refusal
+from deniable.collect.tasks.spans import until
+from deniable.collect.web.body import JSON, Refusal
 from deniable.collect.web.journal import note, note_error
 from deniable.collect.web.policy import DATA
 from deniable.collect.web.troubles import Troubles
@@ -38,8 +39,6 @@ from deniable.errors import ProtocolError, WireError
 
 LONGEST_WAIT = 20.0
 """Seconds that a party that asks waits for an answer."""
-BODY_SECONDS = 120.0
-"""How long a message may take to arrive, as for batches at a collector: it can be of 134 MB, and only a party's is read."""
 AGREEMENT, HEALTH = "/v1/sum", "/v1/health"
 _JSON, _KIND = JSON.encode(), MEDIA_TYPE.encode()
 Answer = tuple[int, bytes, bytes]
@@ -53,9 +52,7 @@ class SumService:
         self.sum = sum_
         self.leave: Callable[[], None] = lambda: None
         self._settings, self._clock, self._linger, self._over = settings, clock, linger, over
-        most = sum_.agreement.roles.largest
-        self._bodies = BodyReader(most=most, most_together=max(64 * most, 1 << 26), seconds=BODY_SECONDS)
-        self._sending: set[int] = set()
+        self._bodies = PartyBodies(sum_.agreement.roles.largest)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
         self._stop, self._work = threading.Event(), threading.Event()
@@ -123,10 +120,7 @@ class SumService:
         if method == "GET":
             message = await self._wait(party)
             return (204, b"", b"") if message is None else (200, _KIND, message)
-        with self._sending_alone(party):
-            body = await self._bodies.read(receive)
-            if body is None:
-                raise Refusal(400, "malformed", "the sender is gone", close=True)
+        async with self._bodies.newest(party, receive) as body:
             await asyncio.to_thread(self._take, party, body, digest)
         self._work.set()
         return 204, b"", b""
@@ -142,17 +136,6 @@ class SumService:
             message = f"the headers {SIGNATURE} and {DIGEST} are not those of a request by party {party}; run the aggregator's version"
             raise Refusal(403, "signature", message, close=True)
         return digest
-
-    @contextmanager
-    def _sending_alone(self, party: int) -> Iterator[None]:
-        """One message of a party at a time: what it may fill is one message."""
-        if party in self._sending:
-            raise Refusal(429, "queue_full", "a message of this party is being received; send it again", retry=1, close=True)
-        self._sending.add(party)
-        try:
-            yield
-        finally:
-            self._sending.discard(party)
 
     def _take(self, party: int, body: bytes, digest: str) -> None:
         if hashlib.sha256(body).hexdigest() != digest:
@@ -201,8 +184,15 @@ class SumService:
     def _end_step(self) -> bool:
         """End the step if it is over, and let those know who wait; True once that is done."""
         if self.sum.tend():
+            self.note_step()
             self._wake()
         return True
+
+    def note_step(self) -> None:
+        """Log what the sum waits for, and until when."""
+        if (found := self.sum.status())["state"] == RUNNING:
+            whom = f"{found['waiting']} of {len(self.sum.agreement.members)} members"
+            note(f"{found['step']}: waiting for {whom}, until {until(float(found['seconds']))} at the latest")
 
     def _show(self) -> None:
         try:
@@ -235,8 +225,9 @@ def serve_sum(
     """Run an aggregator until the sum is over and everybody knows, or the process is told to stop; ``over`` is called with the result."""
     with port(settings) as listening:
         found = make()
-        note("starting", parties=len(found.agreement.parties), state=found.state)
         service = SumService(found, settings, clock, linger=linger, over=lambda: over(found))
+        service.note_step()
+        note("starting", parties=len(found.agreement.parties), state=found.state)
         server = SumServer(server_config(service, settings))
         service.leave = lambda: setattr(server, "should_exit", True)
         try:
