@@ -172,6 +172,25 @@ def test_a_dead_address_leaves_time_for_the_next(monkeypatch):
             transport.close()
 
 
+def test_an_address_that_hangs_in_the_handshake_leaves_time_for_the_next(tmp_path, monkeypatch):
+    """As a machine does whose process is stuck: its kernel still accepts connections."""
+    path = certificate(tmp_path / "pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(path)
+
+    def secured(connection, drip):
+        with tls.wrap_socket(connection, server_side=True) as wrapped:
+            answer(wrapped, drip)
+
+    with socket.create_server(("127.0.0.1", 0)) as stuck, dripping(drip_handshake) as slow, dripping(secured) as place:
+        ports = [stuck.getsockname()[1], *(int(each.partition(":")[2]) for each in (slow, place))]
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port)) for port in ports]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        transport = HTTPTransport(f"https://{place}", timeout=8 * DEADLINE, context=ssl.create_default_context(cafile=path))
+        assert transport.request("GET", "/v1/tasks").status == 200
+        transport.close()
+
+
 def answer(connection, _):
     connection.recv(1 << 16)
     connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")

@@ -29,23 +29,27 @@ class Connection(http.client.HTTPConnection):
         """Let the next exchange end at a time of the monotonic clock, ``seconds`` after it began."""
         self._seconds, self._end = seconds, end
 
-    def left(self) -> float:
-        """The seconds that are left; TimeoutError if there are none."""
-        if (left := self._end - time.monotonic()) <= 0:
+    def left(self, end: float | None = None) -> float:
+        """Return the seconds that are left until ``end``, or for the whole exchange; TimeoutError if there are none."""
+        if (left := (self._end if end is None else end) - time.monotonic()) <= 0:
             raise TimeoutError(f"timed out: no whole answer within {self._seconds:g} seconds")
         return left
 
     def connect(self) -> None:
-        """Try the host's addresses one after the other. One that never answers takes no more than its share of the time."""
+        """Try the host's addresses one after the other.
+
+        An address takes no more than its share of the time, for connecting and for the handshake of TLS together.
+        """
         failed = OSError(f"no address of {self.host}")
         found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         for tried, (family, kind, protocol, _, address) in enumerate(found):
             plain = socket.socket(family, kind, protocol)
             try:
-                plain.settimeout(self.left() / (len(found) - tried))
+                end = time.monotonic() + self.left() / (len(found) - tried)
+                plain.settimeout(self.left(end))
                 plain.connect(address)
                 plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                plain.settimeout(self.left())
+                plain.settimeout(self.left(end))
                 joined = plain if self._secure is None else self._secure.wrap_socket(plain, server_hostname=self.host)
             except ssl.SSLError:
                 plain.close()
