@@ -19,9 +19,9 @@ from deniable.client import BLH, GRR, OLH, MemoryLedger
 from deniable.client.enrolment import DRAWN, TOKENS, enrol, read_secret, stamp_for
 from deniable.client.transport import Response
 from deniable.contract import ed25519
-from deniable.contract.admission import SECRET_MARK, prove
+from deniable.contract.admission import SECRET_MARK, prove, token_message
 from deniable.contract.assigned import assigned_seed, seed_words
-from deniable.contract.blind_rsa import EXPONENT, blind, encode, small_factor
+from deniable.contract.blind_rsa import EXPONENT, blind, blind_with, draw_bytes, encode, small_factor, verify
 from deniable.contract.domain import Integers
 from deniable.contract.ed25519 import ORDER, P
 from deniable.contract.envelope import Envelope
@@ -75,6 +75,7 @@ def tokens() -> dict[str, Any]:
         "blinding": [_blinding(issuer.modulus), *(_blinding_again(modulus) for modulus in _factored(issuer.n, (3, 257)))],
         "cases": [case],
         "refused": [{"why": why, "answer": answer} for why, answer in answers.items()],
+        "refused_drawn": [_drawn_before(issuer)],
         "assigned": [_assigned(spec, bytes.fromhex(case["tokens"])[288 * i : 288 * (i + 1)]) for spec in SEEDED for i in range(3)],
         "secrets": [{"text": text, "envelope": sent.pack().hex(), "proof": prove(secret, sent).hex()} for text in texts],
         "issuers": _issuers(issuer),
@@ -144,6 +145,28 @@ def _blinding_again(modulus: bytes) -> dict[str, Any]:
         "blinded": made.message.hex(),
         "inverse": made.inverse.hex(),
     }
+
+
+def _drawn_before(issuer: Issuer) -> dict[str, Any]:
+    """A token as releases drew it that took any salt, with a factor in common with the modulus, and the right signature for it.
+
+    The factor is none that a device finds in the modulus.
+    """
+    (modulus,), factor = _factored(issuer.n, [65_539]), 65_539
+    n, task = int.from_bytes(modulus, "big"), replace(PLAIN, admission="token", issuer=modulus, answers=1)
+    source, r = ReplaySource.from_key("drawn before"), 3
+    number = draw_bytes(source, 32)
+    message, salt = token_message(task.id, number), draw_bytes(source, 48)
+    while int.from_bytes(encode(message, salt, n.bit_length()), "big") % factor:
+        salt = draw_bytes(source, 48)
+    blinded = blind_with(modulus, message, salt, r)
+    d = pow(EXPONENT, -1, (factor - 1) * (n // factor - 1))
+    signed = pow(int.from_bytes(blinded.message, "big"), d, n)
+    assert verify(modulus, message, (signed * pow(r, -1, n) % n).to_bytes(256, "big"))  # noqa: S101  # a script's own check
+    return {
+        "why": "a factor in common with the modulus", "task": task.canonical.decode(),
+        "drawn": (number + blinded.inverse + blinded.message).hex(), "answer": json.dumps({"signatures": [f"{signed:0512x}"]}),
+    }  # fmt: skip
 
 
 def _factored(n: int, factors: Iterable[int]) -> list[bytes]:

@@ -10,7 +10,19 @@ import pytest
 from deniable.client import GRR
 from deniable.client.enrolment import enrol
 from deniable.contract.admission import MODULUS_BYTES, NO_ISSUER
-from deniable.contract.blind_rsa import EXPONENT, SALT_BYTES, SMALLEST_FACTOR, blind, blind_with, draw_bytes, encode, finalize, small_factor
+from deniable.contract.blind_rsa import (
+    EXPONENT,
+    SALT_BYTES,
+    SMALLEST_FACTOR,
+    Blinded,
+    blind,
+    blind_with,
+    draw_bytes,
+    encode,
+    finalize,
+    small_factor,
+    verify,
+)
 from deniable.contract.source import SYSTEM
 from deniable.errors import ProtocolError, WireError
 from deniable.testing import ReplaySource
@@ -42,14 +54,14 @@ class MaliciousIssuer:
         """The product of the primes that divide a number."""
         return gcd(int.from_bytes(number, "big"), self.n)
 
-    def named(self, blinding) -> int:
+    def named(self, blinding, finishing) -> int:
         """How many people it links to their tokens: those whose zeros nobody else has, neither in what was signed nor in the tokens."""
         source, seen, spent = ReplaySource.from_key("people"), [], []
         for person in range(PEOPLE):
             message = b"token %d" % person
             blinded = blinding(self.modulus, message, source)
             seen.append(self.zeros(blinded.message))
-            spent.append(self.zeros(finalize(self.modulus, message, self.sign(blinded.message), blinded)))
+            spent.append(self.zeros(finishing(self.modulus, message, self.sign(blinded.message), blinded)))
         signed, tokens = Counter(seen), Counter(spent)
         return sum(signed[mine] == tokens[mine] == 1 for mine in spent)
 
@@ -66,11 +78,32 @@ def blind_once(modulus: bytes, message: bytes, source: ReplaySource):
     return blind_with(modulus, message, salt, r)
 
 
+def finalize_any(modulus: bytes, message: bytes, answer: bytes, blinded: Blinded) -> bytes:
+    """The evil twin of ``finalize``: it keeps every signature that verifies."""
+    n = int.from_bytes(modulus, "big")
+    signature = (int.from_bytes(answer, "big") * int.from_bytes(blinded.inverse, "big") % n).to_bytes(len(modulus), "big")
+    assert verify(modulus, message, signature)
+    return signature
+
+
 def test_a_modulus_of_small_primes_links_tokens_only_if_a_salt_is_never_drawn_again():
     issuer = MaliciousIssuer()
     assert issuer.n.bit_length() == 2048
-    assert issuer.named(blind_once) > PEOPLE / 2
-    assert issuer.named(blind) == 0
+    assert issuer.named(blind_once, finalize_any) > PEOPLE / 2
+    assert issuer.named(blind, finalize) == 0
+
+
+def test_a_message_that_was_drawn_with_a_common_factor_is_not_finalized():
+    """By a release that did not look at it; the ledger keeps what was drawn."""
+    issuer, source, refused = MaliciousIssuer(), ReplaySource.from_key("older"), 0
+    for person in range(PEOPLE):
+        message = b"token %d" % person
+        blinded = blind_once(issuer.modulus, message, source)
+        if issuer.zeros(blinded.message) > 1:
+            refused += 1
+            with pytest.raises(WireError, match=r"factor in common .* do not trust"):
+                finalize(issuer.modulus, message, issuer.sign(blinded.message), blinded)
+    assert refused > PEOPLE / 2
 
 
 @pytest.mark.parametrize("case", ISSUERS, ids=lambda case: case["why"])

@@ -25,7 +25,7 @@ from deniable.contract.envelope import open_batch
 from deniable.contract.question import Question
 from deniable.contract.spec import spec_from_json
 from deniable.contract.task import Task
-from deniable.errors import BudgetExceeded, ParameterError, WireError
+from deniable.errors import BudgetExceeded, ParameterError, ProtocolError, WireError
 from deniable.testing import ReplaySource
 from tests.conftest import vectors
 
@@ -139,6 +139,26 @@ def test_answers_that_are_no_signatures_leave_no_tokens(bad):
     with pytest.raises(WireError):
         enrol(task, "dc_0", ledger, posts(bad["answer"]), words_of(TOKEN_CASE))
     assert ledger.recall(task.id, TOKENS) is None
+
+
+@pytest.mark.parametrize("bad", vectors("tokens")["refused_drawn"], ids=lambda bad: bad["why"])
+def test_a_token_that_an_older_release_drew_badly_is_never_kept(bad):
+    """Its signature is right. Each attempt fails with the same error: the same request goes out, and nothing is drawn again."""
+    task, ledger, asked = Task.from_json(bad["task"].encode()), MemoryLedger(lifetime_epsilon=8), []
+    ledger.remember(task.id, DRAWN, lambda: bytes.fromhex(bad["drawn"]))
+
+    def post(body):
+        asked.append(body)
+        return posts(bad["answer"])(body)
+
+    for attempts in (1, 2):
+        with pytest.raises(WireError, match=r"factor in common .* do not trust this collector"):
+            enrol(task, "dc_0", ledger, post, ReplaySource([]))
+        assert len(asked) == attempts
+    assert len(set(asked)) == 1
+    assert ledger.recall(task.id, TOKENS) is None
+    with pytest.raises(ProtocolError, match="enrol"):
+        stamp_for(task, ledger, None)
 
 
 def test_assigned_seeds_replay():

@@ -6,7 +6,8 @@
  * significant first; the exponent is 65537. BigInts do not take constant time: r is used once, on the device that drew it.
  *
  * Nothing connects the signature with what was signed, however a malicious signer chose the modulus (docs/theory/tokens.md): the encoded
- * message and r are coprime to it, and `finalize` accepts an answer only if its e-th power is what the signer was shown.
+ * message and r are coprime to it, and `finalize` accepts an answer only if its e-th power is what the signer was shown. It also refuses a
+ * blinded message that is not coprime to the modulus, which a release before this rule may have left in a ledger.
  */
 
 import { bigEndian, concat, readBigEndian, toHex } from "./bytes.js";
@@ -53,7 +54,8 @@ export async function blindWith(modulus, message, salt, r) {
 }
 
 /**
- * The signature of the message, given the signer's answer; WireError unless the answer signs exactly what was blinded.
+ * The signature of the message, given the signer's answer; WireError unless the answer signs exactly what was blinded, and that is coprime
+ * to the modulus.
  *
  * @param {Uint8Array} modulus
  * @param {Uint8Array} message
@@ -61,9 +63,13 @@ export async function blindWith(modulus, message, salt, r) {
  * @param {Blinded} blinded
  */
 export async function finalize(modulus, message, answer, blinded) {
-  const [n, number] = [readBigEndian(modulus), readBigEndian(answer)];
+  const [n, number, shown] = [modulus, answer, blinded.message].map(readBigEndian);
+  if (inverseOf(shown, n) === null) {
+    const [allowed, fix] = ["a message coprime to it", "do not trust this collector: its key can reveal which report is yours"];
+    throw new WireError("blinded message", "a factor in common with the issuer's modulus", { allowed, fix });
+  }
   const signature = bigEndian((number * readBigEndian(blinded.inverse)) % n, modulus.length);
-  const signed = answer.length === modulus.length && power(number, EXPONENT, n) === readBigEndian(blinded.message);
+  const signed = answer.length === modulus.length && power(number, EXPONENT, n) === shown;
   if (signed && (await verify(modulus, message, signature))) return signature;
   throw new WireError("signature", toHex(answer), { allowed: "a signature by the task's issuer", fix: "do not trust this collector" });
 }

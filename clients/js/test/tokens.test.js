@@ -110,6 +110,23 @@ for (const { why, answer } of REFUSED) {
   });
 }
 
+for (const { why, task: text, drawn, answer } of vectors("tokens").refused_drawn) {
+  test(`a token that an older release drew badly is never kept: ${why}`, async () => {
+    // Its signature is right. Each attempt fails with the same error: the same request goes out, and nothing is drawn again.
+    const [task, ledger, asked] = [await Task.fromJson(text), new MemoryLedger({ lifetimeEpsilon: 8 }), []];
+    await ledger.remember(task.id, "drawn tokens", async () => fromHex(drawn));
+    const post = async (body) => (asked.push(toHex(body)), replied(answer));
+    const untrusted = (error) => error instanceof WireError && /factor in common .* do not trust this collector/.test(error.message);
+    for (const attempts of [1, 2]) {
+      await assert.rejects(enrol(task, "dc_0", ledger, post, new ReplaySource([])), untrusted);
+      assert.equal(asked.length, attempts);
+    }
+    assert.equal(new Set(asked).size, 1);
+    assert.equal(await ledger.recall(task.id, "tokens"), null);
+    await assert.rejects(stampFor(task, ledger, null), ProtocolError);
+  });
+}
+
 test("a code that is not taken is said to be", async () => {
   const refused = enrol(TASK, "dc_0", new MemoryLedger({ lifetimeEpsilon: 8 }), async () => replied("", 403), new ReplaySource(CASE.words));
   await assert.rejects(refused, (error) => error instanceof ProtocolError && /status 403/.test(error.message));

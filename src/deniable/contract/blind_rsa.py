@@ -6,7 +6,8 @@ shows up: no computing power connects the two. What comes out is an ordinary RSA
 
 That holds for every modulus, however a malicious signer chose it (``docs/theory/tokens.md``), for two reasons. The encoded message and r
 are coprime to the modulus: otherwise a prime that divides both marks what was signed and the signature alike. And ``finalize`` accepts an
-answer only if its e-th power is what the signer was shown. Devices also refuse moduli with small factors (``small_factor``): nobody needs
+answer only if its e-th power is what the signer was shown. It also refuses a blinded message that is not coprime to the modulus, which a
+release before this rule may have left in a ledger. Devices also refuse moduli with small factors (``small_factor``): nobody needs
 one, and anyone could factor it and forge tokens.
 
 The variant is RSABSSA-SHA384-PSS-Deterministic: SHA-384, MGF1, a salt of 48 random bytes, and messages that are signed as they are. The
@@ -63,10 +64,16 @@ def blind_with(modulus: bytes, message: bytes, salt: bytes, r: int) -> Blinded:
 
 
 def finalize(modulus: bytes, message: bytes, answer: bytes, blinded: Blinded) -> bytes:
-    """Return the signature of the message, given the signer's answer; WireError unless the answer signs exactly what was blinded."""
-    n, number = int.from_bytes(modulus, "big"), int.from_bytes(answer, "big")
+    """Return the signature of the message, given the signer's answer.
+
+    WireError unless the answer signs exactly what was blinded, and that is coprime to the modulus.
+    """
+    n, number, shown = (int.from_bytes(part, "big") for part in (modulus, answer, blinded.message))
+    if gcd(shown, n) != 1:
+        allowed, fix = "a message coprime to it", "do not trust this collector: its key can reveal which report is yours"
+        raise WireError("blinded message", "a factor in common with the issuer's modulus", allowed=allowed, fix=fix)
     signature = (number * int.from_bytes(blinded.inverse, "big") % n).to_bytes(len(modulus), "big")
-    signed = len(answer) == len(modulus) and pow(number, EXPONENT, n) == int.from_bytes(blinded.message, "big")
+    signed = len(answer) == len(modulus) and pow(number, EXPONENT, n) == shown
     if not signed or not verify(modulus, message, signature):
         raise WireError("signature", answer.hex(), allowed="a signature by the task's issuer", fix="do not trust this collector")
     return signature
