@@ -25,6 +25,16 @@ def open_log(disk: Disk) -> EmbeddedLog:
     return EmbeddedLog(LOG, files=disk, segment_bytes=SEGMENT)
 
 
+class CountingDisk(Disk):
+    """A disk that counts the bytes written to it."""
+
+    written = 0
+
+    def write(self, handle, data, offset):
+        self.written += len(data)
+        return super().write(handle, data, offset)
+
+
 def names(disk: Disk) -> list[str]:
     return sorted(path.name for path in disk.files() if path.name != "lock")
 
@@ -74,6 +84,77 @@ def test_what_was_compacted_is_not_written_again_before_as_much_has_come():
         written += log.size(A) if disk.calls > before + 2 else 0
     assert len(reports(sort_once(log.read_open(None, A)))) == 2000
     assert written < 4 * log.size(A)
+
+
+@pytest.mark.parametrize("segment", [SEGMENT, 1 << 24])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.55, 0.75, 0.85])
+def test_a_period_is_full_only_when_its_different_reports_fill_it(segment, share):
+    """Or else one body, sent again and again, would lock everyone out until the period is over."""
+    cap, disk = 40_000, CountingDisk()
+    log = EmbeddedLog(LOG, files=disk, segment_bytes=segment)
+    honest = sent = 0
+    while log.size(A) < share * cap:
+        log.append({A: [block(*range(honest, honest + 10))]})
+        honest += 10
+        log.compact()
+    disk.written = 0
+    for _ in range(1000):
+        if not log.is_full(A, cap):
+            log.append({A: [block(*range(10))]})
+            sent += 1
+        log.compact()
+        assert log.size(A) < cap + 300
+    assert sent > 950, "refused for a moment at most"
+    log.append({A: [block(honest)]})
+    assert len(reports(sort_once(log.read_open(None, A)))) == honest + 1
+    assert disk.written < 20 * sent * 190, "work that is in proportion to what was sent"
+    again = EmbeddedLog(LOG, files=disk.restart(), segment_bytes=segment)
+    assert again.damaged() == []
+    assert len(reports(sort_once(again.read_open(None, A)))) == honest + 1
+
+
+def test_without_room_to_compact_segments_do_not_become_many():
+    disk = Disk()
+    log = EmbeddedLog(LOG, files=disk, segment_bytes=1 << 24)
+    disk.room = 8_500
+    for number in range(0, 300, 10):
+        assert not log.is_full(A, 9_000)
+        log.append({A: [block(*range(number, number + 10))]})
+        log.compact()
+    assert names(disk) in (["7-0-0.log"], ["7-0-1.compact", "7-0-1.log"])
+
+
+def test_different_reports_do_fill_a_period():
+    cap, disk, number = 40_000, Disk(), 0
+    log = open_log(disk)
+    while not log.is_full(A, cap):
+        log.append({A: [block(*range(number, number + 10))]})
+        number += 10
+        log.compact()
+    before = disk.calls
+    log.compact()
+    assert log.is_full(A, cap)
+    assert disk.calls <= before + 40, "at most once more, and then it rests"
+    before = disk.calls
+    log.compact()
+    assert disk.calls == before
+    assert number * 19 > 7 / 8 * cap
+
+
+def test_one_shard_of_many_cannot_lock_the_others():
+    cap, disk = 40_000, Disk()
+    log = EmbeddedLog(LOG, files=disk, segment_bytes=SEGMENT, shards=4)
+    same = Block.of(0, 0, 3, b"".join(bytes([0, number]) + row(number)[2:] for number in range(10)))
+    for number in range(0, 1000, 10):
+        log.append({A: [block(*range(number, number + 10))]})
+        log.compact()
+    sent = 0
+    for _ in range(1000):
+        if not log.is_full(A, cap):
+            log.append({A: [same]})
+            sent += 1
+        log.compact()
+    assert sent > 950
 
 
 @pytest.mark.parametrize("fault", ["crash", "crash half", "fail", "short", "half"])
@@ -159,6 +240,49 @@ def test_a_collector_compacts_by_itself(collector):
     collector.seal(task.id, 0)
     (stored,) = collector.store.buckets(task.id)
     assert (stored.reports, stored.repeated) == (50, 0 if collector.store.shared else 11 * 50)
+
+
+def test_a_collector_that_calls_a_period_full_compacts_it(collector):
+    """Also if the whole period fits into one segment."""
+    task = survey_task(collector.registry.key)
+    collector.publish(task)
+    sent = [envelope(task, value) for value in range(50)]
+    rows, _ = collector.admit(sent)
+    collector.append(rows)
+    most = collector.store.log.size((task.id, 0)) * 9 // 5
+    refused = 0
+    for _ in range(20):
+        if collector.is_full(rows, most):
+            refused += 1
+        else:
+            collector.append(rows)
+        collector.tend()
+    assert refused < 2
+    assert not collector.is_full(rows, most)
+    assert sum(tally.n for tally in collector.tallies(task.id).values()) == 50
+
+
+@pytest.mark.parametrize("name", ["notes.old", "notes.part", "7-notes.old", "7-0-0.old", "7-0-0.log.part", "x7-0-0.log.old"])
+def test_a_file_of_somebody_else_is_let_be(name):
+    disk = Disk()
+    seal(filled(disk), A)
+    path = LOG / "open" / A.task.hex() / name
+    found = disk.with_file(path, b"mine")
+    log = open_log(found)
+    assert bytes(found.files()[path].seen) == b"mine"
+    log.append({A: [block(1)]})
+    log.drop_open(A)
+    assert bytes(found.files()[path].seen) == b"mine"
+
+
+@pytest.mark.parametrize("name", ["7-0-0.log.old", "7-0-1.compact.old", "7-0-1.compact.part"])
+def test_what_was_being_deleted_or_written_goes_when_the_log_is_opened(name):
+    disk = Disk()
+    seal(filled(disk), A)
+    path = LOG / "open" / A.task.hex() / name
+    found = disk.with_file(path, b"left")
+    open_log(found)
+    assert path not in found.files()
 
 
 WRITER = """

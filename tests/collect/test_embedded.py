@@ -245,8 +245,9 @@ def test_damage_in_one_bucket_does_not_touch_another_and_ends_when_it_is_dropped
     assert again.damaged() == []
 
 
-def test_a_file_that_is_no_segment_is_let_be(tmp_path):
-    stray = tmp_path / "log" / "open" / A.task.hex() / "notes.txt"
+@pytest.mark.parametrize(("part", "name"), [("open", "notes.txt"), ("open", "notes.old"), ("sealed", "notes.part")])
+def test_a_file_that_is_no_segment_is_let_be(tmp_path, part, name):
+    stray = tmp_path / "log" / part / A.task.hex() / name
     stray.parent.mkdir(parents=True)
     stray.write_text("mine")
     log = EmbeddedLog(tmp_path / "log")

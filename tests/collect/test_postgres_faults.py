@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Event
 from traceback import format_exception
 
@@ -12,9 +13,10 @@ import psycopg
 import pytest
 import sqlalchemy as sql
 
-from deniable.collect.storage import postgres_sealed
+from deniable.collect.storage import postgres, postgres_sealed
 from deniable.collect.storage.block import Bucket, sort_once
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.postgres import PostgresLog
 from tests.collect.test_postgres import (  # collector: a fixture
     TASK,
     block,
@@ -160,3 +162,42 @@ def test_a_database_that_only_reads_is_not_ready(collector, postgres_address):
     engine.dispose()
     assert log.trouble() is None
     log.append({bucket: [block(report(2))]})
+
+
+@contextmanager
+def altered(address, setting, value):
+    """The database with a setting for all connections that are made meanwhile."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET {setting} = '{value}'")
+        yield
+        connection.execute(f"ALTER DATABASE {name} RESET {setting}")
+
+
+def test_a_disk_without_room_is_seen_before_an_append_fails(postgres_address):
+    """Also by a collector that was just started. The limit on temporary files stands in for the disk: nothing else here can be full."""
+    with altered(postgres_address, "temp_file_limit", "512kB"), opened(postgres_address) as (_, log):
+        assert "temporary file size exceeds" in log.trouble()
+    with altered(postgres_address, "temp_file_limit", "4MB"), opened(postgres_address) as (_, log):
+        assert log.trouble() is None, "a full disk is one with less than about 1 MiB"
+
+
+def test_a_collector_that_starts_on_a_database_that_only_reads_is_not_ready(postgres_address):
+    with opened(postgres_address):  # makes the tables
+        pass
+    with altered(postgres_address, "default_transaction_read_only", "on"):
+        engine = sql.create_engine(sql.make_url(postgres_address).set(drivername="postgresql+psycopg"))
+        assert "read-only" in PostgresLog(engine).trouble()
+        engine.dispose()
+
+
+def test_room_is_looked_for_once_a_second(collector, monkeypatch):
+    """Anyone may ask whether a collector is ready."""
+    engine, log = collector
+    now, probes = 100.0, []
+    monkeypatch.setattr(postgres, "monotonic", lambda: now)
+    sql.event.listen(engine, "before_cursor_execute", lambda *call: probes.append("repeat" in call[2]))
+    for step in (0.0, 0.5, 0.4, 0.2, 0.9, 0.2):
+        now += step
+        assert log.trouble() is None
+    assert sum(probes) == 3

@@ -19,7 +19,12 @@ from deniable.collect.storage.segment import COMPACTED, Header
 LOG, COMPACT = ".log", ".compact"
 """How the names of segments and of compacted files end."""
 MOST_REPEATED = 0xFFFFFFFF
+UNLIMITED = 1 << 62
+LEAST_PART = 8
+"""Near the cap of a bucket, an eighth of the cap must be new before it is compacted. So for each byte that arrives at most about eight are
+written again and eight overwritten, and repetitions keep nobody out before different reports take 7/8 of the cap."""
 _NUMBERS = re.compile(r"(\d+)-(\d+)-(\d+)")
+_UNFINISHED = re.compile(rf"(\d+)-\d+-\d+({'|'.join(map(re.escape, (LOG + OLD, COMPACT + OLD, COMPACT + PARTIAL)))})")
 
 
 class Compacted(NamedTuple):
@@ -76,7 +81,12 @@ def by_series(files: Files, folder: Path) -> dict[tuple[int, int], dict[str, lis
     return found
 
 
+def spare(cap: int, compacted: int) -> int:
+    """Return how many new bytes a bucket may take before it is compacted: half the room that is left, so that others append meanwhile."""
+    return max(cap // LEAST_PART, (cap - compacted) // 2)
+
+
 def wipe_old(files: Files, folder: Path, period: int | None = None) -> None:
     """Delete what was being deleted, and what was being compacted, when a process ended or a disk failed."""
-    old = [name for name in list_folder(files, folder) if name.endswith((OLD, PARTIAL))]
-    wipe(files, [folder / name for name in old if period in (None, int(name.partition("-")[0]))])
+    found = filter(None, map(_UNFINISHED.fullmatch, list_folder(files, folder)))
+    wipe(files, [folder / match[0] for match in found if period in (None, int(match[1]))])

@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 
 from deniable.collect.storage import sealed
 from deniable.collect.storage.block import Block, Bucket, split
-from deniable.collect.storage.compacted import COMPACT, LOG, by_series, numbered, wipe_old
+from deniable.collect.storage.compacted import COMPACT, LOG, UNLIMITED, by_series, numbered, spare, wipe_old
 from deniable.collect.storage.files import DISK, Files, discard, hold, lacks_room, list_folder, probe, remove_if_there, storage_errors
 from deniable.collect.storage.log import ReportLog, StorageError
 from deniable.collect.storage.sealed import PARTIAL
@@ -35,6 +35,7 @@ from deniable.testing.faults import fault_point
 SEGMENT_BYTES = 1 << 24
 """Then another one is begun, and those before can be compacted."""
 _TASK = re.compile(r"[0-9a-f]{64}")
+_HALF_SEALED = re.compile(r"\d+\.reports" + re.escape(PARTIAL))
 
 
 class EmbeddedLog(ReportLog):
@@ -55,6 +56,7 @@ class EmbeddedLog(ReportLog):
         self._closed: set[Bucket] = set()
         self._open: dict[Bucket, dict[int, Series]] = {}
         self._damaged: dict[Bucket, StorageError] = {}
+        self._most = UNLIMITED
         self._failing = False
         self._lock: int | None = self._take_lock()
         try:
@@ -144,14 +146,17 @@ class EmbeddedLog(ReportLog):
             with self._shapes.take([bucket]), self._reading(bucket, folder):
                 for series in list(self._open.get(bucket, {}).values()):
                     with self._turn([bucket]):
-                        full = series.full()
-                    if full and self._files.free(folder) > series.size:
-                        made = series.compact(full)
-                        fault_point("segments compacted")
-                        with self._turn([bucket]):
-                            old = series.replace(made)
-                        discard(self._files, old)
-                        fault_point("compacted segments deleted")
+                        kept = sum(each.compacted for each in self._open[bucket].values())
+                        full = series.full(spare(self._most, kept) // self._shards)
+                        if not full or self._files.free(folder) <= series.size:
+                            continue
+                        series.end_segment()
+                    made = series.compact(full)
+                    fault_point("segments compacted")
+                    with self._turn([bucket]):
+                        old = series.replace(made)
+                    discard(self._files, old)
+                    fault_point("compacted segments deleted")
 
     def repeated(self, bucket: Bucket) -> int:
         with self._turn([bucket]):
@@ -159,6 +164,10 @@ class EmbeddedLog(ReportLog):
 
     def size(self, bucket: Bucket) -> int:
         return sum(series.size for series in list(self._open.get(bucket, {}).values()))
+
+    def is_full(self, bucket: Bucket, most: int) -> bool:
+        self._most = most  # for the next compaction
+        return super().is_full(bucket, most)
 
     def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
         for bucket in sorted(self._open):
@@ -248,9 +257,8 @@ class EmbeddedLog(ReportLog):
         """Take over what an earlier process left: verify and repair what is open, remove what was half sealed."""
         for task in filter(_TASK.fullmatch, list_folder(self._files, self._folder / "sealed")):
             folder = self._folder / "sealed" / task
-            for name in list_folder(self._files, folder):
-                if name.endswith(PARTIAL):
-                    self._files.remove(folder / name)
+            for name in filter(_HALF_SEALED.fullmatch, list_folder(self._files, folder)):
+                self._files.remove(folder / name)
         for task in filter(_TASK.fullmatch, list_folder(self._files, self._folder / "open")):
             folder = self._folder / "open" / task
             wipe_old(self._files, folder)

@@ -69,6 +69,10 @@ class ReportLog(ABC):
     def size(self, bucket: Bucket) -> int:
         """The bytes that an open bucket takes, as far as this process knows without looking."""
 
+    def is_full(self, bucket: Bucket, most: int) -> bool:
+        """True if an open bucket takes ``most`` bytes or more. A log that stores repetitions remembers ``most`` and compacts in time."""
+        return self.size(bucket) >= most
+
     @abstractmethod
     def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
         """Forget the open reports that a crash has left of buckets that are counted; what is sealed and whole is not looked at."""

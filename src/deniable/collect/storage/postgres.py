@@ -13,6 +13,7 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import monotonic
 
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
@@ -44,7 +45,14 @@ _BYTES = "SELECT pg_relation_size(to_regclass(%(partition)s))"
 _READ = """
 SELECT question, stratum, octet_length(payload), string_agg(id || payload, '') FROM report
 WHERE bucket = {number} AND ctid >= %(start)s::tid AND ctid < %(stop)s::tid GROUP BY 1, 2, 3"""
+PROBE_SECONDS = 1.0  # for so long after room was found nobody looks for it again
 _PROBE = "CREATE TEMPORARY TABLE probe ON COMMIT DROP AS SELECT 1"  # makes a file with one page
+# A sort of 1 MiB in less memory: its temporary file takes room on the database's disk, and nothing of it is in the write-ahead log.
+_LOOK_FOR_ROOM = (
+    "SET LOCAL work_mem = '64kB'",
+    "SET LOCAL temp_tablespaces = ''",
+    "SELECT repeat('0', 1024) || i AS line FROM generate_series(1, 1024) AS i ORDER BY line OFFSET 1023",
+)
 _LEFT_OVER = """
 SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'report'::regclass AND NOT EXISTS (
   SELECT FROM bucket WHERE relname = 'report_' || id AND state = 'open' AND NOT (task = %(task)s AND period = %(period)s))"""
@@ -55,7 +63,8 @@ class PostgresLog(ReportLog):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._failing = False
+        self._failing = True  # until it has taken something
+        self._sound_until = 0.0
         self._sizes: dict[Bucket, int] = {}
 
     def append(self, reports: Mapping[Bucket, Sequence[Block]]) -> frozenset[Bucket]:
@@ -173,14 +182,16 @@ class PostgresLog(ReportLog):
         self._failing = True
 
     def trouble(self) -> str | None:
-        """Why a database took no reports when it was last asked to, nor takes a page now; its disk may be full while it still reads."""
-        if self._failing:
-            try:
-                with self._connected() as connection:
-                    connection.exec_driver_sql(_PROBE)
-            except StorageError as error:
-                return str(error)
-            self._failing = False
+        """Why the database takes no reports: it is away, read-only, or has no room for 1 MiB. A separate disk for its log is not probed."""
+        if not self._failing and monotonic() < self._sound_until:
+            return None
+        try:
+            with self._connected() as connection:
+                for statement in (*_LOOK_FOR_ROOM, *([_PROBE] if self._failing else [])):
+                    connection.exec_driver_sql(statement)
+        except StorageError as error:
+            return str(error)
+        self._failing, self._sound_until = False, monotonic() + PROBE_SECONDS
         return None
 
     def close(self) -> None:

@@ -1,6 +1,8 @@
 """One SQLite file in a folder that one process has: transactions durable at their end, deleted rows overwritten, no log left behind.
 
-What a shuffler holds and what an aggregator keeps of a sum are both of this kind.
+What a shuffler holds and what an aggregator keeps of a sum are both of this kind. SQLite's write-ahead log keeps copies of pages until it
+is emptied. SQLite would only truncate it, and the pages would stay in free blocks of the disk. So it is overwritten first, and nothing
+else truncates it in between. A disk that writes elsewhere (an SSD, a file system that copies on write) keeps old blocks all the same.
 """
 
 from __future__ import annotations
@@ -8,13 +10,20 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from deniable.collect.storage.files import DISK, lacks_room
+from deniable.collect.storage.files import DISK, WIPE_BYTES, lacks_room, opened, storage_errors, write_whole
 from deniable.collect.storage.log import StorageError
 
-PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "journal_size_limit = 0")
+PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "secure_delete = ON",
+    "temp_store = MEMORY",  # a savepoint keeps copies of pages, too
+)
+_HEADER_BYTES = 32
+"""The header of SQLite's write-ahead log; without it nothing behind it counts."""
 
 
 class PrivateDatabase:
@@ -23,6 +32,7 @@ class PrivateDatabase:
     def __init__(self, path: Path, handle: int, *, pragmas: Sequence[str] = ()) -> None:
         path.touch(0o600)
         self._folder = path.parent
+        self._log = path.with_name(path.name + "-wal")
         self._handle = handle
         self._lock = threading.RLock()
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -32,6 +42,8 @@ class PrivateDatabase:
     def close(self) -> None:
         """Let go of the folder."""
         with self._lock:
+            with suppress(StorageError):  # a disk that fails cannot be overwritten either
+                self._empty_log()
             self._database.close()
             DISK.close(self._handle)
 
@@ -43,9 +55,23 @@ class PrivateDatabase:
         """A transaction is over, and nobody else has begun one."""
 
     def _empty_log(self) -> None:
-        """What was deleted is then nowhere on disk."""
+        """Overwrite the write-ahead log and empty it. If another program is reading the database, leave it for the next time."""
         with self._reading() as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (busy, *_) = database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+            if not busy:  # everything is in the database, durable, and whoever reads it does so without the log
+                self._overwrite_log()
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _overwrite_log(self) -> None:
+        """Write zeros: the header first, lest a loss of power leave it with a part of the log, which would bring old pages back."""
+        with storage_errors("overwriting", self._log), opened(DISK, self._log) as handle:
+            size = DISK.size(handle)
+            if size:
+                write_whole(DISK, handle, bytes(_HEADER_BYTES), 0)
+                DISK.sync(handle)
+                for start in range(_HEADER_BYTES, size, WIPE_BYTES):
+                    write_whole(DISK, handle, bytes(min(WIPE_BYTES, size - start)), start)
+                DISK.sync(handle)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

@@ -8,8 +8,8 @@ What a failure leaves behind never stands in the way of what follows:
 - A new segment's header says how many bytes of the one before count. What lies behind those is ignored, today and after a crash.
 - A file that could not be begun is begun again under the same name. One with no more than a torn header is removed by recovery.
 
-Repetitions would fill a disk. So the segments that are full are compacted (``compacted``), once they are as long as what was compacted
-before. Segments follow as before.
+Repetitions would fill a disk. So the segments are compacted (``compacted``) once they are as long as what was compacted before, or as long
+as the log allows. Segments follow as before.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ class Series:
     def size(self) -> int:
         """What it has on disk."""
         return self._compacted.size + sum(segment.good for segment in self._segments)
+
+    @property
+    def compacted(self) -> int:
+        """The bytes of its compacted file."""
+        return self._compacted.size
 
     @property
     def repeated(self) -> int:
@@ -130,11 +135,14 @@ class Series:
 
     # --- compacting ---
 
-    def full(self) -> list[Segment]:
-        """The segments to be compacted: all that are never appended to again, once they are as long as what was compacted before."""
-        found = self._segments[:-1]
-        enough = max(self._segment_bytes, self._compacted.size)
-        return found if sum(segment.good for segment in found) >= enough else []
+    def full(self, most: int) -> list[Segment]:
+        """Return all segments once they are as long as what was compacted before, or ``most`` bytes."""
+        enough = min(max(self._segment_bytes, self._compacted.size), most)
+        return list(self._segments) if sum(segment.good for segment in self._segments) >= enough else []
+
+    def end_segment(self) -> None:
+        """Make the next append begin a segment, so that those before can be compacted."""
+        self._segments[-1].usable = False
 
     def compact(self, segments: Sequence[Segment]) -> Compacted:
         """Write these segments and what was compacted before into one file, while others append; for ``replace``."""
