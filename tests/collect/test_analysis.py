@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.collect.analysis import analyst
 from deniable.collect.analysis.analyst import Selection, TooFew, compare, estimate, task_status
 from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
@@ -394,3 +396,21 @@ def test_status_of_a_search_counts_rounds(collector):
     status = task_status(collector, task.id)
     assert status["current"] == 1
     assert [(period["label"], period["state"]) for period in status["periods"]] == [("round 0", "sealed")]
+
+
+def test_heavy_comparisons_wait_for_their_turn_as_estimates_do(collector, monkeypatch):
+    task = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    collector.publish(task)
+    waiting, inside = [], []
+
+    @contextmanager
+    def turn(_):
+        waiting.append("taken")
+        yield
+        waiting.append("left")
+
+    monkeypatch.setattr(analyst, "_turn", turn)
+    monkeypatch.setattr(analyst, "survey_estimates", lambda *_: inside.append(waiting[-1]) or {})
+    with pytest.raises(TooFew):
+        compare(collector, task.id, Selection(periods=(0,)), Selection(periods=(1,)))
+    assert inside == ["taken", "taken"]

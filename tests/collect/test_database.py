@@ -49,7 +49,7 @@ def test_the_tables_of_reports_are_in_postgresql_only(address):
 
 def test_a_newer_schema_is_refused_and_left_alone(address):
     use(address, lambda connection: connection.execute(tables.schema.update().values(number=database.SCHEMA + 1)))
-    with pytest.raises(StorageError, match=r"schema: got 6; allowed: at most 5; .*upgrade"):
+    with pytest.raises(StorageError, match=r"schema: got 7; allowed: at most 6; .*upgrade"):
         database.connect(address)
     with pytest.raises(StorageError):  # the refusal changed nothing
         database.connect(address)
@@ -100,6 +100,25 @@ def test_an_old_database_gets_the_tables_of_a_new_one(address, schema):
     assert use(address, go_back) < new
     assert use(address, shape) == new
     assert use(address, number) == [database.SCHEMA]
+
+
+def test_what_was_parked_under_the_fifth_schema_stays_parked(address):
+    before = {"number": 3, "tries": 1, "owner": b"", "begun": 0, "why": "MemoryError"}
+
+    def go_back(connection):
+        connection.execute(tables.task.insert().values(id=b"t", name="t", canonical=b"", signature=b"", closed=False))
+        tables.closing.drop(connection)
+        keyed = "CREATE TABLE closing (task %s PRIMARY KEY, number INTEGER, tries INTEGER, owner %s, begun BIGINT, why VARCHAR)"
+        connection.exec_driver_sql(keyed.replace("%s", "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"))
+        connection.execute(tables.closing.insert().values(task=b"t", **before))
+        connection.execute(tables.schema.update().values(number=5))
+
+    def park_another(connection):
+        connection.execute(tables.closing.insert().values(task=b"t", **before | {"number": 4}))
+        return [row.number for row in connection.execute(sql.select(tables.closing).order_by(tables.closing.c.number))]
+
+    use(address, go_back)
+    assert use(address, park_another) == [3, 4]
 
 
 def test_a_golden_database_of_the_second_schema_is_opened_with_all_that_it_holds(tmp_path):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import resource
+import tracemalloc
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.collect.analysis.analyst import estimate, task_status
+from deniable.collect.closing import close_period
 from deniable.collect.collector import Collector
 from deniable.collect.finishing import UnfinishedError, finish, finish_alone
-from deniable.collect.storage.parking import LEASE
+from deniable.collect.storage.block import Bucket
+from deniable.collect.storage.parking import LEASE, TRIES
+from deniable.collect.storage.store import Store
+from deniable.contract.envelope import Envelope
 from deniable.contract.work import Work
 from deniable.core.run import ask
 from deniable.errors import ParameterError, ProtocolError
@@ -51,7 +57,7 @@ def test_a_round_that_fails_is_parked_and_not_tried_again(collector, clock, cras
         clock.now += 200
         assert collector.tend() == []
     assert crashing == [0]
-    assert "MemoryError" in collector.task(search.id).parked
+    assert "MemoryError" in collector.task(search.id).parked[0]
     assert send(collector, envelope(survey, 0)) == {}  # the other task goes on
 
 
@@ -84,9 +90,6 @@ def test_an_admin_sees_why_and_tries_again(collector, clock, crashing, monkeypat
 def test_a_round_that_ended_the_process_is_tried_once_more_alone_and_then_parked(collector, clock, monkeypatch):
     due(collector, clock)
     alone = []
-
-    class Killed(BaseException):
-        """The process ends here."""
 
     def outcome(_, task, number, *, alone: bool, seen=alone):
         seen.append(alone)
@@ -152,3 +155,129 @@ def test_a_task_that_an_older_version_took_does_not_keep_the_collector_from_star
     assert again.tend() == []
     assert "BloomRR" in task_status(again, search.id)["parked"]
     assert send(again, envelope(survey, 0)) == {}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def failing_seal(monkeypatch, kind):
+    """Closing any period or round fails before anything is counted; the periods that were tried."""
+    tried = []
+
+    def seal(self, bucket, *_, **__):
+        tried.append(bucket.period)
+        raise kind
+
+    monkeypatch.setattr(Store, "seal", seal)
+    return tried
+
+
+def two_periods(collector, clock):
+    """A survey with two periods that are over, and one that is not."""
+    survey = survey_task(collector.registry.key, dn.RR(epsilon=3.0), period=100, late=10, end=NOON + 1000)
+    collector.publish(survey)
+    for period in (0, 1, 2):
+        clock.now = NOON + 100.0 * period
+        assert send(collector, envelope(survey, 1, period=period)) == {}
+    return survey
+
+
+def restarted(collector, clock):
+    """The collector that follows one that died, once others would no longer wait for that one."""
+    clock.now += LEASE
+    return Collector(collector.store, clock=clock)
+
+
+@pytest.mark.parametrize("kind", [MemoryError, UnfinishedError("period", 0, allowed="less", fix="none")])
+def test_a_period_that_cannot_be_counted_is_parked_and_the_next_one_is_tried(collector, clock, monkeypatch, kind):
+    survey = two_periods(collector, clock)
+    tried = failing_seal(monkeypatch, kind)
+    clock.now = NOON + 210
+    words = collector.tend()
+    assert [each.partition(", which")[0] for each in words] == [f"parked period {i} of {survey.name}" for i in (0, 1)]
+    for again in (collector, Collector(collector.store, clock=clock)):
+        assert again.tend() == []
+        assert again.tend() == []
+        assert list(again.task(survey.id).parked) == [0, 1]
+    assert tried == [0, 1]
+    assert task_status(collector, survey.id)["parked"].startswith("period 0: ")
+    assert task_status(collector, survey.id, exact=False)["parked"] is True
+
+
+def test_an_admin_has_a_parked_period_counted_again(collector, clock, monkeypatch):
+    survey = two_periods(collector, clock)
+    tried = failing_seal(monkeypatch, MemoryError)
+    clock.now = NOON + 210
+    collector.tend()
+    with pytest.raises(MemoryError):
+        close_period(collector, Bucket(survey.id, 0), again=True)
+    assert collector.tend() == []
+    assert tried == [0, 1, 0]
+    monkeypatch.undo()
+    assert close_period(collector, Bucket(survey.id, 0), again=True)
+    assert list(collector.task(survey.id).parked) == [1]
+    collector.close_task(survey.id)
+    assert not collector.task(survey.id).parked
+    assert {stored.state for stored in collector.store.buckets(survey.id)} == {"sealed"}
+
+
+def test_a_period_that_ends_the_process_twice_is_parked(collector, clock, monkeypatch):
+    survey = two_periods(collector, clock)
+    tried = failing_seal(monkeypatch, Killed)
+    clock.now = NOON + 110
+    for _ in range(2):
+        with pytest.raises(Killed):
+            restarted(collector, clock).tend()
+    monkeypatch.undo()
+    again = restarted(collector, clock)
+    assert again.tend()[0].startswith(f"parked period 0 of {survey.name}")
+    assert tried == [0, 0]
+    assert [stored.state for stored in again.store.buckets(survey.id)] == ["open", "sealed", "sealed"]
+
+
+@pytest.mark.parametrize("kind", [Killed, MemoryError])
+def test_a_round_that_fails_while_it_is_sealed_is_parked_too(collector, clock, monkeypatch, kind):
+    search = search_task(collector, period=100, late=10)
+    assert send(collector, *answers(collector, search, 3)) == {}
+    tried = failing_seal(monkeypatch, kind)
+    for _ in range(4):
+        again = restarted(collector, clock)
+        clock.now += 110  # a round that is met late is asked to the end of the time it is met in
+        with suppress(Killed):
+            again.tend()
+    assert tried == [0] * (1 if kind is MemoryError else TRIES)
+    assert again.task(search.id).parked[0]
+
+
+def test_a_full_disk_parks_nothing_however_often_it_is_tried(collector, clock, monkeypatch):
+    search, _ = due(collector, clock)
+    tried = failing_seal(monkeypatch, OSError(28, "No space left on device"))
+    for _ in range(4):
+        with pytest.raises(OSError, match="No space"):
+            collector.tend()
+    assert tried == [0] * 4
+    monkeypatch.undo()
+    assert collector.tend() == ["closed round 0 of search, opened the next"]
+    assert collector.task(search.id).round == 1
+
+
+def test_closing_a_round_takes_no_more_memory_with_more_strata(collector, clock):
+    labels = tuple(map(str, range(64)))
+    protocol = dn.PEM(bits=16, k=3, epsilon=3.0, groups=1, people=400)
+    search = search_task(collector, protocol=protocol.canonical, strata=(("a", labels),))
+    asked = protocol.open().questions[0]
+    rows = asked.spec.privatize(np.zeros(64, dtype=np.int64)).rows()
+    sent = [Envelope(search.id, 0, 0, stratum, bytes([stratum]) * 16, row.tobytes()) for stratum, row in enumerate(rows)]
+    assert send(collector, *sent) == {}
+    collector.seal(search.id, 0)
+    one = max(len(tally.to_bytes()) for tally in collector.store.tallies(search.id).values())
+    assert one > 1 << 16
+    collector.outcome(search.id, 0)
+    tracemalloc.start()
+    try:
+        totals = collector.store.totals(search.id, 0, (asked,))
+        assert tracemalloc.get_traced_memory()[1] < 20 * one
+    finally:
+        tracemalloc.stop()
+    assert totals[asked.name].n == 64

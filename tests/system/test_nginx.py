@@ -9,10 +9,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from deniable.collect.web.batches import LARGEST_BODY
+from deniable.contract.batch import MEDIA_TYPE
 from tests.collect.crowd import envelope
-from tests.nginx import nginx
+from tests.collect.mixing import dummies, message, reports, seals
+from tests.nginx import nginx, printed
 from tests.system.conftest import Server
 from tests.system.test_server import HIDDEN, published
+from tests.system.test_shuffled_kill import PEOPLE, key_of, post
+from tests.system.test_shuffled_kill import TOML as MIXED
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -40,6 +45,30 @@ def test_reports_sign_in_and_pages_go_through_it(front):
     assert cookie.startswith("__Host-deniable=")
     assert front.request("GET", f"{page}/estimate.json", Cookie=cookie).status == 200
     assert front.get("/").headers["strict-transport-security"].startswith("max-age=")
+
+
+def test_a_shuffled_batch_is_answered_as_by_the_collector_itself(tmp_path):
+    """The one kind of message that may have more than 1 MiB: neither refused by nginx nor kept in a file of its own."""
+    with Server(tmp_path / "collector", "--behind-proxy") as direct, nginx(tmp_path / "nginx", urlsplit(direct.url).netloc) as (url, own):
+        front = Server(tmp_path / "front", cafile=str(own))
+        front.url = url
+        task = direct.task(MIXED, direct.token("admin"))
+        key = key_of(direct, task)
+        good = seals(task, reports(task, PEOPLE), key)
+        fill = dummies(task, 1, key) * ((2 << 20) // len(good[0]))
+        whole = message(task, [*good, *fill])
+        taken, again = (post(server, task, whole) for server in (front, direct))
+        assert len(whole) > 2 << 20
+        assert (taken.status, again.status, taken.body) == (201, 200, again.body)
+        few = message(task, fill)
+        refused = [post(server, task, few) for server in (front, direct)]
+        assert [(answer.status, answer.code) for answer in refused] == [(422, "too_few")] * 2
+        unknown = f"/v1/tasks/{'0' * 64}/batches"
+        lost = [server.request("POST", unknown, bytes(2 << 20), Content_Type=MEDIA_TYPE) for server in (front, direct)]
+        assert [(answer.status, answer.code) for answer in lost] == [(404, "unknown_task")] * 2
+        assert front.request("POST", "/v1/reports", bytes(2 << 20)).status == 413
+    assert not any((tmp_path / "nginx" / "body").iterdir())
+    assert f"client_max_body_size {LARGEST_BODY >> 20}m;" in printed()
 
 
 class Witness(BaseHTTPRequestHandler):

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import tracemalloc
 from dataclasses import fields
-from itertools import count
+from itertools import combinations, count
 
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.client.frequency import FrequencySpec
-from deniable.contract.protocol import PROTOCOLS
+from deniable.client.numeric import NumericSpec
+from deniable.contract.protocol import PROTOCOLS, Protocol
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.contract.task import OpenedRound
 from deniable.contract.work import MOST_WORK, Work, check_work
+from deniable.core.run import ask
 from deniable.errors import ParameterError
 from deniable.tasks.heavy_hitters import SFP, IndependentSegments, MultipleChannels, SegmentPairs
 from deniable.tasks.heavy_hitters.sfp import puzzled
-from deniable.tasks.itemsets import PSFO
+from deniable.tasks.itemsets import PSFO, SVSM, estimate
 from deniable.tasks.marginals import Marginals
+from deniable.tasks.marginals.columns import Columns
+from deniable.tasks.marginals.designs import cover, wanted
 from deniable.tasks.places import Box, QuadTree
 from deniable.testing import ReplaySource
 from tests.client.fake import Device, FakeCollector, rounds_task
@@ -160,3 +165,91 @@ def test_light_work_is_not_heavy():
     assert not dn.PEM(domain=dn.Text(6), k=10, epsilon=4.0).work().heavy
     assert Work((1 << 28) + 1, 0).heavy
     assert Work(0, 10**10 + 1).heavy
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_counters_of_a_tally_are_predicted(name):
+    made = MECHANISMS[name]
+    numbers = issubclass(made, NumericSpec)
+    values = 2 if name in ("RR", "SignRR") else 64
+    settings = {"low": 0, "high": values - 1, "steps": values - 1} if numbers else {} if name == "RR" else {"domain_size": values}
+    spec = made(**settings, epsilon=2.0)
+    tally = spec.tally(spec.privatize(np.zeros(5, dtype=np.int64)))
+    assert spec.finishing(values).counters >= tally.counters.size
+
+
+TABLE = {f"f{i}": np.linspace(0, 1, 400) ** (i + 1) for i in range(3)}
+FEATURES = {name: dn.Numbers(0, 1) for name in TABLE}
+COLUMNS = {name: (10 * column).astype(int) % 3 for name, column in TABLE.items()}
+SETS = [[i % 8, (i + 1) % 8, (i + 3) % 8] for i in range(400)]
+TRIED = {
+    "AHEAD": ({}, np.arange(400) % 16),
+    "Bitstogram": ({"k": 2, "domain": dn.Bytes(1)}, [b"a", b"b"] * 200),
+    "HaarHRR": ({"domain": dn.Integers(0, 15)}, np.arange(400) % 16),
+    "Hierarchy": ({}, np.arange(400) % 16),
+    "IndependentSegments": ({}, ["te", "mi"] * 200),
+    "KMeans": ({"features": FEATURES, "clusters": 40, "rounds": 2}, TABLE),
+    "LDPMiner": ({"domain": Subsets(dn.IndexRange(8)), "k": 6, "length": 2}, SETS),
+    "LogisticRegression": ({"features": FEATURES, "label": "y", "rounds": 2}, TABLE | {"y": np.arange(400) % 2}),
+    "Marginals": ({"columns": {name: dn.IndexRange(3) for name in TABLE}}, COLUMNS),
+    "MultipleChannels": ({}, ["te", "mi"] * 200),
+    "PEM": ({}, ["te", "mi"] * 200),
+    "PSFO": ({}, SETS),
+    "QuadTree": ({"adaptive": True}, np.arange(400) % 16),
+    "RotatingModels": ({"features": FEATURES, "label": "y", "rounds": 2, "models": 2}, TABLE | {"y": np.arange(400) % 2}),
+    "SFP": ({"domain": dn.Text(2), "k": 2}, ["te", "mi"] * 200),
+    "SVIM": ({"k": 8}, SETS),
+    "SVSM": ({"k": 40}, SETS),
+    "SegmentPairs": ({"domain": dn.Text(4)}, ["teas", "milk"] * 200),
+    "TreeHist": ({}, ["te", "mi"] * 200),
+    "WholeSets": ({"domain": Subsets(dn.IndexRange(8)), "k": 2}, SETS),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in PROTOCOLS.load() if name not in ("Survey", "TrieHH")])
+def test_no_round_has_more_counters_than_the_first_one_predicts(name):
+    made, (own, values) = PROTOCOLS.load()[name], TRIED[name]
+    settings = settings_of(name) if name in CHOOSING or not own else {"epsilon": 2.0}
+    state = first = made(**settings | own)
+    source = ReplaySource.from_key(name)
+    while isinstance(state, Protocol):
+        tallies = ask(state, values, source=source)
+        assert sum(tally.counters.size for tally in tallies.values()) <= min(first.work().counters, state.work().counters)
+        state = state.close(tallies)
+
+
+def test_later_rounds_of_set_searches_are_predicted():
+    few, many = (SVSM(domain=Subsets(dn.IndexRange(1 << 14)), k=k, epsilon=2.0).work() for k in (8, 1 << 15))
+    assert many.steps > 10**9 > few.steps
+    assert many.counters > 1 << 17 > few.counters
+    capped = SVSM(domain=Subsets(dn.IndexRange(40)), k=1 << 15, longest=8, epsilon=2.0).work()
+    assert capped.counters == (1 << 16) + 8 + 2
+
+
+def test_what_cut_lists_hide_is_computed_once_for_all_sets(monkeypatch):
+    asked = []
+    monkeypatch.setattr(estimate, "most_missing", lambda overflow, alpha: asked.append(overflow) or np.zeros(1))
+    overflow = dn.RR(epsilon=1.0).estimate(dn.RR(epsilon=1.0).tally(dn.RR(epsilon=1.0).privatize([0, 1])))
+    table = estimate.SetEstimate(
+        [(i,) for i in range(500)], np.zeros(500), np.ones(500), np.ones(500), 1.0, overflows=(overflow,) * 400 + (None,) * 100
+    )
+    assert table.missing(0.01).size == 500
+    assert asked == [overflow]
+
+
+def test_a_table_of_many_columns_is_designed_in_few_steps():
+    """Each column is looked at some times for each view that has it, not every marginal for every column and view."""
+    columns = Columns.of({f"c{i}": dn.IndexRange(4) for i in range(56)})
+    pairs, steps = wanted(columns, 2, None), count()
+    sys.setprofile(lambda *_: next(steps))
+    try:
+        views = cover(columns, pairs, 6)
+    finally:
+        sys.setprofile(None)
+    assert next(steps) < 10**6  # it was 10^8
+    assert {frozenset(pair) for view in views for pair in combinations(view, 2)} >= set(map(frozenset, pairs))
+
+
+def test_more_marginals_than_can_be_answered_are_refused_before_they_are_listed():
+    with pytest.raises(ParameterError, match=r"^k: got '20: 4,191,844,505,805,495 marginals'; allowed: at most 81,920"):
+        Marginals(columns={f"c{i}": dn.IndexRange(2) for i in range(60)}, k=20, epsilon=1.0)

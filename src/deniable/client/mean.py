@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable.client.numeric import NumericSpec
+from deniable.contract.work import Work
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ class MeanSpec(NumericSpec):
 
     def counters(self, values: int) -> int:
         return len(self.scores.weights)
+
+    def finishing(self, values: int) -> Work:
+        """What it takes to estimate one number: the mean."""
+        return super().finishing(1)
 
     def score(self, report: Any) -> Fraction:
         """What one report says, in steps of the grid, exactly; its expectation is the sender's position."""

@@ -25,6 +25,8 @@ from deniable.errors import WireError
 
 SKEW = 300
 """How many seconds a device's clock may be ahead."""
+MOST_TROUBLES = 8
+"""How many parked periods a status explains."""
 MANY = 8
 """From so many reports on, checking a column is cheaper than decoding one by one."""
 
@@ -53,10 +55,16 @@ class LiveTask:
     """Sealed periods whose reports are deleted, ids and all."""
     unreadable: str = ""
     """Why its questions cannot be read, as those of a task that an older version took."""
-    parked: str = ""
-    """Why the round at hand could not be closed and waits for somebody to ask for another try."""
+    parked: dict[int, str] = field(default_factory=dict)
+    """Why the current round, or periods, could not be closed; each waits for somebody to ask for another try."""
     secret: bytes = b""
     """What those who take part share, where the task asks for that."""
+
+    @property
+    def trouble(self) -> str:
+        """Why it waits for an admin; empty if it does not."""
+        told = [why if self.task.rounds else f"period {number}: {why}" for number, why in self.parked.items()]
+        return "; ".join(told[:MOST_TROUBLES]) or self.unreadable
 
     def asks(self, now: float) -> bool:
         """Whether devices are asked at a time: not before what was asked in a timed round's last time had ``late`` seconds to arrive."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from deniable.client.answerable import check_answerable
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
 from deniable.collect.clock import SYSTEM_CLOCK, Watch
-from deniable.collect.closing import close_round
+from deniable.collect.closing import close_period, close_round
 from deniable.collect.finishing import Outcome, finish
 from deniable.collect.issuing import Issuer
 from deniable.collect.keys import AnalystKeys
@@ -20,11 +20,12 @@ from deniable.collect.receiving import Received, Receiver
 from deniable.collect.registry import Registry
 from deniable.collect.roster import Roster
 from deniable.collect.storage.batches import Batches
-from deniable.collect.storage.block import ID_BYTES, Block, Bucket, total
+from deniable.collect.storage.block import ID_BYTES, Block, Bucket
 from deniable.collect.storage.database import database_errors
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.store import Store, Tallies
+from deniable.collect.tasks.size import check_size
 from deniable.collect.tending import tend
 from deniable.contract.admission import TOKEN
 from deniable.contract.batch import Batch
@@ -74,8 +75,10 @@ class Collector:
             from deniable.collect.tasks.pricing import check_claim  # here: a collector that publishes nothing starts without
 
             check_claim(task)
+        protocol = protocol_from_json(task.protocol)
+        check_size(task, protocol)
         if task.rounds:
-            check_answerable(task, protocol_from_json(task.protocol).open())  # as devices do: a task that nobody answers stays for good
+            check_answerable(task, protocol.open())  # as devices do: a task that nobody answers stays for good
         self.issuer.prepare(task)
         self.registry.publish(task, self.now(), new_meaning=new_meaning)
         self.refresh()
@@ -87,13 +90,13 @@ class Collector:
             raise ParameterError("task", task.hex(), allowed="the id of a published task", fix="see the list of tasks")
         return self.admission.tasks[task]
 
-    def close_task(self, task: bytes) -> None:
-        """Take no more reports, and count those that are there."""
+    def close_task(self, task: bytes, *, again: bool = True) -> None:
+        """Take no more reports, and count those that are there; those of parked periods only if that is asked for ``again``."""
         self.task(task)
         self.registry.close(task)
         self.refresh()
         for stored in self.store.buckets(task, ["open"]):
-            self.seal(task, stored.bucket.period)
+            close_period(self, stored.bucket, again=again)
 
     def delete_task(self, task: bytes) -> None:
         """Forget a task with its reports and tallies; what it asked stays beside its entry in the public log."""
@@ -170,7 +173,7 @@ class Collector:
 
     def is_full(self, rows: Rows, most: int) -> bool:
         """True if a bucket that these rows are for takes so many bytes or more."""
-        return any(self.store.log.size(bucket) >= most for bucket in {bucket_of(address) for address in rows})
+        return any(self.store.log.is_full(bucket, most) for bucket in {bucket_of(address) for address in rows})
 
     def ready(self) -> str | None:
         """Why no report can be stored now; None if it can."""
@@ -228,8 +231,11 @@ class Collector:
 
     def lacks_reports(self, live: LiveTask) -> bool:
         """Whether the round at hand has fewer reports than the task's minimum batch."""
-        once = live.task.admission == TOKEN
-        return self.store.count(Bucket(live.task.id, live.round), once=once) < live.task.minimum_batch
+        return self.reports_now(live) < live.task.minimum_batch
+
+    def reports_now(self, live: LiveTask) -> int:
+        """The reports that the current round would be sealed with now."""
+        return self.store.count(Bucket(live.task.id, live.round), once=live.task.admission == TOKEN)
 
     def close_round(self, live: LiveTask, *, again: bool = False) -> bool | None:
         """Close the round that a task was seen in; see ``closing``."""
@@ -239,8 +245,7 @@ class Collector:
         """What a sealed round led to: the next state, or the result. In a process of its own if that is heavy, or asked for ``alone``."""
         state = self.registry.state(task, number)
         asked = state.open().questions
-        tallies = self.store.tallies(task, [number])
-        return finish(state, {question.name: total(question, i, tallies) for i, question in enumerate(asked)}, alone=alone)
+        return finish(state, self.store.totals(task, number, asked), alone=alone)
 
     # --- time ---
 

@@ -47,8 +47,8 @@ class Roster:
         for task, closed in self._store.closed().items():
             live = self._admission.tasks.get(task) or self._meet(task)
             if live is not None:
-                here, (number, why) = self._at_round(live, now), parked.get(task, (-1, ""))
-                waits = why if number == here.round else ""
+                here = self._at_round(live, now)
+                waits = {n: why for n, why in parked.get(task, {}).items() if n == here.round or not live.task.rounds}
                 tasks[task] = replace(here, closed=closed, parked=waits, secret=live.secret or self._issuer.secret(live.task))
         for task, live in self._admission.tasks.items():  # what was begun here since the last look may be over already
             self._open |= {Bucket(task, period) for period in live.begun - live.sealed}

@@ -130,7 +130,8 @@ class Service:
         return sum(not live.closed for live in self.collector.admission.tasks.values())
 
     def _parked_rounds(self) -> float:
-        return sum(bool(live.parked or live.unreadable) and not live.closed for live in self.collector.admission.tasks.values())
+        waiting = (live for live in self.collector.admission.tasks.values() if not (live.closed and live.task.rounds))
+        return sum(len(live.parked) or bool(live.unreadable) for live in waiting)
 
 
 class Server(uvicorn.Server):

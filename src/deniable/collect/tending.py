@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from deniable.collect.admission import LiveTask
+from deniable.collect.closing import close_period
 from deniable.collect.storage.records import StoredBucket
 from deniable.contract.admission import TOKEN
 
@@ -65,8 +66,15 @@ def _seal(collector: Collector, stored: StoredBucket, now: float) -> str | None:
     live = collector.task(task)
     if not live.closed and (live.task.rounds or now < live.task.period_span(period)[1] + live.task.late):
         return None
-    collector.seal(task, period)
-    return f"sealed {stored.bucket}"
+    if period in live.parked:
+        return None  # until somebody asks for another try
+    try:
+        return f"sealed {stored.bucket}" if close_period(collector, stored.bucket, again=False) else None
+    except Exception:
+        why = collector.task(task).parked.get(period)
+        if why is None:
+            raise  # the storage's trouble: it is tried again
+        return f"parked period {period} of {live.task.name}, which cannot be closed: {why}"
 
 
 def _drop(collector: Collector, stored: StoredBucket, _: float) -> str:
@@ -77,7 +85,7 @@ def _drop(collector: Collector, stored: StoredBucket, _: float) -> str:
 
 def _tend_round(collector: Collector, live: LiveTask, now: float) -> str | None:
     """Close the round at hand if its time is over and it has enough reports, or if that was begun by a collector that was stopped."""
-    if live.parked or live.unreadable:
+    if live.trouble:
         return None  # until somebody asks for another try
     times, _ = live.round_times(now)
     over, few = now >= live.task.end + live.task.late, f"fewer than {live.task.minimum_batch:,} reports in round {live.round}"
@@ -86,7 +94,7 @@ def _tend_round(collector: Collector, live: LiveTask, now: float) -> str | None:
             return None
         if collector.lacks_reports(live):
             if over:
-                collector.close_task(live.task.id)
+                collector.close_task(live.task.id, again=False)
                 return f"closed {live.task.name} without a result: {few}"
             live.prolonged[live.round] = times
             return f"prolonged {live.task.name}: {few}"

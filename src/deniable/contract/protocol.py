@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
+from deniable.contract.mixing import LOCAL
 from deniable.contract.question import Question, Round
 from deniable.contract.record import Document, Registry
 from deniable.contract.source import SYSTEM, Source
@@ -45,6 +46,8 @@ class Protocol(Document, ABC):
     noun = "protocol"
     registry = PROTOCOLS
     kind: ClassVar[str]
+    trust: ClassVar[str] = LOCAL
+    """The trust model of its guarantee: a collector asks with local protocols only."""
 
     def __init_subclass__(cls) -> None:
         PROTOCOLS[cls.__name__] = cls

@@ -25,6 +25,11 @@ class Work(NamedTuple):
     kept: int = 0
 
     @property
+    def counters(self) -> int:
+        """How many counters all tallies of a round have, for one combination of strata."""
+        return self.kept // TALLY_BYTES
+
+    @property
     def heavy(self) -> bool:
         """True if a collector should not do it beside everything else that it does."""
         return self.bytes > 1 << 28 or self.steps > 10**10

@@ -16,6 +16,7 @@ from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import EVERYTHING, Selection, period_label, read_periods, read_strata
 from deniable.collect.collector import Collector
 from deniable.collect.storage.records import StoredBucket
+from deniable.contract.admission import TOKEN
 from deniable.contract.protocol import Protocol
 from deniable.contract.task import Task
 from deniable.core.tally import Tally
@@ -41,10 +42,8 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
     """
     live = collector.task(task_id)
     task, now = live.task, collector.clock()
-    buckets = collector.store.buckets(task_id)
-    here: dict[int, int] = {}
-    for (period, _, _), tally in collector.tallies(task_id, [each.bucket.period for each in buckets if each.state == "open"]).items():
-        here[period] = here.get(period, 0) + tally.n
+    here = collector.store.open_counts(task_id, once=task.admission == TOKEN)
+    buckets = collector.store.buckets(task_id)  # read last: a period that is sealed meanwhile tells its own count
     periods = [_period_status(task, stored, here.get(stored.bucket.period, 0), exact=exact) for stored in buckets]
     closed = live.closed or now >= task.end + task.late
     return {
@@ -54,7 +53,7 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
         "state": "closed" if closed else "open",
         "rounds": task.rounds,
         "current": None if closed else live.round if task.rounds else task.period_at(now),
-        "parked": (live.parked or live.unreadable or None) if exact else bool(live.parked or live.unreadable) or None,
+        "parked": (live.trouble if exact else bool(live.trouble)) or None,
         "prolonged": live.prolonged.get(live.round, 0),
         "minimum_batch": task.minimum_batch,
         **_trust(collector, task),
@@ -118,9 +117,10 @@ def compare(
         received, fix = (first.to_json(), second.to_json()), "name other periods or other labels for the second"
         raise ParameterError("selections", received, allowed="two that share no reports: the test takes them as independent", fix=fix)
     asked = None if first.periods is None or second.periods is None else {*first.periods, *second.periods}
-    counted = counted or count(collector, task_id, asked)
-    before, after = (survey_estimates(task, counted.tallies, side) for side in (first, second))
-    shown = {name: before[name].compare(after[name]) for name in before if min(before[name].n, after[name].n) >= task.minimum_batch}
+    with _turn(task):
+        counted = counted or count(collector, task_id, asked)
+        before, after = (survey_estimates(task, counted.tallies, side) for side in (first, second))
+        shown = {name: before[name].compare(after[name]) for name in before if min(before[name].n, after[name].n) >= task.minimum_batch}
     if not shown:
         raise TooFew(task.minimum_batch)
     provisional = any(_provisional(collector, task, counted, side) for side in (first, second))
@@ -170,17 +170,18 @@ def _result(collector: Collector, task: Task) -> Mapping[str, Any]:
     """The result of a task of several rounds; ProtocolError while a round is open."""
     last = collector.store.last_round(task.id)  # not as it was known a moment ago: another collector may have closed that one
     number = 0 if last is None else last[0]
-    counted = count(collector, task.id, [number])
+    found = {each.bucket.period: each for each in collector.store.buckets(task.id)}.get(number)
+    counted = found is not None and found.state != "open"
     allowed, live, stored = "a task whose last round was closed", collector.task(task.id), collector.store.task(task.id)
-    if live.parked or live.unreadable:
+    if live.trouble:
         fix = "its status tells an admin why, and advance tries again"
         raise ProtocolError("task", f"round {number} could not be closed", allowed=allowed, fix=fix)
     closed = stored is not None and stored.closed  # before that, whoever closes the round is at it: nobody does it twice
-    outcome: Any = collector.outcome(task.id, number) if closed and counted.states.get(number, "open") != "open" else None
+    outcome: Any = collector.outcome(task.id, number) if closed and counted else None
     if isinstance(outcome, dict):
         return outcome
     if isinstance(outcome, Protocol):
         raise ProtocolError("task", f"closed in round {number}", allowed=allowed, fix="it has no result: publish it again")
-    reports = sum(tally.n for tally in counted.tallies.values())
+    reports = found.reports if found is not None and counted else collector.reports_now(live)
     told = f"{reports:,}" if reports >= task.minimum_batch else f"fewer than {task.minimum_batch:,}"
     raise ProtocolError("task", f"round {number} is open", allowed=allowed, fix=f"it has {told} reports: advance it, or wait")

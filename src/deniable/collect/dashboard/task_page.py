@@ -90,7 +90,7 @@ def _nothing(*told: Node) -> Seen:
 def _unfinished(live: LiveTask, error: DeniableError, reports: int | None) -> str:
     if live.closed:
         return str(error)
-    if live.parked or live.unreadable:
+    if live.trouble:
         return f"Round {live.round} could not be closed. It waits for an admin, who sees why in the task's status and may advance it again."
     counted = f"fewer than {live.task.minimum_batch:,}" if reports is None else f"{reports:,}"
     return f"This task goes on: round {live.round} is open, with {counted} reports in all rounds so far. Its result is shown at the end."

@@ -17,7 +17,7 @@ from deniable.collect.storage.records import StoredBucket, StoredRound, StoredTa
 from deniable.sealing.identity import new_identity
 
 AT_ONCE = 100
-"""Tasks that one statement asks about."""
+"""Tasks that one statement asks about, and tallies that one writes."""
 _BUCKET = (
     db.bucket.c.task,
     db.bucket.c.period,

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from deniable.collect.storage import tables
 from deniable.collect.storage.log import StorageError
 
-SCHEMA = 5
+SCHEMA = 6
 READING = "deniable_reading"
 """The execution option of connections that never write."""
 
@@ -28,6 +28,15 @@ def _to_third(connection: Connection) -> None:
     tables.kept.create(connection)
 
 
+def _to_sixth(connection: Connection) -> None:
+    """Several periods of a task may be parked: before, a task had one row."""
+    rows = [row._asdict() for row in connection.execute(sql.select(tables.closing))]
+    tables.closing.drop(connection)
+    tables.closing.create(connection)
+    if rows:
+        connection.execute(tables.closing.insert(), rows)
+
+
 CONNECT_SECONDS = 20
 """How long a database server may take to answer; a connection that it drops is tried once more."""
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
@@ -35,6 +44,7 @@ MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     2: _to_third,
     3: tables.batch.create,
     4: tables.closing.create,
+    5: _to_sixth,
 }
 """What turns a schema of this number into the next."""
 

@@ -7,31 +7,30 @@ new state: either all of it is there or nothing, and doing it again gives the sa
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
 from deniable.collect.storage import tables as db
-from deniable.collect.storage.block import Block, Bucket, digest, ids_of, sort_once, tally_blocks, without
-from deniable.collect.storage.catalog import Catalog
+from deniable.collect.storage.block import Block, Bucket, digest, ids_of, sort_once, tally_blocks, total, without
+from deniable.collect.storage.catalog import AT_ONCE, Catalog
 from deniable.collect.storage.database import connect, insert_once
 from deniable.collect.storage.embedded import EmbeddedLog
 from deniable.collect.storage.files import DISK, make_folders
 from deniable.collect.storage.log import ReportLog, StorageError
 from deniable.collect.storage.postgres import PostgresLog
+from deniable.collect.storage.sealed_tallies import Address, sealed_tallies
 from deniable.contract.question import Question
 from deniable.core.tally import Tally
-from deniable.errors import WireError
 from deniable.testing.faults import fault_point
 
 Questions = Callable[[Bucket], Sequence[Question]]
 """What was asked in a bucket, candidates included."""
-Tallies = dict[tuple[int, int, int], Tally]
+Tallies = dict[Address, Tally]
 """Tallies by period, question and stratum."""
-MOST_NAMED = 1000
-"""Periods that a statement names one by one; a database takes some ten thousand values."""
 
 
 class Store(Catalog):
@@ -95,7 +94,7 @@ class Store(Catalog):
             blocks, came = sort_once(arrived), sum(len(block.rows) for block in arrived) + self.log.repeated(bucket)
             del arrived  # it needs as much memory as what is kept
             fault_point("reports read")
-            tallies = tally_blocks(questions, blocks)  # before the transaction, which others wait for: this may take its time
+            tallies = {} if once else tally_blocks(questions, blocks)  # before the transaction, which others wait for, if that is possible
             with self.engine.begin() as connection:
                 number, state = self._lock(connection, bucket)
                 if state == "open":
@@ -104,7 +103,7 @@ class Store(Catalog):
                         tallies = tally_blocks(questions, blocks)
                     self.log.write_sealed(connection, bucket, blocks)
                     fault_point("sealed reports written")
-                    self._insert(connection, number, {address: tally.to_bytes() for address, tally in tallies.items()})
+                    self._insert(connection, number, ((address, tally.to_bytes()) for address, tally in sorted(tallies.items())))
                     reports = sum(len(block.rows) for block in blocks)
                     values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
                     values["repeated"] = db.bucket.c.repeated + came - reports
@@ -129,6 +128,11 @@ class Store(Catalog):
             for address, tally in tally_blocks(questions(bucket), blocks).items()
         }
 
+    def open_counts(self, task: bytes, *, once: bool = False) -> dict[int, int]:
+        """The reports that each of a task's open periods would be sealed with now."""
+        found = self._open_reports(task, None, once=once)
+        return {bucket.period: sum(len(block.rows) for block in blocks) for bucket, blocks in found}
+
     def count(self, bucket: Bucket, *, once: bool = False) -> int:
         """The reports that an open bucket would be sealed with now."""
         return sum(len(block.rows) for _, blocks in self._open_reports(bucket.task, [bucket.period], once=once) for block in blocks)
@@ -151,22 +155,14 @@ class Store(Catalog):
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
         """The tallies of a task's sealed periods, of some or of all."""
-        query = (
-            sql.select(db.bucket.c.period, db.tally.c.question, db.tally.c.stratum, db.tally.c.image)
-            .join_from(db.tally, db.bucket)
-            .where(db.bucket.c.task == task)
-        )
-        if periods is not None:
-            wanted = frozenset(periods)
-            few = db.bucket.c.period.in_(wanted) if len(wanted) <= MOST_NAMED else db.bucket.c.period.between(min(wanted), max(wanted))
-            query = query.where(few)
-        with self.reading() as connection:
-            rows = [row for row in connection.execute(query) if periods is None or row[0] in wanted]
-        try:
-            return {(row[0], row[1], row[2]): Tally.from_bytes(bytes(row[3])) for row in rows}
-        except WireError as error:
-            place, fix = f"tallies of {task.hex()[:12]}", "deniable rebuild --repair"
-            raise StorageError(place, str(error), allowed="those that were sealed", fix=fix) from error
+        return dict(sealed_tallies(self, task, periods))
+
+    def totals(self, task: bytes, period: int, questions: Sequence[Question]) -> dict[str, Tally]:
+        """The tally of each question in a sealed period, over all strata, which are in memory one at a time."""
+        totals = [total(question, place, {}) for place, question in enumerate(questions)]
+        for (_, place, _), tally in sealed_tallies(self, task, [period]):
+            totals[place] += tally
+        return {question.name: each for question, each in zip(questions, totals, strict=True)}
 
     def drop_reports(self, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; its tallies stay.
@@ -209,7 +205,7 @@ class Store(Catalog):
                     continue
                 if repair:
                     connection.execute(db.tally.delete().where(db.tally.c.bucket == number))
-                    self._insert(connection, number, rebuilt)
+                    self._insert(connection, number, sorted(rebuilt.items()))
                 differing = sorted(address for address in rebuilt.keys() | kept.keys() if rebuilt.get(address) != kept.get(address))
                 yield bucket, f"{'repaired' if repair else 'differs'}: question and stratum {differing}"
 
@@ -246,10 +242,10 @@ class Store(Catalog):
             number, state = self._find(connection, bucket)
         return number, state
 
-    def _insert(self, connection: Connection, number: int, images: Mapping[tuple[int, int], bytes]) -> None:
-        rows = [{"bucket": number, "question": q, "stratum": s, "image": image} for (q, s), image in sorted(images.items())]
-        if rows:
-            connection.execute(db.tally.insert(), rows)
+    def _insert(self, connection: Connection, number: int, images: Iterable[tuple[tuple[int, int], bytes]]) -> None:
+        rows = ({"bucket": number, "question": q, "stratum": s, "image": image} for (q, s), image in images)
+        while part := list(islice(rows, AT_ONCE)):
+            connection.execute(db.tally.insert(), part)
 
     def _images(self, connection: Connection, number: int) -> dict[tuple[int, int], bytes]:
         query = sql.select(db.tally.c.question, db.tally.c.stratum, db.tally.c.image).where(db.tally.c.bucket == number)

@@ -57,11 +57,11 @@ round_ = Table(
     Column("canonical", LargeBinary, nullable=False),
     Column("signature", LargeBinary, nullable=False),
 )
-closing = Table(  # of a round that is being closed, or could not be
+closing = Table(  # of a round or a period that is being closed, or could not be
     "closing",
     metadata,
     Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
-    Column("number", Integer, nullable=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
     Column("tries", Integer, nullable=False),
     Column("owner", LargeBinary, nullable=False),  # drawn by each process
     Column("begun", BigInteger, nullable=False),

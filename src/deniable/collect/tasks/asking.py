@@ -6,7 +6,8 @@ What choosing and searching need is imported when it is first needed: a collecto
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from deniable.contract.spec import MECHANISMS, Spec
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.core.declared import check_names, did_you_mean
-from deniable.errors import ParameterError
+from deniable.errors import DeniableError, ParameterError
 
 BESIDE = {
     "questions": ("a question has its own domain and mechanism", ("domain", "mechanism", "search", "protocol")),
@@ -79,7 +80,7 @@ def _question(
     if isinstance(domain, Subsets):
         raise ParameterError("domain", domain, allowed="sets beside a [protocol] that asks about them", fix='as in name = "SVIM"')
     asked = range_of(content["domain"], domain) if isinstance(domain, Numbers) else {"domain": domain}
-    spec, why = _mechanism(content.get("mechanism", "auto"), asked, epsilon, people)
+    spec, why = _mechanism(content.get("mechanism", "auto"), asked, candidates, epsilon, people)
     if candidates is None and not isinstance(domain, Numbers) and not (domain.listed and domain.size <= LARGEST_LISTING):
         allowed = f"a domain that can be listed, or candidates = [...]: {spec.mechanism} cannot say what nobody named"
         fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find them'
@@ -98,7 +99,7 @@ def _check_reports(questions: Iterable[Question]) -> None:
             raise ParameterError("mechanism", f"{spec.mechanism}, {size:,} bytes", allowed=allowed, fix=fix)
 
 
-def _mechanism(content: object, asked: dict[str, Any], epsilon: float, people: int) -> tuple[Spec, str]:
+def _mechanism(content: object, asked: dict[str, Any], candidates: Any, epsilon: float, people: int) -> tuple[Spec, str]:
     """``asked`` is a domain, or the range of numbers whose grid is left to the mechanism."""
     table = {"name": content} if isinstance(content, str) else content
     if not isinstance(table, Mapping):
@@ -115,11 +116,22 @@ def _mechanism(content: object, asked: dict[str, Any], epsilon: float, people: i
         choose: Any = mean_oracle if numeric else frequency_oracle
         choice = choose(**asked, epsilon=epsilon, n=people)
         return choice.spec, choice.why
-    known = [each for each, cls in MECHANISMS.items() if issubclass(cls, NumericSpec) == numeric]
-    if not isinstance(name, str) or name not in known:
+    fit = {each: cls for each, cls in MECHANISMS.items() if issubclass(cls, NumericSpec) == numeric}
+    if not isinstance(name, str) or name not in fit:
+        known = list(_possible(fit, {**asked, "epsilon": epsilon}, candidates))
         other = "it counts values, as in integers = [0, 100]" if numeric else "it is for numbers = { low = 0, high = 100 }"
         fix = other if isinstance(name, str) and name in MECHANISMS else did_you_mean(name, known)
         raise ParameterError("mechanism", name, allowed=f"auto or one of {known}", fix=fix)
     settings = [each for each in settings_of(MECHANISMS[name]) if not numeric or each not in RANGE]  # which stands in [domain]
     check_names(name, own, [], settings)
     return make(MECHANISMS[name], own, {**asked, "epsilon": epsilon}), f"{name}: named in the file"
+
+
+def _possible(mechanisms: Mapping[str, type[Spec]], settled: dict[str, Any], candidates: Any) -> Iterator[str]:
+    """Yield the names of the mechanisms that can ask what the file asks, without settings of their own."""
+    for name, made in mechanisms.items():
+        with suppress(DeniableError):
+            question = Question(name=name, spec=make(made, {}, settled), candidates=candidates)
+            _check_reports([question])
+            Survey((question,))  # checks the work of finishing
+            yield name

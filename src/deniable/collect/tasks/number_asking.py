@@ -9,7 +9,6 @@ from typing import Any
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
-from deniable.client.sign_rr import SignRR
 from deniable.client.square_wave import SquareWave
 from deniable.contract.numbers import Numbers
 from deniable.contract.spec import Spec
@@ -51,11 +50,6 @@ def check_answer(spec: NumericSpec, value: Any) -> None:
         spec.position(value)
 
 
-def counters_of(spec: NumericSpec) -> int:
-    """How many counters a tally has."""
-    return len(spec.scores.weights) if isinstance(spec, MeanSpec) else spec.outputs
-
-
 def mean_of(spec: Spec) -> MeanSpec | None:
     """The mechanism by which the mean is estimated; None for one that counts values."""
     if isinstance(spec, SquareWave):
@@ -69,7 +63,7 @@ def grid_in_words(spec: NumericSpec) -> str:
     low, high = (bound.isoformat(sep=" ") if domain.times else str(domain.value(key)) for bound, key in _ends(domain))
     steps = "one step" if domain.steps == 1 else f"{domain.steps:,} equal steps"
     told = f"How a number is sent: as a point of a grid with {steps} from {low} to {high}, randomized. One that lies between two points "
-    told += "becomes one of them at random, so that it is right on average. " if not isinstance(spec, SignRR) else "is not taken. "
+    told += "becomes one of them at random, so that it is right on average. " if spec.rounds else "is not taken. "
     if domain.clip:
         return (
             f"{told}One out of range counts as the nearest end: the mean is then that of the clipped numbers, too high where small ones "

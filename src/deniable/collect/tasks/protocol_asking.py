@@ -57,8 +57,9 @@ def read_search(content: Mapping[str, Any], *, epsilon: float, people: int) -> t
     if not isinstance(search, Mapping) or "domain" not in content:
         raise ParameterError("search", search, allowed="a table, beside a [domain]", fix="say what is searched, as in text = 16")
     name = search.get("protocol", "auto")
-    known = sorted(kind for kind, made in PROTOCOLS.load(name).items() if made.__module__.startswith(SEARCHES))
-    if name not in ("auto", *known):
+    searches = {kind: made for kind, made in PROTOCOLS.load(name).items() if made.__module__.startswith(SEARCHES)}
+    if name not in ("auto", *searches):
+        known = _local(searches)
         raise ParameterError("protocol", name, allowed=f"auto or one of {known}", fix=did_you_mean(name, known))
     why = f"{name}: named in the file" if name != "auto" else "PEM: the usual search"
     own = {key: value for key, value in search.items() if key not in ("protocol", TIMED)}
@@ -70,11 +71,19 @@ def takes_domain(made: type[Protocol]) -> bool:
     return any(field.name == "domain" for field in fields(made))  # type: ignore[arg-type]  # every protocol is a dataclass
 
 
+def _local(found: Mapping[str, type[Protocol]]) -> list[str]:
+    """The names of the protocols that a collector can ask with."""
+    return sorted(kind for kind, made in found.items() if made.trust == LOCAL and kind != Survey.kind)
+
+
 def _named(name: object) -> type[Protocol]:
-    found = PROTOCOLS.load(name)
-    known = sorted(each for each in found if each != Survey.kind)
+    found: Mapping[str, type[Protocol]] = PROTOCOLS.load(name)
+    known = _local(found)
     if isinstance(name, str) and name in known:
         return found[name]
+    if isinstance(name, str) and name in found and found[name].trust != LOCAL:
+        fix = f'{name} is {found[name].trust}: it sends true answers; search with protocol = "PEM"'
+        raise ParameterError("protocol", name, allowed=f"one of {known}", fix=fix)
     if name == Survey.kind:
         raise ParameterError("protocol", name, allowed=f"one of {known}", fix="a survey is a [domain], or [[questions]]")
     for module in pkgutil.iter_modules(importlib.import_module("deniable.tasks").__path__):
@@ -96,9 +105,6 @@ def _first_state(made: type[Protocol], own: Mapping[str, Any], content: Mapping[
         settled["domain"] = _domain_of(made, content["domain"])
     protocol: Protocol = make(made, read_settings(made, own), settled)
     _check_size(protocol)
-    if protocol.guarantee.model != LOCAL:
-        allowed = f"a protocol whose promise is local; that of {made.kind} is {protocol.guarantee.model}: it sends true answers"
-        raise ParameterError("protocol", made.kind, allowed=allowed, fix='PEM is, as in protocol = "PEM"')
     with explained(made.kind, own):
         protocol.open()
     return protocol

@@ -48,9 +48,10 @@ from typing import Any
 from deniable.client.numeric import NumericSpec
 from deniable.collect.tasks.asking import Asking, read_asking
 from deniable.collect.tasks.domain_asking import read_value
-from deniable.collect.tasks.number_asking import check_answer, counters_of
+from deniable.collect.tasks.number_asking import check_answer
 from deniable.collect.tasks.protocol_asking import TIMED, takes_domain
 from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
+from deniable.collect.tasks.size import check_size
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.tasks.statement import privacy_statement
 from deniable.collect.tasks.strength import check_strength
@@ -59,7 +60,6 @@ from deniable.contract.assigned import ASSIGNABLE, seed_words
 from deniable.contract.domain import Domain
 from deniable.contract.mixing import SHUFFLE
 from deniable.contract.probability import check_epsilon
-from deniable.contract.question import Question
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
@@ -73,10 +73,6 @@ ASKED = ("domain", "mechanism", "questions", "search", "protocol")
 OPTIONAL = (*TIMES, *PLAIN, "default", "people", "note", "strata", "weak_privacy", "trust", "model", "shuffle", *ASKED)
 Issuer = Callable[[Task], bytes]
 """Makes or finds the key for the tokens of a draft."""
-MOST_VALUES = 1 << 20
-"""How many values a task may ask about: its page has a row for each."""
-MOST_COUNTERS = 1 << 26
-"""How many counters a sealed period may need, over all questions and strata."""
 PEOPLE, MOST_PEOPLE = 100_000, 10**15
 """How many are expected where the file does not say, and at most."""
 
@@ -135,7 +131,7 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
     )
     _check_answers(task, asking)
     _check_seeds(task, asking)
-    _check_size(task, asking)
+    check_size(task, asking.protocol)
     check_strength(task, content.get("weak_privacy", False))
     questions = len(asking.protocol.open().questions)
     return TaskFile(replace(task, statement=privacy_statement(task, guarantee, note=note, questions=questions)), people, asking)
@@ -201,29 +197,6 @@ def _default(content: Mapping[str, Any], asking: Asking) -> Any:
     if isinstance(first, Survey) and isinstance(first.questions[0].spec, NumericSpec):
         check_answer(first.questions[0].spec, default)
     return default
-
-
-def _check_size(task: Task, asking: Asking) -> None:
-    """Whoever sends one report for each combination of labels makes the collector keep a tally for each."""
-    values = sum(question.values for question in asking.protocol.open().questions if not isinstance(question.spec, NumericSpec))
-    if not task.rounds and values > MOST_VALUES:
-        fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find the frequent ones'
-        raise ParameterError("domain", f"{values:,} values", allowed=f"at most {MOST_VALUES:,}, each a row of the result", fix=fix)
-    counters = sum(_counters(question) for question in asking.protocol.open().questions) * task.stratum_count
-    if counters > MOST_COUNTERS:
-        allowed = f"at most {MOST_COUNTERS:,}, 8 bytes each"
-        raise ParameterError("strata", f"{counters:,} counters in a period", allowed=allowed, fix="take fewer strata or a smaller domain")
-
-
-def _counters(question: Question) -> int:
-    spec: Any = question.spec
-    if isinstance(spec, NumericSpec):
-        return counters_of(spec)
-    if spec.candidates_at_tally and question.candidates is not None:
-        return len(question.candidates)
-    if hasattr(spec, "cells"):
-        return int(spec.hashes * spec.cells)
-    return int(spec.domain.size) if spec.domain.listed else 0
 
 
 def _check_seeds(task: Task, asking: Asking) -> None:

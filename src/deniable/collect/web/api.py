@@ -11,8 +11,10 @@ import msgspec
 from starlette.responses import Response
 
 from deniable.collect.admission import LiveTask
+from deniable.collect.closing import close_period
 from deniable.collect.collector import Collector
 from deniable.collect.issuing import CodeError
+from deniable.collect.storage.block import Bucket
 from deniable.collect.web.body import JSON, Refusal
 from deniable.collect.web.call import Call, json_response, unknown_task
 from deniable.collect.web.journal import note
@@ -165,7 +167,7 @@ class Api:
         last = live.round if live.task.rounds else live.task.period_count - 1
         if period > last:
             raise ParameterError("period", period, allowed=f"from 0 to {last}", fix="see the status of the task")
-        self.collector.seal(call.task, period)
+        close_period(self.collector, Bucket(call.task, period), again=True)
         self._metrics.sealed.inc()
         note("sealed a period", task=call.task.hex()[:12], period=period)
 

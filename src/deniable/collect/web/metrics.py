@@ -58,7 +58,7 @@ class Metrics:
         self.waiting = Gauge("deniable_waiting_bytes", "Bytes that wait to be durable.", registry=registry)
         self.sealed = Counter("deniable_sealed_buckets", "Buckets sealed by this process.", registry=registry)
         self.open_tasks = Gauge("deniable_open_tasks", "Tasks that take reports.", registry=registry)
-        self.parked_rounds = Gauge("deniable_parked_rounds", "Rounds that could not be closed, or read.", registry=registry)
+        self.parked_rounds = Gauge("deniable_parked_rounds", "Rounds and periods that could not be closed, or read.", registry=registry)
         self.clock_doubt = Gauge("deniable_clock_doubt_seconds", "How far the clock has jumped ahead; 0 if believed.", registry=registry)
 
     def appended(self, rows: Rows, seconds: float, failed: Exception | None) -> None:

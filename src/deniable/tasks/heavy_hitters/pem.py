@@ -119,7 +119,8 @@ class PEM(Protocol):
         sizes = [(length, min(self.keep << step, 1 << length) if length > step else 1 << step) for length, step in steps]
         sizes.append((self.bits, self.k * self.rounds + sizes[-1][1] if self.rounds > 1 else self.k))
         asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": self.people // (len(self.lengths) + 1)}
-        return heaviest(prefix_work(length, size, **asking) for length, size in sizes)  # type: ignore[arg-type]  # as named
+        longest = {size: length for length, size in sizes}  # of prefixes in equal numbers the longest, for which nothing is less
+        return heaviest(prefix_work(length, size, **asking) for size, length in longest.items())  # type: ignore[arg-type]  # as named
 
     # --- asking ---
 

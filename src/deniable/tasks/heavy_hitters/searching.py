@@ -56,7 +56,7 @@ def checked_holdout(given: Any) -> Fraction:
 def check_oracle(name: str) -> None:
     """Raise unless an oracle exists; for questions outside of rounds, where a device may keep a permanent answer."""
     known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
-    if name != "auto" and name not in known:
+    if not isinstance(name, str) or (name != "auto" and name not in known):
         raise ParameterError("oracle", name, allowed=f"auto or one of {known}", fix="auto takes the one with the smallest error")
 
 

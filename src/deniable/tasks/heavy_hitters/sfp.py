@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Bytes, Domain, Text
 from deniable.contract.fragment import Fragment
@@ -41,6 +42,7 @@ _FEW_SYMBOLS = 64
 _CHUNK = 1 << 18
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class SFP(Protocol):
     """Find the k most frequent words, texts or bytes of bounded length, in one round.

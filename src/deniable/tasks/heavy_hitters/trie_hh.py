@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, factorial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import binom
 
+from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain
 from deniable.contract.encoder import Prefix
@@ -60,6 +61,7 @@ class Trie(Table):
         return np.arange(len(self.values))
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class TrieHH(Protocol):
     """Find values that many people hold, level by level, with true votes of a few people drawn at random.
@@ -95,6 +97,7 @@ class TrieHH(Protocol):
     References: Zhu, Kairouz, McMahan, Sun, Li 2020.
     """
 
+    trust: ClassVar[str] = "central"
     domain: Domain = None  # type: ignore[assignment]  # resolved below
     bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
@@ -198,7 +201,7 @@ class TrieHH(Protocol):
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
-            model="central",
+            model=self.trust,
             unit="the trie of one search, all levels together",
             honest="whoever samples and counts the votes",
             certificate="theorem",

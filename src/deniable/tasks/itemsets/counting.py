@@ -12,6 +12,7 @@ from deniable.client.rr import RR
 from deniable.contract.question import Question, Round
 from deniable.contract.sets import Candidates, Overflow
 from deniable.contract.subsets import Subsets
+from deniable.contract.work import TALLY_BYTES, VALUE_BYTES, Work
 from deniable.core.tally import Tally
 from deniable.tasks.itemsets.asking import Lengths, read_tally
 from deniable.tasks.itemsets.estimate import ItemEstimate, most_missing
@@ -21,6 +22,9 @@ OVERFLOW = "overflow"
 """The name of the question that says how much is left out."""
 OVERFLOW_SHARE = Fraction(1, 10)
 """Of those who count. A bit's error is small: at epsilon = 1 it is 0.96 / sqrt(n) of a share, and an item has 7.7 in a list of four."""
+
+SET_BYTES, SET_STEPS = 1024, 50_000
+"""What guessing, naming and testing a candidate takes."""
 
 
 def counting_round(
@@ -34,6 +38,12 @@ def counting_round(
         return Round((asked,), first)
     encoder = Overflow(domain, length, candidates)
     return Round((asked, Question(name=OVERFLOW, spec=RR(epsilon=epsilon), encoder=encoder, share=share * OVERFLOW_SHARE)), first)
+
+
+def counting_work(candidates: int, length: int) -> Work:
+    """What it takes to ask how many of so many candidates people hold, and to count them in lists of a length, for the heavier round."""
+    kept = TALLY_BYTES * (candidates + length + 2)  # dummies fill the lists, and two counters say whether they are cut
+    return Work(kept + (VALUE_BYTES + SET_BYTES) * (candidates + length), SET_STEPS * candidates, kept)
 
 
 def ticket_scale(shares: Sequence[Fraction], *counting: Fraction) -> int:

@@ -183,7 +183,8 @@ class SetEstimate(Table):
 
     def missing(self, alpha: float) -> Array:
         """The most that each share may miss because lists are cut; each of these limits fails with probability alpha."""
-        known = {id(overflow): most_missing(overflow, alpha).item() for overflow in self.overflows if overflow is not None}
+        groups = {id(overflow): overflow for overflow in self.overflows if overflow is not None}  # one for thousands of sets
+        known = {each: most_missing(overflow, alpha).item() for each, overflow in groups.items()}
         return np.array([known.get(id(overflow), 0.0) for overflow in self.overflows])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:

@@ -15,11 +15,13 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
 from deniable.contract.sets import LONGEST_PADDING, MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
+from deniable.contract.work import Work, heaviest
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
+from deniable.tasks.itemsets.counting import counting_work
 from deniable.tasks.itemsets.padding import check_subsets, padded_estimate, padded_question
 
 SPLITS = ("people", "epsilon")
@@ -70,6 +72,9 @@ class LDPMiner(SetProtocol, Protocol):
         if self.candidates is not None:
             PadAndSample(self.domain, 1, self._listed)  # its checks are ours
         check_feasible(self, "domain, length", fix="ask about fewer items, or pad to fewer")
+
+    def work(self) -> Work:
+        return heaviest([super().work(), counting_work(min(2 * self.k, self.domain.items.size), 2 * self.k)])
 
     @property
     def _listed(self) -> tuple[tuple[int, ...], ...] | None:

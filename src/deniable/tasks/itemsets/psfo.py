@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
@@ -19,6 +20,7 @@ from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
 from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets, padded_estimate, padded_question
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class PSFO(SetProtocol, Protocol):
     """Count how many people hold each item of a list that is not too long, each of them reporting on one of ``length``.

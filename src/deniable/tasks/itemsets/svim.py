@@ -15,6 +15,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.sets import MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
+from deniable.contract.work import Work, heaviest
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
@@ -29,7 +30,7 @@ from deniable.tasks.itemsets.asking import (
     length_question,
     read_tally,
 )
-from deniable.tasks.itemsets.counting import counted, counting_round, ticket_scale
+from deniable.tasks.itemsets.counting import counted, counting_round, counting_work, ticket_scale
 from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets, padded_estimate, padded_question
 
 SHARES = (Fraction(2, 5), Fraction(1, 10), Fraction(1, 2))
@@ -97,7 +98,11 @@ class SVIM(SetProtocol, Protocol):
             if self.candidates is None:
                 raise ParameterError("lengths", self.lengths, allowed="none before there are candidates", fix="close the first round")
             read_tally(self.lengths, self._length_question)
-        check_feasible(self, "domain", fix="ask about fewer items", among=ORACLES[1:])
+        check_feasible(self, "domain, k", fix="ask about fewer items, or search for fewer", among=ORACLES[1:])
+
+    def work(self) -> Work:
+        most = min(2 * self.k, self.domain.items.size)
+        return heaviest([super().work(), counting_work(most, min(self.longest or most, most))])
 
     # --- asking ---
 

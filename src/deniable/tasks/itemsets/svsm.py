@@ -19,6 +19,7 @@ from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN
 from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
+from deniable.contract.work import Work, heaviest
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.feasible import check_feasible
@@ -34,7 +35,7 @@ from deniable.tasks.itemsets.asking import (
     length_question,
     read_tally,
 )
-from deniable.tasks.itemsets.counting import counted, counting_round, images, ticket_scale
+from deniable.tasks.itemsets.counting import counted, counting_round, counting_work, images, ticket_scale
 from deniable.tasks.itemsets.estimate import ItemEstimate, SetEstimate
 from deniable.tasks.itemsets.padding import ORACLES
 from deniable.tasks.itemsets.svim import SVIM
@@ -111,8 +112,12 @@ class SVSM(SetProtocol, Protocol):
             )
         if self.items:
             PadAndSample(self.domain, 1, self.sets)  # reads the tally
-        else:  # later rounds have no more candidates than that, and may have none
-            check_feasible(self, "domain", fix="ask about fewer items", among=ORACLES[1:])
+        else:  # what it takes to close later rounds is part of ``work`` from the first one on
+            check_feasible(self, "domain, k", fix="ask about fewer items, or search for fewer", among=ORACLES[1:])
+
+    def work(self) -> Work:
+        most = 2 * self.k
+        return heaviest([super().work(), self.svim.work(), counting_work(most, min(self.longest or most, most))])
 
     # --- what has been learned ---
 

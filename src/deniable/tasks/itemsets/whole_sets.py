@@ -119,18 +119,17 @@ def supersets(counts: Array, d: int) -> Array:
 
 def _variance(spec: FrequencySpec, n: int, f: Array, codes: Array, d: int) -> Array:
     """The variance of the sum over all sets that contain each one, held by a share f of the people."""
-    cells = _cells(codes, d)
+    cells, (neither, one) = _cells(codes, d), spec.pair_covariances
     p, q = float(spec.p), float(spec.q)  # type: ignore[attr-defined]  # GRR and OLH are pure protocols
-    if isinstance(spec, GRR):  # a report names one set: inside the sum, or outside
-        inside, outside = p + (cells - 1) * q, cells * q
-        return np.asarray(n * (f * inside * (1 - inside) + (1 - f) * outside * (1 - outside)) / (p - q) ** 2)
-    return np.asarray(n * (f * p * (1 - p) + (cells - f) * q * (1 - q)) / (p - q) ** 2)
+    single = (f * p * (1 - p) + (cells - f) * q * (1 - q)) / (p - q) ** 2
+    pairs = f * (cells - 1) * (2 * one + (cells - 2) * neither) + (1 - f) * cells * (cells - 1) * neither
+    return np.asarray(n * (single + pairs))
 
 
 def _chances(spec: FrequencySpec, n: int, supports: Array, codes: Array, d: int) -> Array:
     """The probability of so many supports or more of all sets that contain each one, if nobody holds it."""
     cells, q = _cells(codes, d), float(spec.q)  # type: ignore[attr-defined]  # as above
-    law = stats.binom(n, cells * q) if isinstance(spec, GRR) else stats.binom(n * cells, q)
+    law = stats.binom(n, cells * q) if spec.most_supported == 1 else stats.binom(n * cells, q)
     return np.asarray(law.sf(supports - 1))
 
 

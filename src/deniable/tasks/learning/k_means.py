@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
+from deniable.contract.arguments import typed
 from deniable.contract.clusters import MAGNITUDES, MOST_CLUSTERS, ClusterSide, Magnitude, check_centers
 from deniable.contract.features import HALF, Features, check_clip
 from deniable.contract.guarantee import Guarantee
@@ -20,6 +21,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.source import Source
+from deniable.contract.work import Work, heaviest, together
 from deniable.core.features import table_of
 from deniable.core.postprocess import norm_sub
 from deniable.errors import ParameterError
@@ -43,6 +45,7 @@ SEEN = 3.0
 Centers = tuple[tuple[int, ...], ...]
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class KMeans(Protocol):
     """Find ``clusters`` centers of people's ``features``, a mapping of names to ranges, by rounds of nearest centers and their means.
@@ -113,6 +116,9 @@ class KMeans(Protocol):
             raise ParameterError("start", self.start, allowed=allowed, fix="one number for each feature")
         rows = [dict(zip(self.features.names, center, strict=True)) for center in self.start]
         return tuple(tuple(self.features.point(row)) for row in rows)
+
+    def work(self) -> Work:
+        return heaviest([super().work(), together([self.spec.finishing(2 * self.clusters)] * len(self.features))])
 
     # --- asking ---
 

@@ -10,9 +10,10 @@ direct    everyone is asked about all columns at once, and marginals are sums ov
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import comb, prod
 
 from deniable.errors import ParameterError
 from deniable.tasks.marginals.columns import MOST_CELLS, Columns, Names
@@ -20,6 +21,8 @@ from deniable.tasks.marginals.columns import MOST_CELLS, Columns, Names
 METHODS = ("split", "fourier", "views", "direct")
 MOST_GROUPS = 1 << 12
 """The most groups that people are split into."""
+MOST_SETS = 20 * MOST_GROUPS
+"""The most marginals of which all can be answered: so many lie in views of six columns."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,16 @@ def wanted(columns: Columns, k: int, sets: Sequence[Sequence[str]] | None) -> tu
         if type(k) is not int or not 1 <= k <= len(columns.declared):
             allowed = f"an integer from 1 to {len(columns.declared)}, the columns of the table"
             raise ParameterError("k", k, allowed=allowed, fix="2 shows how any two columns go together")
-        sets = list(combinations(columns.asked, min(k, len(columns.asked))))
+        size = min(k, len(columns.asked))
+        if (count := comb(len(columns.asked), size)) > MOST_SETS:
+            allowed, fix = f"at most {MOST_SETS:,} marginals", "name those that you want: sets="
+            raise ParameterError("k", f"{k}: {count:,} marginals", allowed=allowed, fix=fix)
+        sets = list(combinations(columns.asked, size))
     found = {frozenset(columns.check(names)) for names in sets} - {frozenset()}
     if not found:
         raise ParameterError("sets", sets, allowed="at least one set of columns", fix="leave it out for all sets of k columns")
-    largest = [some for some in found if not any(some < other for other in found)]
+    longer = {size: [other for other in found if len(other) > size] for size in set(map(len, found))}
+    largest = [some for some in found if not any(some < other for other in longer[len(some)])]
     place = {name: i for i, name in enumerate(columns.asked)}
     return tuple(sorted((tuple(sorted(some, key=place.__getitem__)) for some in largest), key=lambda some: [place[name] for name in some]))
 
@@ -81,34 +89,64 @@ def coefficients(columns: Columns, sets: Iterable[Names]) -> list[tuple[Names, t
     for names in sets:
         for size in range(1, len(names) + 1):
             for some in combinations(names, size):
-                found.update(dict.fromkeys((some, masks) for masks in product(*(range(1, 1 << columns.bits[n]) for n in some))))
-                if len(found) > MOST_GROUPS:
+                masks_of = [range(1, 1 << columns.bits[n]) for n in some]
+                if (some, (1,) * size) in found:
+                    continue
+                if len(found) + prod(map(len, masks_of)) > MOST_GROUPS:
                     allowed = f"at most {MOST_GROUPS:,} coefficients"
                     raise ParameterError("method", "fourier", allowed=allowed, fix="split needs a group for each marginal only")
+                found.update(dict.fromkeys((some, masks) for masks in product(*masks_of)))
     return list(found)
 
 
 def cover(columns: Columns, sets: tuple[Names, ...], size: int) -> tuple[Names, ...] | None:
     """Views of at most ``size`` columns that hold every wanted marginal, each chosen to hold as many more of them as it can.
 
-    None if some marginal does not fit.
+    None if some marginal does not fit, or if there would be more than ``MOST_GROUPS`` views.
 
     >>> columns = Columns.of({name: ["yes", "no"] for name in "abcd"})
     >>> cover(columns, wanted(columns, 2, None), 3)
     (('a', 'b', 'c'), ('a', 'b', 'd'), ('c', 'd'))
     """
-    left = [frozenset(names) for names in sets]
-    if any(len(some) > size or columns.cells(some) > MOST_CELLS for some in left):
+    if any(len(names) > size or columns.cells(names) > MOST_CELLS for names in sets):
         return None
-    views = []
+    if sum(1 / comb(size, len(names)) for names in sets) > MOST_GROUPS:  # none is part of another: no view holds more than 1 (LYM)
+        return None
+    left = dict.fromkeys(map(frozenset, sets))
+    holding: dict[str, set[frozenset[str]]] = {name: set() for name in columns.asked}
+    for some in left:
+        for name in some:
+            holding[name].add(some)
+    views: list[Names] = []
     while left:
-        view = left[0]
-        while len(view) < size:
-            more = [name for name in columns.asked if name not in view and columns.cells(view | {name}) <= MOST_CELLS]
-            gains = [(sum(some <= view | {name} for some in left), sum(len(some & (view | {name})) for some in left)) for name in more]
-            if not more or max(gains)[1] == sum(len(some & view) for some in left):
-                break
-            view |= {more[gains.index(max(gains))]}
+        if len(views) == MOST_GROUPS:
+            return None
+        view = _widest(columns, left, holding, size)
         views.append(tuple(name for name in columns.asked if name in view))
-        left = [some for some in left if not some <= view]
+        for some in {some for name in view for some in holding[name] if some <= view}:
+            del left[some]
+            for name in some:
+                holding[name].remove(some)
     return tuple(views)
+
+
+def _widest(columns: Columns, left: Collection[frozenset[str]], holding: Mapping[str, set[frozenset[str]]], size: int) -> set[str]:
+    """The first marginal that is left, with more columns: each the one that completes the most marginals, or else that the most have.
+
+    Only marginals that have a column of the view are looked at: ``holding`` gives those of each column.
+    """
+    view: set[str] = set()
+    completes = {name: int(frozenset({name}) in left) for name in columns.asked}
+    waiting = list(next(iter(left)))
+    while waiting:
+        name = waiting.pop()
+        view.add(name)
+        for some in holding[name]:
+            if len(some - view) == 1:
+                completes[next(iter(some - view))] += 1
+        if not waiting and len(view) < size:
+            cells = columns.cells(view)
+            more = [name for name, values in columns.sizes.items() if name not in view and cells * values <= MOST_CELLS]
+            best = max(more, key=lambda name: (completes[name], len(holding[name])), default=None)
+            waiting = [best] if best is not None and holding[best] else []
+    return view

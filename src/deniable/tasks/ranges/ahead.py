@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any
 
 from deniable.contract.arguments import typed
@@ -17,6 +17,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN, Plain
+from deniable.contract.work import Work, heaviest
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
@@ -29,6 +30,7 @@ from deniable.tasks.ranges.levels import (
     even_starts,
     level_oracles,
     level_question,
+    level_spec,
     tree_widths,
 )
 from deniable.tasks.ranges.tree_estimate import TreeEstimate
@@ -108,6 +110,11 @@ class AHEAD(Protocol):
             Interval(self.domain, cells)  # refuses what are no cells of this line
         Tree.of_cells([(0,), *asked])  # refuses rounds that do not refine each other
         check_feasible(self, "domain", fix="declare a coarser grid", among=level_oracles())
+
+    def work(self) -> Work:
+        """As long as reports say so, every cell is cut: the last round may ask about single values."""
+        asking = {"domain": self.domain, "oracle": self.oracle, "epsilon": self.epsilon, "people": ceil(self.people / self.scale)}
+        return heaviest([super().work(), level_spec(self.domain.size, **asking).finishing(self.domain.size)])  # type: ignore[arg-type]  # as named
 
     @property
     def stage(self) -> int:

@@ -1,0 +1,43 @@
+"""The tallies of sealed periods, read one at a time: there may be one for each of many strata."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import sqlalchemy as sql
+
+from deniable.collect.storage import tables as db
+from deniable.collect.storage.catalog import Catalog
+from deniable.collect.storage.log import StorageError
+from deniable.core.tally import Tally
+from deniable.errors import WireError
+
+Address = tuple[int, int, int]
+"""Period, question and stratum."""
+MOST_NAMED = 1000
+"""Periods that a statement names one by one; a database takes some ten thousand values."""
+
+
+def sealed_tallies(catalog: Catalog, task: bytes, periods: Collection[int] | None) -> Iterator[tuple[Address, Tally]]:
+    """The tallies of a task's sealed periods, of some or of all, each read when it is asked for; StorageError if one is damaged."""
+    query = (
+        sql.select(db.bucket.c.period, db.tally.c.question, db.tally.c.stratum, db.tally.c.image)
+        .join_from(db.tally, db.bucket)
+        .where(db.bucket.c.task == task)
+    )
+    wanted = None if periods is None else frozenset(periods)
+    if wanted is not None:
+        few = db.bucket.c.period.in_(wanted) if len(wanted) <= MOST_NAMED else db.bucket.c.period.between(min(wanted), max(wanted))
+        query = query.where(few)
+    with catalog.reading() as connection:
+        for period, question, stratum, image in connection.execute(query, execution_options={"yield_per": 1}):
+            if wanted is None or period in wanted:
+                yield (period, question, stratum), _read(task, bytes(image))
+
+
+def _read(task: bytes, image: bytes) -> Tally:
+    try:
+        return Tally.from_bytes(image)
+    except WireError as error:
+        place, fix = f"tallies of {task.hex()[:12]}", "deniable rebuild --repair"
+        raise StorageError(place, str(error), allowed="those that were sealed", fix=fix) from error
