@@ -51,6 +51,7 @@ def conformance(copy, status):
     places = [
         "tests/laws",
         "tests/exact/test_audit.py",
+        "tests/exact/test_mechanism_figures.py",
         "tests/tasks/test_plan.py",
         "src/deniable/client/urr.py",
         "src/deniable/local/frequency/urr.py",

@@ -10,7 +10,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.core.integrity import check_reports
-from deniable.core.popcount import chance_of, popcount_laws, sift
+from deniable.core.popcount import chance_of, sift
 from deniable.core.postprocess import norm_sub
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
@@ -120,7 +120,7 @@ def test_sifting_honest_reports_costs_next_to_nothing(d, epsilon):
     """The reference allows 5 % more error on clean data. Exactly: what a bit's probability becomes among the reports that are kept."""
     spec = dn.OUE(domain_size=d, epsilon=epsilon)
     p, q = float(spec.p), float(spec.q)
-    [law] = popcount_laws(spec)
+    [law] = spec.popcount_laws
     counts = np.arange(d + 1)
     kept = (chance_of(law, counts, "cdf") > 5e-5) & (chance_of(law, counts, "sf") > 5e-5)
     whole = chance_of(law, counts, "pmf")[kept].sum()

@@ -10,8 +10,8 @@ import deniable as dn
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose import PREFERENCE, frequency_oracle, predicted_error
-from deniable.local.work import device_work, server_work
+from deniable.local.choose import frequency_oracle, predicted_error, preferred
+from deniable.local.work import server_work
 from deniable.testing import ReplaySource
 
 ORACLES = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
@@ -21,7 +21,7 @@ ORACLES = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, Fre
 @pytest.mark.parametrize("size", [2, 3, 5, 10, 24, 100, 400, 1000])
 def test_nothing_considered_is_clearly_better(epsilon, size):
     choice = frequency_oracle(domain_size=size, epsilon=epsilon, n=1000)
-    assert {spec.mechanism for spec in choice.considered} == set(PREFERENCE)
+    assert {spec.mechanism for spec in choice.considered} == set(preferred())
     assert all(predicted_error(choice.spec, 1000) <= 1.03 * predicted_error(spec, 1000) for spec in choice.considered)
 
 
@@ -89,7 +89,7 @@ def test_device_work_is_what_a_device_draws(mechanism):
     source = ReplaySource.from_key(f"work {mechanism}")
     for i in range(50):
         spec.randomize(i % size, source)
-    assert device_work(spec) / 2 <= source.consumed / 50 <= 2 * device_work(spec) + 3
+    assert spec.device_words / 2 <= source.consumed / 50 <= 2 * spec.device_words + 3
 
 
 @pytest.mark.parametrize("mechanism", ORACLES)
@@ -115,7 +115,7 @@ def test_it_explains_itself():
     assert choice.spec == dn.GRR(domain=dn.Categories("a", "b", "c"), epsilon=1.0)
     text = repr(choice)
     assert text.startswith("GRR: the smallest predicted error")
-    assert all(name in text for name in PREFERENCE)
+    assert all(name in text for name in preferred())
     assert choice.to_polars().columns == ["value", "error", "bits", "device", "server", "influence", "guess"]
     close = dn.frequency_oracle(domain_size=10**6, epsilon=1.0, server=2 * 10**10)  # OLH is a little better, and far more work
     assert close.why.startswith("PGR: within 3 % of the smallest predicted error, 614 people of 100,000")

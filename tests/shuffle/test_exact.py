@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.client.olh import hashed_channel
 from deniable.contract.hashing import HashFamily
 from deniable.shuffle.blanket import Blanket
 from deniable.shuffle.certificate import BlanketCertificate, certificate
-from deniable.shuffle.channel import _from_laws, _hashed, _written_down, merged, pairs_of
+from deniable.shuffle.channel import _from_laws, _written_down, merged, pairs_of
 from deniable.shuffle.clone import Clones
 from deniable.shuffle.lower import Homogeneous
 from tests.conftest import ROOT
@@ -192,7 +193,7 @@ def test_a_hashed_mechanism_is_its_law_averaged_over_the_seeds(symbols):
             (uniform * n * (spec.p if a else spec.apart), uniform * n * (spec.p if b else spec.apart), uniform * n * spec.apart)
             for (a, b), n in classes.items()
         ]
-        assert sorted(merged(found)) == sorted(merged(_hashed(spec.p, spec.apart, symbols, family.collision)))
+        assert sorted(merged(found)) == sorted(merged(hashed_channel(spec.p, spec.apart, symbols, family.collision)))
 
 
 # --- mutants ---

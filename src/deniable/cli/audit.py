@@ -21,18 +21,6 @@ from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, exact_audit
 from deniable.lab.audit.exact import audit_inputs
 
-SMALL: dict[str, dict[str, Any]] = {
-    "FLH": {"hashes": 3},
-    "CMS": {"hashes": 2, "width": 4},
-    "HCMS": {"hashes": 3, "width": 8},
-    "BloomRR": {"bits": 7, "hashes": 2, "cohorts": 2},
-    "RAPPOR": {"bits": 5, "hashes": 2, "cohorts": 2},
-    "DBitFlip": {"bits": 2},
-    "DBitFlipPM": {"bits": 2},
-    "SHE": {"steps": 2},
-}
-"""Parameters with few enough reports to enumerate, where the usual ones have too many; the code is the same."""
-
 
 def audit(
     mechanism: Annotated[Mechanism | None, typer.Argument(metavar="MECHANISM", help="The mechanism; or give --spec.")] = None,
@@ -88,13 +76,11 @@ def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_f
     else:
         cls: Any = MECHANISMS[str(mechanism)]
         if issubclass(cls, NumericSpec):
-            steps = 1 if mechanism == "SignRR" else 3 if domain_size is None else domain_size - 1
+            steps = 1 if not cls.rounds else 3 if domain_size is None else domain_size - 1
             numeric: NumericSpec = cls(low=0, high=steps, steps=steps, epsilon=1.0 if epsilon is None else epsilon)
             return numeric
-        small = SMALL.get(str(mechanism), {})
-        size = cls.default_size or (2 if mechanism == "SHE" else 4) if domain_size is None else domain_size
-        usual = 7.5 if mechanism == "SHE" else 1.0  # its grid is the coarser, the larger epsilon is
-        spec = cls(epsilon=usual if epsilon is None else epsilon, domain_size=size, **small)
+        size = cls.default_size or cls.small_size if domain_size is None else domain_size
+        spec = cls(epsilon=cls.small_epsilon if epsilon is None else epsilon, domain_size=size, **cls.small)
     if not isinstance(spec, FrequencySpec | NumericSpec):
         raise ParameterError("mechanism", spec.mechanism, allowed="a mechanism with a law to enumerate", fix="see deniable audit --help")
     return spec

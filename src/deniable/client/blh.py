@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from deniable.client.olh import OLH
 from deniable.contract.spec import mechanism
 from deniable.errors import ParameterError
@@ -24,6 +26,8 @@ class BLH(OLH):
 
     References: Bassily, Smith 2015; Wang, Blocki, Li, Jha 2017.
     """
+
+    preference: ClassVar[int | None] = None
 
     def resolve(self) -> None:
         super().resolve()

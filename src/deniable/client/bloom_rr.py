@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import ClassVar
 
 from deniable.client.frequency import FrequencySpec
 from deniable.client.linear import check_crowd
 from deniable.client.sketch import LARGEST_TABLE
 from deniable.contract.hashing import HashFamily, public_function
-from deniable.contract.law import Law
+from deniable.contract.law import Coins, Law
 from deniable.contract.probability import ceil_threshold, exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -51,6 +53,8 @@ class BloomRR(FrequencySpec):
     salt: int = 0
     """Names the hash functions, which are public: another salt, other functions."""
     needs_listed_domain: ClassVar[bool] = False
+    shares_hashes: ClassVar[bool] = True
+    small: ClassVar[Mapping[str, int]] = {"bits": 7, "hashes": 2, "cohorts": 2}
 
     def resolve(self) -> None:
         limits = {"bits": (2, MOST_BITS), "hashes": (1, MOST_HASHES), "cohorts": (1, 1 << 16), "salt": (0, ONE - 1)}
@@ -81,6 +85,16 @@ class BloomRR(FrequencySpec):
 
     def counters(self, values: int) -> int:
         return self.cohorts * (self.bits + 1)
+
+    def planned_variance(self, n: int, f: float, values: int) -> float:
+        """Where filters overlap, so many unknowns are solved for from so many bits, which costs a factor."""
+        bits = self.cohorts * self.bits
+        return self.variance(n, f) * bits / (bits - values) if values < bits else inf
+
+    @property
+    def popcount_laws(self) -> tuple[tuple[Coins, ...], ...]:
+        (p, q), most = map(float, self.both), min(self.hashes, self.bits)
+        return tuple((Coins(1.0, marked, p, self.bits - marked, q),) for marked in range(1, most + 1))
 
     def finishing(self, values: int) -> Work:
         """What least squares take: a table of all bits and values, and its squares."""

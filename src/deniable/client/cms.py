@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import expm1, log1p
+from typing import ClassVar
 
 from deniable.client.pure import independent_guess
 from deniable.client.sketch import SketchProtocol
 from deniable.client.unary import bits_law, perturb_bits
-from deniable.contract.law import Law
+from deniable.contract.law import Coins, Law
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -40,9 +42,15 @@ class CMS(SketchProtocol):
     width: int = 1024
     """The cells of a function: m."""
 
+    small: ClassVar[Mapping[str, int]] = {"hashes": 2, "width": 4}
+
     @property
     def cells(self) -> int:
         return self.width
+
+    @property
+    def popcount_laws(self) -> tuple[tuple[Coins, ...], ...]:
+        return ((Coins(1.0, 1, float(self.p), self.width - 1, float(self.apart)),),)
 
     @property
     def scatter(self) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 
 from deniable.client.linear import LinearProtocol, check_crowd
 from deniable.client.unary import perturb_bits
-from deniable.contract.law import Law
+from deniable.contract.law import Coins, Law
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -45,6 +46,7 @@ class DBitFlip(LinearProtocol):
 
     bits: int = None  # type: ignore[assignment]  # resolved below
     largest_domain: ClassVar[int] = 1 << 24
+    small: ClassVar[Mapping[str, int]] = {"bits": 2}
 
     def resolve(self) -> None:
         if self.bits is None:
@@ -88,6 +90,11 @@ class DBitFlip(LinearProtocol):
         return self.bits
 
     @property
+    def popcount_laws(self) -> tuple[tuple[Coins, ...], ...]:
+        drawn, p, q = self.bits / self.domain_size, float(self.p), float(self.q)
+        return ((Coins(drawn, 1, p, self.bits - 1, q), Coins(1 - drawn, 0, p, self.bits, q)),)
+
+    @property
     def ratio(self) -> Fraction:
         return (self.p / self.q) ** min(2, self.bits)
 
@@ -129,6 +136,11 @@ class DBitFlip(LinearProtocol):
         check_crowd(n, f)
         share, noise = Fraction(self.domain_size, self.bits), self.p * self.q / (self.p - self.q) ** 2
         return n * (float(share * noise) + f * float(share - 1))
+
+    @property
+    def pair_covariances(self) -> tuple[float, float]:
+        """No more negative than this for any pair, whatever its sender holds."""
+        return self.least_covariance, self.least_covariance
 
     @property
     def influence(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
@@ -40,6 +41,7 @@ class FLH(HashedResponse, SketchProtocol):
     hash_range: int = None  # type: ignore[assignment]  # resolved below
     """The symbols of a function: g, as in ``OLH``."""
     cells_name: ClassVar[str] = "hash_range"
+    small: ClassVar[Mapping[str, int]] = {"hashes": 3}
 
     def resolve(self) -> None:
         object.__setattr__(self, "hash_range", chosen_range(self.hash_range, best_range(self.epsilon), self.epsilon))

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from deniable.client.exact import LARGEST_LAW, ExactSpec
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.law import Law
+from deniable.contract.law import Class, Law
 from deniable.contract.probability import check_epsilon, check_resolution
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ParameterError
@@ -36,6 +38,16 @@ class FrequencySpec(ExactSpec):
     default_size: ClassVar[int | None] = None
     largest_domain: ClassVar[int] = 1 << 64
     needs_listed_domain: ClassVar[bool] = True
+    preference: ClassVar[int | None] = None
+    """Where "auto" may choose this oracle: its place among those with about the same error, the lowest first."""
+    shares_hashes: ClassVar[bool] = False
+    """Whether people share hash functions, so that their reports err together."""
+    small: ClassVar[Mapping[str, int]] = {}
+    """Parameters with few enough reports to enumerate, where the usual ones have too many; the code is the same."""
+    small_size: ClassVar[int] = 4
+    """A number of values for which all reports can be enumerated, with these parameters."""
+    small_epsilon: ClassVar[float] = 1.0
+    """An epsilon for which they can."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -101,6 +113,69 @@ class FrequencySpec(ExactSpec):
     def most_supported(self) -> int:
         """How many values one report can speak for at most."""
         return self.domain_size
+
+    # --- what planners, auditors and defenders ask; a mechanism that knows better says so ---
+
+    @property
+    def device_words(self) -> int:
+        """Random words behind one report: one for each number in it, 7.3 for each 64 noisy bits.
+
+        >>> from deniable.client import GRR, OLH, OUE
+        >>> [oracle(domain_size=1000, epsilon=1.0).device_words for oracle in (GRR, OUE, OLH)]
+        [1, 115, 3]
+        """
+        return sum(-(-73 * column.count // 640) if column.packed else column.count for column in self.layout)
+
+    def tally_steps(self, n: int, values: int) -> int:
+        """Steps of about a nanosecond to count n reports for so many values: each one is added up, or compared with the candidates."""
+        if self.candidates_at_tally:
+            return n * -(-values // 8)  # eight at a time
+        return n * sum(-(-column.count // 16) if column.packed else column.count for column in self.layout)  # sixteen bits at a time
+
+    @property
+    def shared_variance(self) -> float:
+        """The variance of a frequency that no number of people averages out, if all others hold one value: that of shared collisions."""
+        return 0.0
+
+    def planned_variance(self, n: int, f: float, values: int) -> float:
+        """The variance of a count among n people to plan with, where so many values are asked about and a fraction f holds this one."""
+        return self.variance(n, f) + self.shared_variance * n * n
+
+    def worst_variance(self, n: int, values: int) -> float:
+        """The same for a value that nobody holds, whatever the others hold."""
+        return self.planned_variance(n, 0.0, values)
+
+    def most_score(self, values: int) -> float:
+        """What one report, made up, can add to the counts of so many values together."""
+        return min(values, self.most_supported) * self.influence
+
+    @property
+    def pair_covariances(self) -> tuple[float, float]:
+        """How one report's scores of two values vary together: if its sender holds neither, and if one of them.
+
+        Where a report speaks for a fixed number of values, scores correlate negatively, and sums that it fixes do not err at all. Where a
+        mechanism does not say, both are as negative as they can be, the first for all pairs alike: that makes differences err most.
+
+        >>> from deniable.client import GRR, OUE
+        >>> OUE(domain_size=9, epsilon=1.0).pair_covariances, round(GRR(domain_size=4, epsilon=1.0).pair_covariances[0], 4)
+        ((0.0, 0.0), -0.3387)
+        """
+        return self.least_covariance, -sqrt(self.variance(1, 1.0) * self.variance(1, 0.0))
+
+    @property
+    def least_covariance(self) -> float:
+        """The most negative covariance that the scores of all pairs of values can have alike."""
+        return -self.variance(1, 0.0) / (self.domain_size - 1)
+
+    @property
+    def channel(self) -> tuple[Class, ...] | None:
+        """The outputs by classes of equal probability under two inputs, where all pairs are alike; None where the laws must be listed."""
+        return None
+
+    @property
+    def third(self) -> float | None:
+        """How often the holder of a third value sends a report that is likelier under a given one of two others than under the other."""
+        return None
 
     # --- what follows ---
 

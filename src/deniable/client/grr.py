@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import Class, Law, PairLaw
 from deniable.contract.probability import favored_threshold, log_above
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -36,6 +36,7 @@ class GRR(PureProtocol):
     """
 
     largest_domain: ClassVar[int] = 1 << 26
+    preference: ClassVar[int] = 0
 
     @cached_property
     def keep(self) -> int:
@@ -61,6 +62,19 @@ class GRR(PureProtocol):
     @property
     def most_supported(self) -> int:
         return 1
+
+    @property
+    def pair_law(self) -> PairLaw:
+        return PairLaw(Fraction(0), Fraction(0))
+
+    @property
+    def channel(self) -> tuple[Class, ...]:
+        p, q, rest = self.p, self.q, (self.domain_size - 2) * self.q
+        return (p, q, q), (q, p, q), (rest, rest, rest)
+
+    @property
+    def third(self) -> float | None:
+        return float(self.q) if self.domain_size > 2 else None
 
     @property
     def ratio(self) -> Fraction:

@@ -40,6 +40,7 @@ class HadamardResponse(LinearProtocol):
 
     blocks: int = None  # type: ignore[assignment]  # resolved below
     largest_domain: ClassVar[int] = 1 << 26
+    preference: ClassVar[int | None] = 6
 
     def resolve(self) -> None:
         if self.blocks is None:
@@ -143,6 +144,15 @@ class HadamardResponse(LinearProtocol):
     @property
     def most_supported(self) -> int:
         return -(-self.domain_size // self.blocks)  # those of the largest block
+
+    def worst_variance(self, n: int, values: int) -> float:
+        """Everybody else in the same block."""
+        return n * float((self.marked + self.unmarked) / self.gap**2)
+
+    @property
+    def pair_covariances(self) -> tuple[float, float]:
+        """No more negative than this for any pair, whatever its sender holds."""
+        return self.least_covariance, self.least_covariance
 
     @property
     def influence(self) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from deniable.client.sketch import SketchProtocol
 from deniable.contract.law import Law
@@ -39,6 +41,8 @@ class HCMS(SketchProtocol):
 
     width: int = 1024
     """The cells of a function: m."""
+    preference: ClassVar[int | None] = 8
+    small: ClassVar[Mapping[str, int]] = {"hashes": 3, "width": 8}
 
     def resolve(self) -> None:
         if type(self.width) is not int or self.width < 2 or self.width & (self.width - 1):

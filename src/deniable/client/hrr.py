@@ -39,6 +39,7 @@ class HRR(PureProtocol):
     """
 
     largest_domain: ClassVar[int] = 1 << 26
+    preference: ClassVar[int | None] = 7
 
     @property
     def order(self) -> int:
@@ -93,6 +94,10 @@ class HRR(PureProtocol):
     def supports(self, report: SignReport, key: int) -> bool:
         row, sign = report
         return (row & key).bit_count() & 1 == sign
+
+    @property
+    def pair_covariances(self) -> tuple[float, float]:
+        return 0.0, 0.0
 
     @property
     def best_guess(self) -> float:

@@ -26,12 +26,12 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from deniable.client.exact import LARGEST_LAW
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Law
+from deniable.contract.law import Class, Law
 from deniable.contract.probability import TIGHTNESS, check_epsilon, log_above
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import Spec
@@ -230,6 +230,13 @@ class Longitudinal(Spec):
 
 class LongitudinalSpec(Longitudinal, FrequencySpec):
     """A mechanism in two steps that counts how many people hold each value."""
+
+    preference: ClassVar[int | None] = None
+
+    @property
+    def channel(self) -> tuple[Class, ...] | None:
+        """None: what a device keeps links its reports, whoever shuffles them."""
+        return None
 
     @property
     def distinct(self) -> bool:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from deniable.client.grr import keep_or_replace
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.pure import PureProtocol, count_variance
-from deniable.contract.law import Law
+from deniable.contract.law import Law, PairLaw
 from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
@@ -73,6 +73,10 @@ class LongitudinalGRR(LongitudinalSpec, PureProtocol):
     @cached_property
     def q(self) -> Fraction:
         return (1 - self.p) / (self.domain_size - 1)
+
+    @property
+    def pair_law(self) -> PairLaw:
+        return PairLaw(Fraction(0), Fraction(0))
 
     @property
     def most_supported(self) -> int:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from deniable.client.grr import keep_or_replace
 from deniable.client.hashed import HashedResponse
 from deniable.contract.hashing import LARGEST_RANGE, HashFamily
-from deniable.contract.law import Law
+from deniable.contract.law import Class, Law
 from deniable.contract.probability import exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -44,6 +44,16 @@ class OLH(HashedResponse):
     hash_range: int = None  # type: ignore[assignment]  # resolved below
     """The symbols that values are hashed to: g. Left out, the one with the least variance."""
     candidates_at_tally: ClassVar[bool] = True
+    preference: ClassVar[int | None] = 5
+
+    @property
+    def pair_covariances(self) -> tuple[float, float]:
+        """None, on average over the seeds."""
+        return 0.0, 0.0
+
+    @property
+    def channel(self) -> tuple[Class, ...] | None:
+        return hashed_channel(self.p, self.apart, self.hash_range, self.family.collision)
 
     def resolve(self) -> None:
         object.__setattr__(self, "hash_range", chosen_range(self.hash_range, self.best_range, self.epsilon))
@@ -101,3 +111,15 @@ def chosen_range(given: int | None, best: int, epsilon: float) -> int:
             fix="choose a smaller epsilon, or set hash_range",
         )
     return best if given is None else given
+
+
+def hashed_channel(p: Fraction, q: Fraction, symbols: int, collision: Fraction) -> tuple[Class, ...]:
+    """By the symbol, and by whether the seed, which is part of the report, tells the two values apart. The blanket is uniform."""
+    apart = 1 - collision
+    rest = (apart * (symbols - 2) + collision * (symbols - 1)) * q
+    return (
+        (apart * p, apart * q, apart * q),
+        (apart * q, apart * p, apart * q),
+        (collision * p, collision * p, collision * q),
+        (rest, rest, rest),
+    )

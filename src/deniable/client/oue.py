@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from deniable.client.unary import UnaryEncoding
 from deniable.contract.probability import ceil_threshold, exp_below
@@ -31,6 +32,8 @@ class OUE(UnaryEncoding):
     """
 
     keep = ONE // 2
+
+    preference: ClassVar[int] = 4
 
     @cached_property
     def raise_other(self) -> int:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deniable.client.geometries import best_geometry, points_in
 from deniable.client.pure import PureProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import Law, PairLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -43,6 +43,7 @@ class PGR(PureProtocol):
     dimension: int = None  # type: ignore[assignment]  # resolved below
     """The number of coordinates, t; the smallest with enough points if left out."""
     largest_domain: ClassVar[int] = 1 << 26
+    preference: ClassVar[int | None] = 3
 
     def resolve(self) -> None:
         order, dimension = best_geometry(self.domain_size, self.epsilon, self.order, self.dimension)
@@ -86,6 +87,10 @@ class PGR(PureProtocol):
         inside = Fraction(self.shared, self.orthogonal)
         outside = Fraction(self.orthogonal - self.shared, self.points - self.orthogonal)
         return self.p * inside + (1 - self.p) * outside
+
+    @property
+    def pair_law(self) -> PairLaw:
+        return PairLaw(None, self.p * Fraction(self.shared, self.orthogonal))
 
     @property
     def most_supported(self) -> int:

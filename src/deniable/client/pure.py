@@ -15,6 +15,7 @@ from math import exp, expm1, log1p
 from typing import Any
 
 from deniable.client.linear import LinearProtocol, check_crowd
+from deniable.contract.law import PairLaw
 
 LARGEST_LIST = 1 << 18
 """So many pairs of a report and a value are looked at: a fraction of a second."""
@@ -61,6 +62,22 @@ class PureProtocol(LinearProtocol):
         if self.seed_words or self.outputs * self.domain_size > LARGEST_LIST:
             return self.domain_size
         return max(sum(self.supports(report, key) for key in range(self.domain_size)) for report in self.output_law(0, ()))
+
+    @property
+    def pair_law(self) -> PairLaw | None:
+        """How often a report supports two values; None where that is not known exactly."""
+        return None
+
+    @property
+    def pair_covariances(self) -> tuple[float, float]:
+        p, q = self.p, self.q
+        neither, one = self.pair_law or (None, max(Fraction(0), p + q - 1))
+        apart = self.least_covariance if neither is None else float((neither - q * q) / (p - q) ** 2)
+        return apart, float((one - p * q) / (p - q) ** 2)
+
+    def most_score(self, values: int) -> float:
+        """(k - r q) / (p - q) for r values of which a report supports k, the most that it can: none of the others is at its mean."""
+        return float((min(values, self.most_supported) - values * self.q) / (self.p - self.q))
 
     @property
     def influence(self) -> float:

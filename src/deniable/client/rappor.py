@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.client.bloom_rr import BloomRR
 from deniable.client.chain import Coin, again_law, bits_again, chained, exact_share
@@ -50,6 +51,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
 
     coin: tuple[int, int, int] = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # see resolve
     """The thresholds of flipping a bit for good, and of showing 1 for a bit kept as 1 and as 0. They travel as thresholds."""
+    small: ClassVar[Mapping[str, int]] = {"bits": 5, "hashes": 2, "cohorts": 2}
 
     @classmethod
     def from_probabilities(cls, *, f: Any, p: Any, q: Any, **parameters: Any) -> RAPPOR:

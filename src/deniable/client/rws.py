@@ -9,7 +9,7 @@ from typing import ClassVar
 from deniable.client.primes import next_prime
 from deniable.client.pure import PureProtocol
 from deniable.client.subset_selection import best_size, check_size
-from deniable.contract.law import Law
+from deniable.contract.law import Law, PairLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -44,6 +44,7 @@ class RWS(PureProtocol):
     """The members of a report: w. Left out, the number with the least variance."""
     largest_domain: ClassVar[int] = 4_294_967_291  # the largest prime below 2^32: a product of two places fits 64 bits
     candidates_at_tally: ClassVar[bool] = True
+    preference: ClassVar[int | None] = 2
 
     def resolve(self) -> None:
         if self.size is None:
@@ -75,6 +76,17 @@ class RWS(PureProtocol):
     @cached_property
     def q(self) -> Fraction:
         return (self.p * (self.size - 1) + (1 - self.p) * self.size) / (self.modulus - 1)
+
+    def tally_steps(self, n: int, values: int) -> int:
+        """The members of each report, or once around for every step, where all values are asked about."""
+        if values != self.domain_size:
+            return super().tally_steps(n, values)
+        return n + min(n * self.size, 2 * self.modulus**2)
+
+    @property
+    def pair_law(self) -> PairLaw:
+        """Over all steps, another value is each number of steps from the own one once."""
+        return PairLaw(None, self.p * (self.size - 1) / (self.modulus - 1))
 
     @property
     def most_supported(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, product
@@ -49,6 +50,9 @@ class SHE(LinearProtocol):
 
     steps: int = None  # type: ignore[assignment]  # resolved below
     largest_domain: ClassVar[int] = 1 << 16
+    small: ClassVar[Mapping[str, int]] = {"steps": 2}
+    small_size: ClassVar[int] = 2
+    small_epsilon: ClassVar[float] = 7.5  # its grid is the coarser, the larger epsilon is
 
     def resolve(self) -> None:
         if self.steps is None:  # a scale of about 128 steps: the grid then costs less than 1e-5 of the variance
@@ -163,6 +167,10 @@ class SHE(LinearProtocol):
     def variance(self, n: int, f: float = 0.0) -> float:
         check_crowd(n, f)
         return n * float(self.spread)
+
+    @property
+    def pair_covariances(self) -> tuple[float, float]:
+        return 0.0, 0.0
 
     @property
     def influence(self) -> float:

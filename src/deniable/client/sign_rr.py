@@ -37,7 +37,8 @@ class SignRR(OneBitProtocol):
     rounds: ClassVar[bool] = False
 
     def _declared(self) -> Numbers:
-        return super()._declared() if (self.low, self.high) != (None, None) else Numbers(-1, 1, self.steps or 1, self.clip or False)
+        declared = self.low is not None or self.high is not None
+        return super()._declared() if declared else Numbers(-1, 1, self.steps or 1, self.clip or False)
 
     def usual_steps(self) -> int:
         return 1

@@ -39,6 +39,7 @@ class SketchProtocol(HashedProtocol):
     salt: int = 0
     """Names the functions: another salt, other functions."""
     cells_name: ClassVar[str] = "width"
+    shares_hashes: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -79,6 +80,10 @@ class SketchProtocol(HashedProtocol):
     def function_column(self) -> Column:
         """The number of the function, first in every report."""
         return Column("function", limit=self.hashes)
+
+    @property
+    def shared_variance(self) -> float:
+        return self.collisions
 
     @property
     def collisions(self) -> float:

@@ -9,7 +9,7 @@ from math import comb, exp
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import Class, Law, PairLaw
 from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -41,6 +41,7 @@ class SubsetSelection(PureProtocol):
     size: int = None  # type: ignore[assignment]  # resolved below
     """The members of a set: w. Left out, the number with the least variance."""
     largest_domain: ClassVar[int] = 1 << 24
+    preference: ClassVar[int] = 1
 
     def resolve(self) -> None:
         if self.size is None:
@@ -78,6 +79,30 @@ class SubsetSelection(PureProtocol):
         return self.size
 
     @property
+    def pair_law(self) -> PairLaw:
+        d, w, p = self.domain_size, self.size, self.p
+        neither = (w - 1) * (w - 2 * p) / ((d - 1) * (d - 2)) if d > 2 else self.q**2  # of two values, one is held
+        return PairLaw(neither, p * (w - 1) / (d - 1))
+
+    @property
+    def channel(self) -> tuple[Class, ...]:
+        d, w = self.domain_size, self.size
+        inside, outside = self._weights
+        sets = (1, 0, comb(d - 2, w - 1)), (0, 1, comb(d - 2, w - 1)), (1, 1, comb(d - 2, w - 2) if w > 1 else 0), (0, 0, comb(d - 2, w))
+        return tuple((n * (inside if a else outside), n * (inside if b else outside), n * outside) for a, b, n in sets)
+
+    @property
+    def third(self) -> float | None:
+        d, w = self.domain_size, self.size
+        inside, outside = self._weights
+        return float(inside * (comb(d - 3, w - 2) if w > 1 else 0) + outside * comb(d - 3, w - 1)) if d > 2 else None
+
+    @property
+    def _weights(self) -> tuple[Fraction, Fraction]:
+        """The probabilities of one set with the true value in it, and of one without."""
+        return self.p / comb(self.domain_size - 1, self.size - 1), (1 - self.p) / comb(self.domain_size - 1, self.size)
+
+    @property
     def ratio(self) -> Fraction:
         """A set that holds one input and not the other."""
         return self.p * (self.domain_size - self.size) / ((1 - self.p) * self.size)
@@ -99,8 +124,7 @@ class SubsetSelection(PureProtocol):
         return low | included << key | (members >> key) << (key + 1)
 
     def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
-        with_key = self.p / comb(self.domain_size - 1, self.size - 1)
-        without = (1 - self.p) / comb(self.domain_size - 1, self.size)
+        with_key, without = self._weights
         sets = combinations(range(self.domain_size), self.size)
         return Law({sum(1 << value for value in members): with_key if key in members else without for members in sets})
 

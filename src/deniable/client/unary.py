@@ -7,9 +7,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol, independent_guess
-from deniable.contract.law import Law
+from deniable.contract.law import Class, Coins, Law, PairLaw
 from deniable.contract.source import ONE, Source
 from deniable.contract.wire import Column, Layout
+
+MOST_POWERS = 1 << 12
+"""The highest power of a probability that is written out."""
 
 
 class UnaryEncoding(PureProtocol):
@@ -50,6 +53,28 @@ class UnaryEncoding(PureProtocol):
     @property
     def most_supported(self) -> int:
         return self.domain_size
+
+    @property
+    def pair_law(self) -> PairLaw:
+        return PairLaw(self.q**2, self.p * self.q)
+
+    @property
+    def popcount_laws(self) -> tuple[tuple[Coins, ...], ...]:
+        return ((Coins(1.0, 1, float(self.p), self.domain_size - 1, float(self.q)),),)
+
+    @property
+    def channel(self) -> tuple[Class, ...] | None:
+        """By the bits of the two values. Some value has a 0 in every report but that of ones alone: its probability is the blanket."""
+        p, q, d = self.p, self.q, self.domain_size
+        on, off = p / q, (1 - p) / (1 - q)
+        ones = q**d if d <= MOST_POWERS else Fraction(0)  # left out of the blanket: a smaller one is valid as well
+        pairs = (1, 0, q * (1 - q)), (0, 1, q * (1 - q)), (1, 1, q * q - ones), (0, 0, (1 - q) ** 2)
+        classes = ((n * (on if a else off), n * (on if b else off), n * off) for a, b, n in pairs)
+        return *classes, (ones * on, ones * on, ones * on)
+
+    @property
+    def third(self) -> float | None:
+        return float(self.q * (1 - self.q)) if self.domain_size > 2 else None
 
     @property
     def ratio(self) -> Fraction:

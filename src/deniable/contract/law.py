@@ -5,13 +5,35 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from deniable.contract.arguments import typed
 
 Report = TypeVar("Report", bound=Hashable)
+Class = tuple[Fraction, Fraction, Fraction]
+"""The mass of a class of outputs under one input, under another one, and under the blanket, which is in every input's law."""
 
 _SHOWN = 8
+
+
+class Coins(NamedTuple):
+    """Some coins of one kind and some of another, thrown together with a probability: what a number of set bits is made of."""
+
+    chance: float
+    own: int
+    p: float
+    others: int
+    q: float
+
+
+class PairLaw(NamedTuple):
+    """How often a report supports both of two values: if its sender holds neither, and if its sender holds one of them.
+
+    The first is None where it depends on the three values.
+    """
+
+    neither: Fraction | None
+    one: Fraction
 
 
 @typed

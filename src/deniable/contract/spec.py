@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, number, parse_canonical, read_number, read_object
 from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
 from deniable.contract.form import Form
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Law
+from deniable.contract.law import Coins, Law
 from deniable.contract.mechanisms import Mechanisms
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
@@ -120,6 +121,11 @@ class Spec(ABC):
         """How many counters a tally about so many values has."""
         return values
 
+    @property
+    def popcount_laws(self) -> tuple[tuple[Coins, ...], ...]:
+        """The law of the number of set bits, as a mixture of coins; several where it depends on the value, none where it says nothing."""
+        return ()
+
     def finishing(self, values: int) -> Work:
         """What it takes to estimate so many values from a tally."""
         return Work((kept := TALLY_BYTES * self.counters(values)) + VALUE_BYTES * values, values, kept)
@@ -180,8 +186,8 @@ class Spec(ABC):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def mechanism(cls: type[SpecType]) -> type[SpecType]:
-    """Class decorator: a frozen keyword-only dataclass, registered under the class's name."""
-    made = dataclass(frozen=True, kw_only=True, repr=False)(cls)
+    """Class decorator: a frozen keyword-only dataclass that checks its types, registered under the class's name."""
+    made = typed(dataclass(frozen=True, kw_only=True, repr=False)(cls))
     made.mechanism = made.__name__
     MECHANISMS[made.__name__] = made
     return made

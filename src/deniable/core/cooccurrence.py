@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.client.subset_selection import SubsetSelection
-from deniable.client.unary import UnaryEncoding
+from deniable.client.pure import PureProtocol
+from deniable.contract.law import PairLaw
 from deniable.core.reports import Reports
 from deniable.kernels.bits import column_sums
 from deniable.kernels.compiled import Array
@@ -40,7 +40,10 @@ class Pair(NamedTuple):
 def strongest_pair(reports: Reports) -> Pair | None:
     """The two bits that come together most beyond their own frequencies; None where reports have no bits to compare."""
     spec, n = reports.spec, reports.n
-    if not isinstance(spec, UnaryEncoding | SubsetSelection) or spec.domain_size < 3:
+    if not isinstance(spec, PureProtocol) or not spec.layout[0].packed or spec.domain_size < 3:
+        return None
+    pair = spec.pair_law
+    if pair is None or pair.neither is None:
         return None
     rows, size, q = reports.columns[spec.layout[0].name], spec.domain_size, float(spec.q)
     sums = np.zeros(8 * rows.shape[1], dtype=np.int64)
@@ -52,24 +55,16 @@ def strongest_pair(reports: Reports) -> Pair | None:
     excess = np.triu(both - expected, 1)
     i, j = np.unravel_index(int(excess.argmax()), excess.shape)
     t = max(float(excess[i, j]), 0.0)
-    p_value = np.exp(-(t**2) / (2 * (n * _moment(spec) + t / 3))) * size * (size - 1) / 2
+    p_value = np.exp(-(t**2) / (2 * (n * _moment(spec, pair) + t / 3))) * size * (size - 1) / 2
     return Pair(int(chosen[i]), int(chosen[j]), float(both[i, j]), float(expected[i, j]), min(1.0, float(p_value)))
 
 
-def pair_laws(spec: UnaryEncoding | SubsetSelection) -> list[tuple[float, float, float]]:
-    """P(b_i), P(b_j) and P(b_i b_j) for people who hold neither value, and for those who hold i."""
+def _moment(spec: PureProtocol, pair: PairLaw) -> float:
+    """The largest second moment of (b_i - q) (b_j - q), over people who hold neither value, and those who hold i."""
     p, q = float(spec.p), float(spec.q)
-    if isinstance(spec, UnaryEncoding):
-        return [(q, q, q * q), (p, q, p * q)]
-    d, w = spec.domain_size, spec.size
-    return [(q, q, (w - 1) * (w - 2 * p) / ((d - 1) * (d - 2))), (p, q, p * (w - 1) / (d - 1))]
-
-
-def _moment(spec: UnaryEncoding | SubsetSelection) -> float:
-    """The largest second moment of (b_i - q) (b_j - q)."""
-    q = float(spec.q)
     on, off = (1 - q) ** 2, q**2
-    return max(both * on**2 + (a + b - 2 * both) * on * off + (1 - a - b + both) * off**2 for a, b, both in pair_laws(spec))
+    laws = (q, float(pair.neither or 0)), (p, float(pair.one))
+    return max(both * on**2 + (own + q - 2 * both) * on * off + (1 - own - q + both) * off**2 for own, both in laws)
 
 
 def _together(rows: Array, chosen: Array) -> Array:

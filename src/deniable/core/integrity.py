@@ -31,7 +31,7 @@ from deniable.contract.spec import Spec
 from deniable.core.cooccurrence import strongest_pair
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
-from deniable.core.popcount import chance_of, popcount_laws, popcount_range, popcounts
+from deniable.core.popcount import chance_of, popcount_range, popcounts
 from deniable.core.reports import Reports
 from deniable.core.table import Table
 from deniable.errors import ParameterError
@@ -142,7 +142,7 @@ def manipulation_budget(estimate: FrequencyEstimate, level: float = 0.95) -> int
 
 def _popcounts(reports: Reports) -> Iterator[Finding]:
     """For every k: too many reports with at most k bits, at least k, exactly k, or too few with exactly k. Each number is binomial."""
-    laws, n = popcount_laws(reports.spec), reports.n
+    laws, n = reports.spec.popcount_laws, reports.n
     if not laws:
         return
     seen = np.sort(popcounts(reports))

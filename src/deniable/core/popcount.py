@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
 
-from deniable.client.bloom_rr import BloomRR
-from deniable.client.cms import CMS
-from deniable.client.dbitflip import DBitFlip
-from deniable.client.unary import UnaryEncoding
-from deniable.contract.spec import Spec
+from deniable.contract.law import Coins
 from deniable.core.interval import check_level
 from deniable.core.reports import Reports
 from deniable.errors import ParameterError
@@ -19,31 +15,6 @@ from deniable.kernels.compiled import Array
 
 REACH = 12
 """Popcounts that are so many standard deviations from their mean are looked at one by one; those beyond, together."""
-
-
-class Coins(NamedTuple):
-    """Some coins of one kind and some of another, thrown together with a probability."""
-
-    chance: float
-    own: int
-    p: float
-    others: int
-    q: float
-
-
-def popcount_laws(spec: Spec) -> list[list[Coins]]:
-    """The law of the number of set bits, as a mixture of coins; several where it depends on the value, none where it says nothing."""
-    if isinstance(spec, UnaryEncoding):
-        return [[Coins(1.0, 1, float(spec.p), spec.domain_size - 1, float(spec.q))]]
-    if isinstance(spec, CMS):
-        return [[Coins(1.0, 1, float(spec.p), spec.width - 1, float(spec.apart))]]
-    if isinstance(spec, DBitFlip):
-        drawn, p, q = spec.bits / spec.domain_size, float(spec.p), float(spec.q)
-        return [[Coins(drawn, 1, p, spec.bits - 1, q), Coins(1 - drawn, 0, p, spec.bits, q)]]
-    if isinstance(spec, BloomRR):
-        (p, q), most = map(float, spec.both), min(spec.hashes, spec.bits)
-        return [[Coins(1.0, marked, p, spec.bits - marked, q)] for marked in range(1, most + 1)]
-    return []
 
 
 def sift(reports: Reports, lose: float = 1e-4) -> Reports:
@@ -61,7 +32,7 @@ def sift(reports: Reports, lose: float = 1e-4) -> Reports:
     2
     """
     check_level("lose", lose)
-    laws = popcount_laws(reports.spec)
+    laws = reports.spec.popcount_laws
     if not laws or reports.columns["bits"].ndim == 1:
         allowed = "reports whose number of set bits has a law: OUE, SUE, THE, CMS, DBitFlip, BloomRR"
         raise ParameterError("reports", reports.spec.mechanism, allowed=allowed, fix="see what check says about others")
@@ -80,7 +51,7 @@ def popcounts(reports: Reports) -> Array:
     return np.asarray(np.bitwise_count(bits).sum(axis=1, dtype=np.int64))
 
 
-def popcount_range(laws: list[list[Coins]], bits: int) -> tuple[int, int]:
+def popcount_range(laws: Sequence[Sequence[Coins]], bits: int) -> tuple[int, int]:
     """Which popcounts to look at one by one: it depends on the spec alone, not on what was seen."""
     coins = [part for law in laws for part in law]
     means = [part.own * part.p + part.others * part.q for part in coins]
@@ -88,7 +59,7 @@ def popcount_range(laws: list[list[Coins]], bits: int) -> tuple[int, int]:
     return max(0, int(min(means) - reach)), min(bits, int(max(means) + reach)) + 1
 
 
-def chance_of(law: list[Coins], counts: Array, kind: str) -> Array:
+def chance_of(law: Sequence[Coins], counts: Array, kind: str) -> Array:
     """The probability of at most (``cdf``), at least (``sf``) or exactly (``pmf``) so many bits."""
     total = np.zeros(counts.size)
     for part in law:

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
-from deniable.client.sketch import SketchProtocol
 from deniable.contract.arguments import fits, typed
 from deniable.contract.protocol import Protocol
 from deniable.contract.source import Source
@@ -118,7 +116,7 @@ class Oracle(Method):
         if self.mechanism == "auto":
             return frequency_oracle(epsilon=epsilon, n=n, **options).spec
         cls: Any = MECHANISMS[self.mechanism]
-        if issubclass(cls, SketchProtocol | BloomRR):
+        if cls.shares_hashes:
             options.setdefault("salt", repetition)
         spec: FrequencySpec = cls(epsilon=epsilon, **options)
         return spec
@@ -200,12 +198,13 @@ def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
     >>> {name: round(value, 4) for name, value in expected_errors(OUE(domain_size=4, epsilon=1.0), np.array([700, 200, 100, 0])).items()}
     {'mse': 3932.6944, 'tv': 0.1}
     """
+    if truth.dtype.kind not in "iuf":
+        raise ParameterError("truth", truth, allowed="an array of counts", fix="count how many people hold each value")
     n = int(truth.sum())
     none, all_ = planned_variance(spec, n, 0.0), planned_variance(spec, n, 1.0)
     variance = none + (all_ - none) * truth / max(n, 1)
-    if isinstance(spec, SketchProtocol):  # planning takes the worst crowd
-        pairs = truth.astype(float) * (truth - 1)
-        variance += spec.collisions * (pairs.sum() - pairs - float(n) ** 2)
+    pairs = truth.astype(float) * (truth - 1)  # planning takes the worst crowd
+    variance += spec.shared_variance * (pairs.sum() - pairs - float(n) ** 2)
     if not np.isfinite(variance).all():
         return {}
     return {"mse": float(variance.mean()), "tv": float(np.sqrt(variance).sum() / (sqrt(2 * pi) * max(n, 1)))}

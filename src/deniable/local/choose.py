@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
 from deniable.client.olh import OLH
-from deniable.client.sketch import SketchProtocol
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.probability import check_epsilon
@@ -22,11 +19,10 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.frequency.oracle import LARGEST_LISTING
-from deniable.local.work import asked, device_work, finish_work, server_work, tally_work
+from deniable.local.work import asked, finish_work, server_work, tally_work
 
-PREFERENCE = ("GRR", "SubsetSelection", "RWS", "PGR", "OUE", "OLH", "HadamardResponse", "HRR", "HCMS")
-"""The oracles considered; the earlier one wins where the predicted errors are within 3 %."""
 CLOSE = 1.03
+"""Where the predicted errors are within 3 %, the preferred oracle wins."""
 MOST_PEOPLE = 10**15
 DEVICE_BITS = 1 << 13
 """What a report may take unless the caller says otherwise: a kilobyte."""
@@ -70,7 +66,7 @@ class Choice(Table):
             "value": [spec.mechanism for spec in self.considered],
             "error": self._errors,
             "bits": [spec.report_bits for spec in self.considered],
-            "device": [device_work(spec) for spec in self.considered],
+            "device": [spec.device_words for spec in self.considered],
             "server": [float(server_work(spec, self.n)) for spec in self.considered],
             "influence": np.array([spec.influence for spec in self.considered]),
             "guess": np.array([spec.best_guess for spec in self.considered]),
@@ -104,15 +100,15 @@ def frequency_oracle(
     about a nanosecond in all (if left out, 10^4 for each report and 10^11 once) are not considered.
     """
     check_people(n)
-    able, refused = oracles_for(PREFERENCE, domain_size=domain_size, domain=domain, epsilon=epsilon)
+    able, refused = oracles_for(preferred(), domain_size=domain_size, domain=domain, epsilon=epsilon)
     considered = []
     for spec in able:
         if spec.needs_listed_domain and spec.domain_size > LARGEST_LISTING:  # candidates will be named, which hashed oracles are made for
             refused.append(f"{spec.mechanism} is for domains that can be listed")
         elif spec.report_bits > max_bits:
             refused.append(f"{spec.mechanism} needs {spec.report_bits:,} bits")
-        elif device_work(spec) > device:
-            refused.append(f"{spec.mechanism} needs {device_work(spec):,} random words")
+        elif spec.device_words > device:
+            refused.append(f"{spec.mechanism} needs {spec.device_words:,} random words")
         elif _too_much(spec, n, server):
             refused.append(f"{spec.mechanism} needs {server_work(spec, n):.2g} server steps")
         else:
@@ -124,6 +120,12 @@ def frequency_oracle(
     least = min(predicted_error(spec, n) for spec in considered)
     chosen = next(spec for spec in considered if predicted_error(spec, n) <= CLOSE * least)
     return Choice(chosen, n, tuple(considered), tuple(refused))
+
+
+def preferred() -> list[str]:
+    """The oracles that may be chosen, in the order of their preference."""
+    found = {name: cls.preference for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec) and cls.preference is not None}
+    return sorted(found, key=found.__getitem__)
 
 
 def _too_much(spec: FrequencySpec, n: int, server: int | None) -> bool:
@@ -166,12 +168,7 @@ def planned_variance(spec: FrequencySpec, n: int, f: float) -> float:
     Where reports share hash functions, collisions count as if all others held one value: the most that they can add. Where filters overlap,
     so many unknowns are solved for from so many bits, which costs a factor.
     """
-    if isinstance(spec, SketchProtocol):
-        return spec.variance(n, f) + spec.collisions * n * n
-    if isinstance(spec, BloomRR):
-        bits, unknowns = spec.cohorts * spec.bits, asked(spec.domain)
-        return spec.variance(n, f) * bits / (bits - unknowns) if unknowns < bits else inf
-    return spec.variance(n, f)
+    return spec.planned_variance(n, f, asked(spec.domain))
 
 
 def predicted_error(spec: FrequencySpec, n: int) -> float:

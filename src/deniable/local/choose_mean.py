@@ -110,7 +110,7 @@ def means_for(
     ``clip`` is as in ``Numbers``.
     """
     check_epsilon(epsilon)
-    if domain is None and None not in (low, high):
+    if domain is None and low is not None and high is not None:
         Numbers(low, high, clip=clip or False)  # refused here, once, if it is no range
     able: list[MeanSpec] = []
     refused: list[str] = []

@@ -20,6 +20,7 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits, clopper_pearson
 from deniable.core.stream import serve_everyone
+from deniable.core.table import row_numbers
 from deniable.core.tally import Candidates
 from deniable.core.values import keys_of
 from deniable.errors import ParameterError
@@ -156,5 +157,5 @@ class DummyEstimate(FrequencyEstimate):
         return self.limits(alpha, simultaneous=False, population=False)
 
     def select(self, positions: Any) -> DummyEstimate:
-        positions = np.asarray(positions)
+        positions = row_numbers(positions, len(self.values))
         return replace(self, values=[self.values[i] for i in positions], received=self.received[positions])

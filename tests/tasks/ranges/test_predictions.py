@@ -23,7 +23,7 @@ from deniable.tasks.ranges.choose import (
 )
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
-from deniable.tasks.ranges.levels import pair_covariances, tree_widths
+from deniable.tasks.ranges.levels import tree_widths
 from deniable.testing import law_of
 
 REFERENCE = {
@@ -74,11 +74,11 @@ def test_scores_of_two_values_vary_together_as_the_law_says(spec):
         joint = sum(weight * spec.score(report, u) * spec.score(report, v) for report, weight in law.items())
         return float(joint - (holder == u) * (holder == v))
 
-    neither, one = pair_covariances(spec)
+    neither, one = spec.pair_covariances
     assert covariance(0, 0, 1) == pytest.approx(one, abs=1e-12)
     if spec.domain_size > 2:
         assert covariance(2, 0, 1) == pytest.approx(neither, abs=1e-12)
-    assert pair_covariances(OUE(domain_size=5, epsilon=1.0)) == (0.0, 0.0)
+    assert OUE(domain_size=5, epsilon=1.0).pair_covariances == (0.0, 0.0)
 
 
 def test_the_choice_is_the_smallest_prediction_and_says_why():

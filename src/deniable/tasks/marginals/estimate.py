@@ -13,7 +13,7 @@ from deniable.contract.source import Source
 from deniable.contract.spec import Spec
 from deniable.core.postprocess import METHODS, Postprocessed
 from deniable.core.scores import ScoreEstimate
-from deniable.core.table import Table
+from deniable.core.table import Table, row_numbers
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.marginals.columns import Columns, Names
@@ -55,7 +55,7 @@ class MarginalEstimate(ScoreEstimate):
         return self.frequencies.reshape(self.shape)
 
     def select(self, positions: Any) -> MarginalEstimate:
-        positions = np.asarray(positions)
+        positions = row_numbers(positions, len(self.values))
         return replace(super().select(positions), covariance=self.covariance[np.ix_(positions, positions)])  # type: ignore[return-value, call-arg]  # of our class
 
     def association(self) -> Association:

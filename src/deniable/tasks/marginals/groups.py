@@ -14,24 +14,19 @@ questions to a view of d cells cost O(d) each.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
-from deniable.client.subset_selection import SubsetSelection
-from deniable.client.unary import UnaryEncoding
-from deniable.core.cooccurrence import pair_laws
+from deniable.client.pure import PureProtocol
 from deniable.core.postprocess import norm_sub
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import CLOSE, oracles_for, predicted_error
+from deniable.local.choose import CLOSE, oracles_for, predicted_error, preferred
 from deniable.tasks.marginals.columns import Names
-
-ORACLES = ("GRR", "SubsetSelection", "OUE")
-"""The oracles considered; of these, the covariance of two cells is known exactly."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +44,12 @@ class Scores:
 
     @classmethod
     def of(cls, spec: FrequencySpec) -> Scores:
-        """The moments, from the exact law's probabilities; for ``ORACLES``."""
-        if not isinstance(spec, GRR | UnaryEncoding | SubsetSelection):
-            raise ParameterError("oracle", spec.mechanism, allowed=f"one of {ORACLES}", fix="the covariance of two cells must be known")
+        """The moments, from the exact law's probabilities; for oracles whose covariance of two cells is known exactly."""
+        if not isinstance(spec, PureProtocol) or (pair := spec.pair_law) is None or pair.neither is None:
+            allowed = "one whose reports support two values with a known probability"
+            raise ParameterError("oracle", spec.mechanism, allowed=allowed, fix="take GRR, SubsetSelection or OUE")
         p, q = float(spec.p), float(spec.q)
-        if isinstance(spec, UnaryEncoding | SubsetSelection):
-            apart, own = (both - a * b for a, b, both in pair_laws(spec))
-            return cls(p, q, apart, own, spec.size if isinstance(spec, SubsetSelection) else spec.domain_size)
-        return cls(p, q, -q * q, -p * q, 1)
+        return cls(p, q, float(pair.neither) - q * q, float(pair.one) - p * q, spec.most_supported)
 
     def diagonal(self, shares: Array) -> Array:
         """The part of the covariance that is a diagonal."""
@@ -119,6 +112,12 @@ def strength(scores: Scores, cells: int, people: float) -> float:
     return people / (float(scores.diagonal(np.full(1, 1 / cells))[0]) * cells)
 
 
+def _known(spec: FrequencySpec) -> bool:
+    """True if the covariance of two cells is known exactly."""
+    return isinstance(spec, PureProtocol) and spec.pair_law is not None and spec.pair_law.neither is not None
+
+
+@lru_cache(maxsize=256)
 def oracle_for(cells: int, epsilon: float, people: int) -> FrequencySpec:
     """The oracle with the smallest predicted error for so many cells, among those whose covariance is known.
 
@@ -127,6 +126,6 @@ def oracle_for(cells: int, epsilon: float, people: int) -> FrequencySpec:
     """
     if cells == 2:
         return GRR(domain_size=2, epsilon=epsilon)
-    able, _ = oracles_for(ORACLES, epsilon=epsilon, domain_size=cells)
+    able = [spec for spec in oracles_for(preferred(), epsilon=epsilon, domain_size=cells)[0] if _known(spec)]
     least = min(predicted_error(spec, max(people, 1)) for spec in able)
     return next(spec for spec in able if predicted_error(spec, max(people, 1)) <= CLOSE * least)

@@ -88,7 +88,7 @@ def read_points(points: Any) -> Array:
     """
     try:
         found = np.asarray(points, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DomainError("points", type(points).__name__, allowed="pairs of numbers, x first", fix=str(error)) from error
     if found.size == 0 and found.ndim <= 2:
         return np.zeros((0, 2))

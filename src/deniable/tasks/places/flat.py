@@ -19,7 +19,6 @@ import numpy as np
 
 from deniable.core.frequency import FrequencyEstimate
 from deniable.kernels.compiled import Array
-from deniable.tasks.ranges.levels import pair_covariances
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class Flat:
         if found.n == 0:
             return cls(np.zeros(counts.size), np.zeros(counts.size), 0.0)
         likely = np.clip(counts, 0, found.n)
-        neither, one = pair_covariances(found.spec)
+        neither, one = found.spec.pair_covariances  # type: ignore[attr-defined]  # an oracle
         diagonal = found.variance(likely) - found.n * neither - 2 * (one - neither) * likely
         return cls(counts, np.maximum(diagonal, 0.0), float(found.n))
 

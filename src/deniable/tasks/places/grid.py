@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
@@ -19,6 +20,7 @@ MOST_CELLS = 1 << 24
 OUTSIDE = ("refuse", "count")
 
 
+@typed
 @dataclass(frozen=True)
 class Grid:
     """A box cut into cells of equal size, so many columns and rows, numbered row by row from the south-west corner.

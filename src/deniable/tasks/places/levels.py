@@ -16,7 +16,6 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.places.joint import Common, Joint
 from deniable.tasks.places.morton import blocks_of
 from deniable.tasks.places.tree import Tree
-from deniable.tasks.ranges.levels import pair_covariances
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Level(Plain):
         """What a group's estimate says."""
         counts = estimate.counts if estimate.n else np.zeros(len(cells))
         noise = np.maximum(estimate.variance(np.clip(counts, 0, estimate.n)), 0.0)
-        neither, one = pair_covariances(estimate.spec)
+        neither, one = estimate.spec.pair_covariances  # type: ignore[attr-defined]  # an oracle
         return cls(level, estimate.n, cells, tuple(counts.tolist()), tuple(noise.tolist()), (estimate.n * neither, estimate.n * one))
 
     def with_more(self, other: Level) -> Level:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.encoder import Attribute
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
@@ -17,7 +18,7 @@ from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.survey import Survey
 from deniable.core.stream import random_words
-from deniable.errors import DomainError, ParameterError
+from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.searching import check_oracle
@@ -31,6 +32,7 @@ SHARES = {"start": Fraction(1, 8), "end": Fraction(1, 8), "length": Fraction(1, 
 """Who is asked what, if everybody is asked once."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Movement:
     """Where tracks start and end, how long they are, and how likely each move is.
@@ -193,6 +195,10 @@ class Movement:
 
     def estimate(self, found: Mapping[str, Any], lengths: Array | None = None) -> Flows:
         """The movement behind the estimates that were ``found`` for the questions; ``lengths`` are known at the event level."""
+        if missing := {"start", "end", "move"} - set(found):
+            raise ProtocolError(
+                "found", sorted(map(str, found)), allowed=f"estimates of {sorted(missing)}, too", fix="run asks for all of them"
+            )
         return Flows(self.moves, found["start"], found["end"], found["move"], found.get("length"), lengths, self.guarantee)
 
 

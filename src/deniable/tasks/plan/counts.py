@@ -35,7 +35,7 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import check_people, oracles_for, predicted_error
-from deniable.local.work import device_work, server_work
+from deniable.local.work import server_work
 from deniable.tasks.plan.figures import ONE_REPORT, detectable, epsilon_needed, most_gain, people_needed
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Plan(Table):
         return rows | {
             "detectable": np.array([detectable(spec, self.n) for spec in self.specs]),
             "bits": [spec.report_bits for spec in self.specs],
-            "device": [device_work(spec) for spec in self.specs],
+            "device": [spec.device_words for spec in self.specs],
             "server": [float(server_work(spec, self.n)) for spec in self.specs],
             "guess": np.array([spec.best_guess for spec in self.specs]),
             "influence": np.array([spec.influence for spec in self.specs]),

@@ -7,9 +7,6 @@ from math import ceil, inf
 from scipy import stats
 
 from deniable.client.frequency import FrequencySpec
-from deniable.client.hadamard_response import HadamardResponse
-from deniable.client.pure import PureProtocol
-from deniable.client.sketch import SketchProtocol
 from deniable.contract.arguments import typed
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.errors import ParameterError
@@ -32,7 +29,7 @@ def people_needed(spec: FrequencySpec, error: float) -> int | None:
     >>> people_needed(OUE(domain_size=128, epsilon=1.0), 0.01), people_needed(HCMS(domain_size=128, epsilon=1.0), 0.0001)
     (36906, None)
     """
-    shared = spec.collisions if isinstance(spec, SketchProtocol) else 0.0  # this part does not average out
+    shared = spec.shared_variance  # this part does not average out
     one = planned_variance(spec, 1, 1 / spec.domain_size) - shared
     if one == inf:
         return None
@@ -83,10 +80,8 @@ def detectable(spec: FrequencySpec, n: int) -> float:
     0.06447
     """
     check_whole("n", n, 1, fix="say how many people you expect")
-    variance = planned_variance(spec, n, 0.0)
-    if isinstance(spec, HadamardResponse):  # everybody else in the same block: the threshold is to hold whatever they say
-        variance = n * float((spec.marked + spec.unmarked) / spec.gap**2)
-    return float(stats.norm.isf(ALPHA / asked(spec.domain)) * variance**0.5 / n)
+    values = asked(spec.domain)
+    return float(stats.norm.isf(ALPHA / values) * spec.worst_variance(n, values) ** 0.5 / n)
 
 
 @typed
@@ -108,7 +103,4 @@ def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 
     check_whole("targets", targets, 1, spec.domain_size, fix="say how many values are raised")
     if not (0 <= liars <= 1 and 0 <= held <= 1):
         raise ParameterError("liars, held", (liars, held), allowed="shares from 0 to 1", fix="0.01 is one report in a hundred")
-    supported = min(targets, spec.most_supported)
-    if not isinstance(spec, PureProtocol):
-        return liars * (supported * spec.influence - held)
-    return liars * (float((supported - targets * spec.q) / (spec.p - spec.q)) - held)
+    return liars * (spec.most_score(targets) - held)

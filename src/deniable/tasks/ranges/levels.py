@@ -8,12 +8,8 @@ from itertools import pairwise
 from math import ceil
 from typing import Any
 
-from deniable.client.bloom_rr import BloomRR
 from deniable.client.frequency import FrequencySpec
-from deniable.client.grr import GRR
 from deniable.client.longitudinal import Longitudinal
-from deniable.client.sketch import SketchProtocol
-from deniable.client.subset_selection import SubsetSelection
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.encoder import Identity
 from deniable.contract.lines import Interval
@@ -27,8 +23,6 @@ LARGEST_DOMAIN = 1 << 11
 """The most values: no crowd that answers privately resolves more."""
 RESULT = "ranges"
 """The name of the result."""
-INDEPENDENT = ("OUE", "SUE", "THE", "SHE", "OLH", "BLH", "HRR")
-"""Oracles whose scores of two values do not correlate, whoever reports; those that hash a key of their own, on average over the hash."""
 
 
 def check_line(domain: object) -> None:
@@ -44,8 +38,8 @@ def check_line(domain: object) -> None:
 
 def level_oracles() -> list[str]:
     """The oracles that can count the cells of a level."""
-    unfit = (Longitudinal, SketchProtocol, BloomRR)  # answers that are kept; collisions that a whole level shares
-    return [m for m, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec) and not issubclass(cls, unfit) and m != "RR"]
+    oracles = [(name, cls) for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec) and not issubclass(cls, Longitudinal)]
+    return [name for name, cls in oracles if not cls.shares_hashes and cls.largest_domain > 2]  # a whole level would share collisions
 
 
 def check_level_oracle(name: object) -> None:
@@ -110,33 +104,10 @@ def level_question(
 
 
 @lru_cache(maxsize=256)
-def pair_covariances(spec: FrequencySpec) -> tuple[float, float]:
-    """How one report's scores of two values vary together: if its sender holds neither, and if one of them.
-
-    Where a report speaks for a fixed number of values, scores correlate negatively, and sums that it fixes do not err at all. For oracles
-    that are not known here it is taken to be as negative as it can be for all pairs alike, which makes differences err most.
-
-    >>> from deniable.client import OUE
-    >>> pair_covariances(OUE(domain_size=9, epsilon=1.0)), round(pair_covariances(GRR(domain_size=4, epsilon=1.0))[0], 4)
-    ((0.0, 0.0), -0.3387)
-    """
-    if spec.mechanism in INDEPENDENT:
-        return 0.0, 0.0
-    if not isinstance(spec, GRR | SubsetSelection):
-        alike = -spec.variance(1, 0.0) / (spec.domain_size - 1)
-        return alike, alike
-    d, w = spec.domain_size, spec.size if isinstance(spec, SubsetSelection) else 1
-    p, q = spec.p, spec.q
-    one = p * Fraction(w - 1, d - 1)
-    neither = (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / ((d - 1) * (d - 2)) if d > 2 else q * q  # of two, one is held
-    return float((neither - q * q) / (p - q) ** 2), float((one - p * q) / (p - q) ** 2)
-
-
-@lru_cache(maxsize=256)
 def level_variance(spec: FrequencySpec) -> float:
     """What one person adds to the error of an average cell, times the people squared: noise, and that only some people are asked.
 
     It is the same for all cells of a level, and what the cells have in common does not count, since the total is known.
     """
-    d, (neither, one) = spec.domain_size, pair_covariances(spec)
+    d, (neither, one) = spec.domain_size, spec.pair_covariances
     return spec.variance(1, 1 / d) - neither - (one - neither) * 2 / d + 1 / d

@@ -15,7 +15,7 @@ from deniable.core.postprocess import norm_sub
 from deniable.kernels.compiled import Array
 from deniable.tasks.ranges.consistency import Tree
 from deniable.tasks.ranges.estimate import RangeEstimate
-from deniable.tasks.ranges.levels import level_variance, pair_covariances
+from deniable.tasks.ranges.levels import level_variance
 
 GROWN = 1.06
 """How much longer intervals are in a tree that has grown: enough at 95 % and above, for 2 to 45 branches and as many levels as fit."""
@@ -64,7 +64,7 @@ class TreeEstimate(RangeEstimate):
         _, (_, *added) = self.tree.covariance(queries, _spread(self.levels))
         likely = self.tree.sums(norm_sub(self.shares, 1.0))[1:]
         for level, share, weight in zip(self.levels, likely, added, strict=True):
-            n, (neither, one) = level.n, pair_covariances(level.spec)
+            n, (neither, one) = level.n, level.spec.pair_covariances  # type: ignore[attr-defined]  # an oracle
             squares, held, total = weight.T**2, weight.T @ share, weight.sum(axis=0)
             noise = squares @ np.maximum(level.variance(n * share), 0.0) / n**2
             pairs = neither * (total**2 - squares.sum(axis=1)) + 2 * (one - neither) * (total * held - squares @ share)

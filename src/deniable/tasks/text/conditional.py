@@ -23,7 +23,6 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import NORMAL_TAILS_FROM, Limits
 from deniable.core.supports import SupportEstimate
 from deniable.kernels.compiled import Array
-from deniable.tasks.ranges.levels import pair_covariances
 
 
 def conditional_limits(pairs: FrequencyEstimate, size: int, alpha: float, *, together: bool) -> Limits:
@@ -40,7 +39,7 @@ def conditional_limits(pairs: FrequencyEstimate, size: int, alpha: float, *, tog
     v = square(pairs.variance(np.clip(pairs.counts, 0, pairs.n)) / people)
     row, rows, share = x.sum(axis=1, keepdims=True), v.sum(axis=1, keepdims=True), np.clip(x, 0.0, 1.0)
     total = share.sum(axis=1, keepdims=True)
-    c0, c1 = pair_covariances(pairs.spec)
+    c0, c1 = pairs.spec.pair_covariances  # type: ignore[attr-defined]  # an oracle
     drawn, more = np.maximum(row, 0.0), 2 * (c1 - c0)
     whole = np.maximum(rows + c0 * size * (size - 1) - more * total, 0.0)  # the variance of the row's sum, but for its draws
     squared, linear, constant = (
