@@ -23,6 +23,8 @@ from deniable.tasks.graphs import Degrees, Graph
 from deniable.tasks.itemsets import SVIM, SVSM, association_rules, frequent_items
 from deniable.tasks.marginals import marginals
 from deniable.tasks.places import Box, Grid, Movement, PersonalPlaces, Taxonomy, Tracks, UniformGrid
+from deniable.tasks.ranges import AHEAD, HaarHRR, Hierarchy
+from deniable.tasks.ranges.estimate import QUANTILES
 from deniable.tasks.series import LPA, repeated
 from deniable.tasks.text import Bigrams, NewWords, Terms, WordPairs, trending
 from deniable.testing import ReplaySource
@@ -94,6 +96,12 @@ def normal_counts(source: ReplaySource) -> Limits:
 def dummies(source: ReplaySource) -> Limits:
     protocol = dn.shuffle.PoissonHistogram(domain_size=4, epsilon=1.0, delta=1e-6, n=N)
     return *protocol.estimate(protocol.privatize(HELD, source=source), people=N).interval(), TRUTH
+
+
+@case("deniable.core.postprocess.Postprocessed")
+def postprocessed(source: ReplaySource) -> Limits:
+    rows = estimated(dn.OUE(domain_size=4, epsilon=1.0), HELD, source).postprocess("norm-sub").rows()
+    return rows["low"], rows["high"], TRUTH
 
 
 # --- numbers ---
@@ -237,9 +245,44 @@ def rules(source: ReplaySource) -> Limits:
     return *found.interval(), np.array([holders((*first, *second)) / max(holders(first), 1e-9) for first, second in found.rules])
 
 
-def bars(source: ReplaySource) -> Any:
+def survey(source: ReplaySource) -> Any:
     held = {"place": ["bar", "spa"] * (N // 2), "mood": ["good", "good", "bad", "good"] * (N // 4)}
-    return marginals(held, columns={"place": ["bar", "inn", "spa"], "mood": ["good", "bad"]}, epsilon=3.0, source=source)["place", "mood"]
+    return marginals(held, columns={"place": ["bar", "inn", "spa"], "mood": ["good", "bad"]}, epsilon=3.0, source=source)
+
+
+def bars(source: ReplaySource) -> Any:
+    return survey(source)["place", "mood"]
+
+
+@case("deniable.tasks.marginals.estimate.TableEstimate")
+def associations(source: ReplaySource) -> Limits:
+    """Cramér's V of one pair: half of the bars are bad, and no spa is."""
+    rows = survey(source).rows()
+    return rows["low"], rows["high"], np.full(1, 1 / np.sqrt(3))
+
+
+def along(asked: Any, source: ReplaySource) -> Limits:
+    """What a range estimate prints: cumulative shares at every value, and quantiles."""
+    people = np.minimum(np.arange(N) % 40, np.arange(N) % 23)
+    found = asked.run(people, source=source)["ranges"]
+    rows, truth = found.rows(), np.bincount(people, minlength=64).cumsum() / N
+    places = np.array([found.quantile_interval(q) for q in QUANTILES], dtype=float)
+    quantiles = [int(np.argmax(truth >= q)) for q in QUANTILES]
+    low, high = (np.concatenate([rows[side], places[:, end]]) for end, side in enumerate(("low", "high")))
+    return low, high, np.concatenate([truth, quantiles])
+
+
+@case("deniable.tasks.ranges.haar.HaarEstimate")
+def haar(source: ReplaySource) -> Limits:
+    return along(HaarHRR(domain=dn.Integers(0, 63), epsilon=2.0), source)
+
+
+@case("deniable.tasks.ranges.tree_estimate.TreeEstimate")
+def trees(source: ReplaySource) -> Limits:
+    """A tree that is fixed, and one that grows where people are."""
+    kinds = [along(kind(domain=dn.Integers(0, 63), epsilon=2.0, people=N), source) for kind in (Hierarchy, AHEAD)]
+    low, high, truth = (np.concatenate(sides) for sides in zip(*kinds, strict=True))
+    return low, high, truth
 
 
 @case("deniable.tasks.marginals.conditional.ConditionalShares")
@@ -348,6 +391,16 @@ def next_words(source: ReplaySource) -> Limits:
     low, high = Bigrams(vocabulary=["good", "morning", "night"], epsilon=3.0, people=N).run(texts, source=source).interval()
     after = SHARES[:3].sum()
     return low[0], high[0], np.array([SHARES[2], SHARES[0], SHARES[1]]) / after
+
+
+@case("deniable.tasks.text.next_words.Following")
+def following(source: ReplaySource) -> Limits:
+    """All words after one together: the limits hold if the farthest of them does."""
+    texts = [["good morning", "good night", "good good", "hello"][value] for value in drawn(source)]
+    found = Bigrams(vocabulary=["good", "morning", "night"], epsilon=3.0, people=N).run(texts, source=source).next_words("good").rows()
+    shares = dict(zip(["morning", "night", "good"], SHARES[:3] / SHARES[:3].sum(), strict=True))
+    truth = np.array([shares[word] for word in found["value"]])
+    return np.max(found["low"] - truth), np.min(found["high"] - truth), 0.0
 
 
 @case("deniable.tasks.text.terms.Trends")

@@ -50,7 +50,7 @@ def test_a_page_and_its_figure_say_how_often_the_experiment_was_run(script):
         runs = experiments.figured(name).repetitions
         assert runs < experiment.repetitions or name not in experiments.RUNS
         assert re.search(rf"\b{runs}\s+runs\b", sections[name]), (name, runs)
-        assert f"points: means of {runs} runs with 95 % intervals" in (FIGURES / f"lab-{name}.svg").read_text(), (name, runs)
+        assert f"points: means of {runs} runs ± 1.96 standard errors" in (FIGURES / f"lab-{name}.svg").read_text(), (name, runs)
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -65,7 +65,7 @@ class Results(Table):
         return self.table
 
     def chart(self) -> Chart:
-        """Means with 95 % intervals; lines are what theory predicts, where it does."""
+        """Means with their standard errors; lines are what theory predicts, where it does."""
         from deniable.lab.results_chart import results_chart
 
         return results_chart(self)

@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from deniable.lab.results import Results
 
 WIDTH, HEIGHT = 300, 220
+REACH = 1.96
+"""How many standard errors are drawn on each side of a mean."""
 MARKS = 12
 """How many places of the horizontal axis are marked as they are."""
 
 
 def results_chart(results: Results) -> Chart:
-    """Means as points with 95 % intervals, against epsilon or the number of people; lines: theory where it is known, else the means."""
+    """Means as points, against epsilon or the number of people; lines: theory where it is known, else the means.
+
+    Around each point are its standard errors. They are no 95 % interval: runs are few, and squared errors of few values are skewed.
+    """
     summary = results.summary().with_columns(
-        low=pl.col("mean") - 1.96 * pl.col("stderr").fill_null(0),
-        high=pl.col("mean") + 1.96 * pl.col("stderr").fill_null(0),
+        low=pl.col("mean") - REACH * pl.col("stderr").fill_null(0),
+        high=pl.col("mean") + REACH * pl.col("stderr").fill_null(0),
         line=pl.coalesce("predicted", "mean"),
     )
     other = "n" if results.against == "epsilon" else "epsilon"
@@ -35,7 +40,7 @@ def results_chart(results: Results) -> Chart:
             panels.append(_panel(records, str(metric), results.against, f"{population}, {told}", order))
         rows.append(alt.hconcat(*panels))
     runs = int(summary["repetitions"].max())  # type: ignore[arg-type]  # a column of counts
-    points = f"points: means of {runs:,} runs with 95 % intervals" if runs > 1 else "points: one run"
+    points = f"points: means of {runs:,} runs ± {REACH} standard errors" if runs > 1 else "points: one run"
     heading = alt.Title(results.title, subtitle=f"{points}; lines: prediction where there is one, else the means")
     return Chart(alt.vconcat(*rows).properties(title=heading))
 
