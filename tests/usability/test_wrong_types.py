@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deniable.errors import DeniableError
@@ -28,9 +29,24 @@ class Thing:
         return "<a thing>"
 
 
+class Count(int):
+    """A class where a value is expected. As a function it takes anything: what a function of the caller raises is the caller's."""
+
+    def __new__(cls, *_: object, **__: object) -> Count:
+        return super().__new__(cls)
+
+
 WRONG = {
     **{"text": "x", "bytes": b"x", "None": None, "list": [], "mixed list": ["a", 3], "dict": {}, "thing": Thing(), "True": True},
     **{"-1": -1, "0": 0, "1.5": 1.5, "NaN": float("nan"), "infinity": float("inf"), "2^70": 2**70, "10^400": 10**400},
+    **{
+        "complex": 1j,
+        "class": Count,
+        "long text": "x" * 1_000_000,
+        "table": np.zeros((2, 2)),
+        "objects": np.array([None, 1], dtype=object),
+    },
+    "generator": (number for number in range(0)),
 }
 
 

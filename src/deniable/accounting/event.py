@@ -110,7 +110,7 @@ def unknown(rule: str, event: Event, allowed: str) -> ParameterError:
 
 def check_neighbors(neighbors: str) -> str:
     """The relation, if it is one."""
-    if neighbors not in (REPLACE, ADD_REMOVE):
+    if not isinstance(neighbors, str) or neighbors not in (REPLACE, ADD_REMOVE):
         allowed = f"{REPLACE!r} or {ADD_REMOVE!r}"
         raise ParameterError("neighbors", neighbors, allowed=allowed, fix="say for which pairs of data sets the promise holds")
     return neighbors

@@ -89,6 +89,13 @@ class ContinualCounter(ABC):
 
     # --- what follows ---
 
+    def _times(self, times: Any) -> Array:
+        """Return numbers of entries as an array; raise ParameterError unless there are so many."""
+        found = np.asarray(times)
+        if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() > self.horizon):
+            raise ParameterError("times", times, allowed=f"integers from 0 to {self.horizon:,}", fix="count the entries so far")
+        return found.astype(np.int64)
+
     def _check(self, value: int) -> None:  # noqa: B027  # optional: most counters take any integer
         """Refuse an entry that cannot be counted."""
 

@@ -111,11 +111,11 @@ class BinaryTreeCounter(ContinualCounter):
 
     def variance(self, times: Any) -> Array:
         one = self.scale**2 if self.gaussian else 1 / (2 * sinh(1 / (2 * self.scale)) ** 2)  # of a discrete Gaussian it is a little less
-        return np.asarray(np.bitwise_count(np.asarray(times, dtype=np.int64)) * one)
+        return np.asarray(np.bitwise_count(self._times(times)) * one)
 
     def reach(self, times: Any, alpha: float) -> Array:
         """By the normal law, or by an inequality where the noise is narrow or Laplace."""
-        parts = np.bitwise_count(np.asarray(times, dtype=np.int64)).astype(int)
+        parts = np.bitwise_count(self._times(times)).astype(int)
         if self.gaussian:
             reach = gaussian_reach(np.sqrt(parts) * self.scale, alpha, normal=self.scale >= NORMAL_FROM)
             return np.ceil(reach)  # of integers: those up to the next one weigh more than the normal law up to here

@@ -17,6 +17,7 @@ from deniable.core.comparison import Comparison
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits, clopper_pearson
 from deniable.core.postprocess import METHODS, Postprocessed
+from deniable.core.table import row_numbers
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
 
@@ -121,7 +122,7 @@ class CentralHistogram(FrequencyEstimate):
         return np.maximum(self.n - reach, 0.0), self.n + reach
 
     def select(self, positions: Any) -> CentralHistogram:
-        positions = np.asarray(positions)
+        positions = row_numbers(positions, len(self.values))
         return replace(self, values=[self.values[i] for i in positions], released=self.released[positions])
 
     def compare(self, other: FrequencyEstimate) -> Comparison:

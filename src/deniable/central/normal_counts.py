@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits
+from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
 
@@ -52,7 +53,7 @@ class NormalCounts(FrequencyEstimate):
         return self.counts - reach, self.counts + reach
 
     def select(self, positions: Any) -> NormalCounts:
-        positions = np.asarray(positions)
+        positions = row_numbers(positions, len(self.values))
         return replace(self, values=[self.values[i] for i in positions], noisy=self.noisy[positions])
 
     def headline(self) -> str:

@@ -125,7 +125,7 @@ class SquareRootCounter(ContinualCounter):
 
     def variance(self, times: Any) -> Array:
         sums = np.concatenate([[0.0], np.cumsum(self.factors.decode[::-1] ** 2)])
-        return np.asarray(sums[np.asarray(times)] * float(1 / (2 * self.noise.quadratic)) / GRID**2)
+        return np.asarray(sums[self._times(times)] * float(1 / (2 * self.noise.quadratic)) / GRID**2)
 
     def reach(self, times: Any, alpha: float) -> Array:
         return gaussian_reach(np.sqrt(self.variance(times)), alpha, normal=True)  # sigma is hundreds of thousands of steps

@@ -23,6 +23,8 @@ Made = TypeVar("Made", bound=Callable[..., Any])
 
 LARGEST_BITS = 1023
 """Larger integers are no double, and nothing here counts so far."""
+LONGEST_NAME = 255
+"""Of a file: no file system takes more."""
 NUMBERS = {int: Integral, float: Real | Decimal, Fraction: Rational}
 WORDS = {
     **{int: "an integer", float: "a number", Fraction: "a fraction", bool: "True or False", str: "text", bytes: "bytes", NoneType: "None"},
@@ -79,12 +81,18 @@ def _check(name: str, value: Any, hint: Any, kind: Any) -> None:
     values = value if kind is inspect.Parameter.VAR_POSITIONAL else value.values() if kind is inspect.Parameter.VAR_KEYWORD else [value]
     for each in values:
         if not fits(each, hint):
-            allowed = f"below 2^{LARGEST_BITS}" if isinstance(each, int) and each.bit_length() > LARGEST_BITS else spoken(hint)
             example = next(
                 (EXAMPLES[kind.__name__] for kind in get_args(hint) or [hint] if getattr(kind, "__name__", "") in EXAMPLES), None
             )
             shown = type(each).__name__ if bytes in (hint, *get_args(hint)) else each  # bytes may be a secret, in another form too
-            raise ParameterError(name, shown, allowed=allowed, fix=f"pass one, as in {example}" if example else "pass a value of this type")
+            fix = f"pass one, as in {example}" if example else "pass a value of this type"
+            raise ParameterError(name, shown, allowed=_allowed(each, hint), fix=fix)
+
+
+def _allowed(value: Any, hint: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
+        return f"a finite number below 2^{LARGEST_BITS}"
+    return f"a path of names with at most {LONGEST_NAME} characters" if isinstance(value, str) and fits("x", hint) else spoken(hint)
 
 
 def _declared(function: Any, cls: type | None) -> Iterator[tuple[str, Any]]:
@@ -106,14 +114,21 @@ def fits(value: Any, hint: Any) -> bool:
     """Return whether a value is of a type, as far as that can be seen without using the value up."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        return any(fits(value, part) for part in parts)
+        too_long = isinstance(value, str) and _is_path(parts) and max(map(len, value.split(os.sep))) > LONGEST_NAME
+        return not too_long and any(fits(value, part) for part in parts)
     if kind is Literal:
         return isinstance(value, str) and value in parts
     if kind in NUMBERS:
         return isinstance(value, NUMBERS[kind]) and not isinstance(value, bool) and _holdable(value)
+    if kind is type and parts and isinstance(parts[0], type):
+        return isinstance(value, type) and issubclass(value, parts[0])
     if isinstance(kind, type) and issubclass(kind, Iterable) and kind.__module__ in ("builtins", "collections.abc") and parts:
         return _holds(value, kind, parts)
     return kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False) or isinstance(value, kind)
+
+
+def _is_path(parts: tuple[Any, ...]) -> bool:
+    return any(isinstance(kind := get_origin(part) or part, type) and issubclass(kind, os.PathLike) for part in parts)
 
 
 def _holdable(value: Any) -> bool:
@@ -121,18 +136,27 @@ def _holdable(value: Any) -> bool:
 
 
 def _holds(value: Any, kind: type, parts: tuple[Any, ...]) -> bool:
-    """Whether a value is a mapping, a list or a tuple as declared; so is a column of another package, unseen."""
+    """Whether a value is a mapping, a list or a tuple as declared; arrays are columns, but never tuples, which can be compared."""
     if issubclass(kind, Mapping):
         return isinstance(value, Mapping)
-    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+    unordered = issubclass(kind, Sequence) and (isinstance(value, Set) or not hasattr(value, "__len__"))
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__") or unordered:
         return False
-    if issubclass(kind, Sequence) and (isinstance(value, Set) or not hasattr(value, "__len__")):
-        return False
+    if hasattr(value, "dtype"):
+        return kind is not tuple and _is_column(value, parts[0])
     if not isinstance(value, list | tuple) or parts[0] is Any:
         return True
     if kind is tuple and Ellipsis not in parts:
         return len(value) == len(parts) and all(map(fits, value, parts))
     return all(fits(each, parts[0]) for each in value)
+
+
+def _is_column(value: Any, part: Any) -> bool:
+    """Whether an array has such entries: the first shows the type that they share, unless they are objects."""
+    if part is Any or not getattr(value, "ndim", 1):
+        return part is Any
+    shown = value if getattr(value.dtype, "kind", "O") == "O" else value[:1]
+    return all(fits(each, part) for each in (shown.tolist() if getattr(value, "ndim", 0) == 1 else shown))
 
 
 def spoken(hint: Any) -> str:

@@ -186,7 +186,7 @@ def exact_number(value: object) -> Fraction | None:
         return Fraction(whole) if whole.bit_length() <= _LONGEST else None
     if isinstance(value, Decimal) and value.is_finite() and max(abs(value.adjusted()), len(value.as_tuple().digits)) > _LONGEST // 4:
         return None  # a few characters that stand for a number of a billion digits
-    if isinstance(value, bool) or not hasattr(value, "as_integer_ratio"):
+    if isinstance(value, bool | type) or not hasattr(value, "as_integer_ratio"):
         return None
     try:
         found = Fraction(*(int(part) for part in value.as_integer_ratio()))

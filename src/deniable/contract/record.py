@@ -33,7 +33,7 @@ deniable.errors.WireError: window: got {'start': 3, 'share': '0.250'}; allowed: 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cached_property
 from types import NoneType, UnionType
@@ -78,7 +78,7 @@ class Registry(dict[str, type]):
         """The record behind ``data``, of whichever kind; WireError if there is none."""
         kind = data.get(self.tag) if isinstance(data, Mapping) else None
         if not isinstance(kind, str) or kind not in self.load(kind):
-            raise WireError(noun, data, allowed=f"{self.tag} {_listed(self)}", fix="upgrade deniable or check the name")
+            raise WireError(noun, data, allowed=f"{self.tag}, one of {sorted(self)}", fix="upgrade deniable or check the name")
         return _read(self[kind], data)
 
     def load(self, wanted: object = None) -> Self:
@@ -266,8 +266,3 @@ def _made(cls: type[Plain], parts: Mapping[str, Any]) -> Any:
         if each.part is None and each.given and each.wire in parts
     }
     return cls.from_fields(**values)
-
-
-def _listed(names: Iterable[str]) -> str:
-    *rest, last = sorted(names)
-    return f"{', '.join(rest)} or {last}" if rest else last

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from deniable.contract.arguments import typed
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.source import Source
@@ -25,6 +26,7 @@ CHUNK = 1 << 18
 """People asked at a time: memory stays flat however large the crowd is."""
 
 
+@typed
 def run(protocol: Protocol, values: Any, *, source: Source | None, progress: Progress | None) -> dict[str, Any]:
     """Ask everyone, round after round, until the protocol has its result."""
     tickets = draw_tickets(protocol, crowd_size(values), source)

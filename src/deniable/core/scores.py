@@ -15,6 +15,7 @@ from scipy import stats
 from deniable.core import interval
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
+from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
 
@@ -106,7 +107,7 @@ class ScoreEstimate(FrequencyEstimate):
         return self.counts - reaches[0], self.counts + reaches[1]
 
     def select(self, positions: Any) -> ScoreEstimate:
-        positions = np.asarray(positions)
+        positions = row_numbers(positions, len(self.values))
         names = ("spread", "least", "shared", "most_shared")
         parts = {name: np.broadcast_to(getattr(self, name), self.sums.shape)[positions] for name in names}
         values = [self.values[i] for i in positions]

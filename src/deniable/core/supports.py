@@ -12,6 +12,7 @@ from scipy import stats
 from deniable.core import interval
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
+from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
 BOUNDS = {"hoeffding": interval.hoeffding, "bernstein": interval.bernstein}
@@ -105,7 +106,7 @@ class SupportEstimate(FrequencyEstimate):
         return np.asarray(np.minimum(2 * tails, 1.0))
 
     def select(self, positions: Any) -> SupportEstimate:
-        positions = np.asarray(positions)
+        positions = row_numbers(positions, len(self.values))
         p, q = (np.broadcast_to(item, self.supports.shape)[positions] for item in (self.p, self.q))
         values = [self.values[i] for i in positions]
         return replace(self, values=values, supports=self.supports[positions], p=p, q=q)

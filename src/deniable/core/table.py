@@ -9,9 +9,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deniable.core.rounding import below
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 SHOWN = 10
+
+
+def row_numbers(positions: Any, rows: int) -> Array:
+    """Return the positions of some of so many rows as an array; raise ParameterError unless they are positions.
+
+    >>> row_numbers([2, 0], 3)
+    array([2, 0])
+    """
+    found = np.asarray(positions) if isinstance(positions, list | tuple | range | np.ndarray) and len(np.shape(positions)) == 1 else None
+    if found is None or (found.size and (found.dtype.kind not in "iu" or found.min() < -rows or found.max() >= rows)):
+        fix = "np.flatnonzero turns a list of True and False into positions"
+        raise ParameterError("positions", positions, allowed=f"a list of integers from 0 to {rows - 1}", fix=fix)
+    return found.astype(np.int64)
 
 
 class Table(ABC):

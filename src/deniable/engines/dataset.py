@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from errno import ENAMETOOLONG
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
@@ -37,7 +38,12 @@ class Dataset:
         if isinstance(dataset, Dataset):
             return dataset
         filesystem, base, pattern = locate(dataset)
-        found = filesystem.get_file_info(base)
+        try:
+            found = filesystem.get_file_info(base)
+        except OSError as error:
+            if error.errno != ENAMETOOLONG:
+                raise
+            raise ParameterError("dataset", dataset, allowed="a path that the system takes", fix="shorten the path") from error
         infos = [found] if found.is_file and not pattern and base.endswith(PARQUET + ARROW) else []
         if found.type == fs.FileType.Directory:
             below = filesystem.get_file_info(fs.FileSelector(base, recursive=True))

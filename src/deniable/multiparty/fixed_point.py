@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
@@ -36,6 +37,7 @@ BETA = 2.0**-40
 MOST_BITS = 32
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class FixedPoint:
     """How a party's numbers become integers: ``length`` of them, none beyond ``largest``, in steps of 2^-``bits``.

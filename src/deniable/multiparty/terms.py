@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -26,6 +27,7 @@ LONGEST = 1 << 24
 MOST_PARTIES = 1 << 16
 
 
+@typed
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Terms:
     """The terms of one sum of vectors of ``length`` integers modulo 2^``word_bits``.

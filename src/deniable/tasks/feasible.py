@@ -30,7 +30,7 @@ def check_feasible(protocol: Any, setting: str, *, fix: str, among: Iterable[str
     """
     oracle = getattr(protocol, "oracle", AUTO)
     known = sorted(MECHANISMS if among is None else among)
-    if oracle != AUTO and (oracle not in known or not issubclass(MECHANISMS[oracle], FrequencySpec)):
+    if not isinstance(oracle, str) or (oracle != AUTO and (oracle not in known or not issubclass(MECHANISMS[oracle], FrequencySpec))):
         raise ParameterError("oracle", oracle, allowed=f"{AUTO} or one of {_fitting(protocol, known)}", fix=SMALLEST)
     try:
         _check(protocol, setting, fix)

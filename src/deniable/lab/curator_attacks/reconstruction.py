@@ -12,7 +12,7 @@ from scipy import optimize
 
 from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import ProtocolError
+from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import MOST_DRAWN, check_whole
 
@@ -35,6 +35,9 @@ def reconstruct(groups: Array, answers: Array) -> Array:
     >>> bool(np.array_equal(reconstruct(groups, 3 * np.round(groups @ bits / 3)), bits))
     True
     """
+    if groups.ndim != 2 or groups.dtype.kind not in "biuf" or answers.shape != groups.shape[:1] or answers.dtype.kind not in "biuf":
+        allowed = "a row for each question, a column for each person, and an answer to each question"
+        raise ParameterError("groups, answers", (groups.shape, answers.shape), allowed=allowed, fix="draw_groups draws them")
     asked, people = groups.shape
     cost = np.concatenate([np.zeros(people), np.ones(asked)])
     matrix, error = groups.astype(float), np.eye(asked)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deniable.central.laplace import Laplace
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DomainError
@@ -18,6 +19,7 @@ from deniable.tasks.graphs.graph import check_degrees, check_graph
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Degrees:
     """Everybody reports the length of their list, plus a whole number z with P(z) proportional to e^(-epsilon |z|), exactly.

@@ -51,6 +51,9 @@ class Graph:
     @classmethod
     def _from_pairs(cls, pairs: Any, nodes: int, labels: tuple[Any, ...] | None = None) -> Graph:
         check_nodes(nodes)
+        if not hasattr(pairs, "__iter__") or isinstance(pairs, type):
+            allowed = "a Graph, pairs of nodes, a matrix or a graph of networkx"
+            raise ParameterError("graph", pairs, allowed=allowed, fix="Graph.of([(0, 1), (1, 2)], nodes=3) makes one")
         table = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs))
         if table.size == 0:
             table = np.zeros((0, 2), dtype=np.int64)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deniable.central.laplace import Laplace
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.stream import random_words
@@ -37,6 +38,7 @@ class SyntheticGraph:
     """What was promised to each person, or tie."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class LDPGen:
     """Two rounds of noisy counts of everybody's ties to each group: random groups, then groups of people who answered alike.

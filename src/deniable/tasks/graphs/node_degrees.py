@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Categories
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
@@ -19,6 +20,7 @@ from deniable.tasks.graphs.graph import check_degrees, check_graph
 from deniable.tasks.graphs.privacy import NODE, GraphGuarantee, check_nodes, promise
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class NodeDegrees:
     """Everybody says in which class their number of ties falls, through a frequency oracle: no list can be told from any other.

@@ -10,6 +10,7 @@ from math import comb
 from typing import Any
 
 from deniable.client.rr import RR
+from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import NORMAL_FROM
@@ -24,6 +25,7 @@ FEWEST_WRONG = 10.0
 """How many wrong bits make a normal error. With fewer, as at a large epsilon, errors come in jumps: intervals are Chebyshev's."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Triangles:
     """Everybody sends a noisy bit for each smaller number; triangles are counted in the noisy graph, and corrected.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
@@ -48,6 +49,7 @@ class Model:
     noise: Array
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class MatrixFactorization:
     """Fit goodness + kindness + factors · taste to ratings, the items by everybody, kindness and taste by each person alone.
