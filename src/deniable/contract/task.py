@@ -16,7 +16,7 @@ from typing import Any
 
 from deniable.contract.admission import OPEN, OWN, check_admission
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import parse_canonical
+from deniable.contract.canonical import EXACT_IN_JAVASCRIPT, parse_canonical
 from deniable.contract.form import OPAQUE, TAGGED
 from deniable.contract.mixing import LOCAL, Mixing, check_mixing
 from deniable.contract.probability import check_epsilon
@@ -193,7 +193,7 @@ class OpenedRound(Document):
     def __post_init__(self) -> None:
         asked = tuple(replace(question, candidates=None) for question in self.round.questions)
         object.__setattr__(self, "round", replace(self.round, questions=asked))
-        if self.scale < 1 or self.scale % self.round.scale or self.number < 0:
+        if not 0 < self.scale < EXACT_IN_JAVASCRIPT or self.scale % self.round.scale or not 0 <= self.number < EXACT_IN_JAVASCRIPT:
             received = f"number {self.number}, scale {self.scale}"
-            allowed = f"a number from 0 on, and a multiple of {self.round.scale}"
+            allowed = f"a number from 0 on, and a multiple of {self.round.scale}, both below 2^53"
             raise ParameterError("round", received, allowed=allowed, fix="take both from the protocol")
