@@ -83,7 +83,7 @@ class Registry(dict[str, type]):
 
     def load(self, wanted: object = None) -> Self:
         """Load the homes, all of them unless the ``wanted`` kind is known already; MissingExtra if it may be in one that cannot be."""
-        for home in () if wanted in self else self._homes:
+        for home in () if isinstance(wanted, str) and wanted in self else self._homes:
             try:
                 importlib.import_module(home)
             except ModuleNotFoundError as error:
