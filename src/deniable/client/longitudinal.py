@@ -235,7 +235,7 @@ class LongitudinalSpec(Longitudinal, FrequencySpec):
 
     @property
     def channel(self) -> tuple[Class, ...] | None:
-        """None: what a device keeps links its reports, whoever shuffles them."""
+        """None: what a device keeps links its reports, shuffled or not."""
         return None
 
     @property

@@ -70,7 +70,7 @@ def _seal(collector: Collector, stored: StoredBucket, now: float) -> str | None:
         return None  # until somebody asks for another try
     try:
         return f"sealed {stored.bucket}" if close_period(collector, stored.bucket, again=False) else None
-    except Exception:
+    except Exception:  # whatever made it fail, it is parked by now and reported, or it is raised
         why = collector.task(task).parked.get(period)
         if why is None:
             raise  # the storage's trouble: it is tried again

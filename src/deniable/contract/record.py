@@ -102,7 +102,7 @@ class Plain:
     version: ClassVar[int | None] = None
     """Written along, where a format may change."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """Properties that are written along with the fields; whoever reads a record checks them."""
+    """Properties that are written along with the fields, and checked when a record is read."""
 
     def to_json(self) -> Any:
         """This record as plain data."""

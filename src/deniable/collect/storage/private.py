@@ -58,7 +58,7 @@ class PrivateDatabase:
         """Overwrite the write-ahead log and empty it. If another program is reading the database, leave it for the next time."""
         with self._reading() as database:
             (busy, *_) = database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
-            if not busy:  # everything is in the database, durable, and whoever reads it does so without the log
+            if not busy:  # everything is in the database, durable, and readers no longer need the log
                 self._overwrite_log()
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
