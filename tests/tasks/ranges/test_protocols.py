@@ -204,7 +204,7 @@ def test_damaged_states_are_refused():
     state = AHEAD(domain=LINE, epsilon=2.0, branching=4, people=2000)
     state = state.close(ask(state, CROWD, draw_tickets(state, CROWD.size)))
     canonical = state.canonical
-    tally = state.told[0][1].hex().encode()
+    tally = state.told[0].tally.hex().encode()
     for old, new in (
         (b'"widths":[4,1]', b'"widths":[1]'),
         (b'"widths":[4,1]', b'"widths":[4,0]'),
