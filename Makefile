@@ -22,13 +22,13 @@ demo: $(RUNS)             ## 20,000 devices report to a collector on this machin
 	@$(BIN)/deniable demo $(if $(SERVE),--serve)
 
 test: $(STAMP)            ## run all tests
-	@echo "running the tests (about sixteen minutes on two cores) ..."
+	@echo "running the tests (about three quarters of an hour on two cores) ..."
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, coverage of intervals, servers killed 200 times (half an hour on two cores)
+soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, coverage of intervals, servers killed 200 times (about an hour on two cores)
 	@$(BIN)/python -m pytest soak -n auto
 
-coverage: $(STAMP)        ## all tests, and which lines they do not reach (half an hour)
+coverage: $(STAMP)        ## all tests, and which lines they do not reach (about an hour)
 	@rm -f .bench/coverage.data*
 	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:.bench/coverage
 
