@@ -36,8 +36,8 @@ def measure():
         trees = [QuadTree(box=BOX, depth=8, epsilon=epsilon, people=PEOPLE, adaptive=adaptive) for adaptive in (False, True)]
         ways = {
             "grid": lambda asking=asking: asking.run(points),
-            "quadtree": lambda tree=trees[0]: tree.run(points)["places"],
-            "adaptive": lambda tree=trees[1]: tree.run(points)["places"],
+            "quadtree": lambda tree=trees[0]: tree.run(points),
+            "adaptive": lambda tree=trees[1]: tree.run(points),
         }
         for name, run in ways.items():
             say(f"places, {name}, epsilon = {epsilon:g}: {PEOPLE:,} people ...")

@@ -31,7 +31,7 @@ def measure(with_peers):
     for name, options in SETTINGS.items():
         say(f"PEM, {name}: deniable, {PEOPLE:,} people ...")
         search = dn.PEM(bits=BITS, k=K, epsilon=EPSILON, people=PEOPLE, **options)
-        found = [found_of(search.run(values)["heavy_hitters"].values, heavy) for _ in range(5)]
+        found = [found_of(search.run(values).values, heavy) for _ in range(5)]
         seconds = best(REPEATS, lambda search=search: search.run(values))
         entries.append({"search": f"deniable, {name}", "people_per_second": PEOPLE / seconds, "found": sum(found) / len(found)})
     for oracle, people in PEERS.items() if with_peers else ():

@@ -33,10 +33,11 @@ LAB += ("experiments", "metrics", "distances")
 CONTRACT = ("spec", "domain", "numbers.Numbers", "question.Question", "question.Round", "survey", "protocol.Protocol")
 CONTRACT += ("protocol.protocol_from_json", "guarantee", "law", "source.Source", "task.Task")
 ENCODERS = ("Encoder", "Identity", "Attribute", "Prefix", "encoder_from_json")
-ESTIMATES = ("reports.Reports", "tally.Tally", "tally.Candidates", "table.Table", "chart.Chart", "frequency", "comparison", "mean")
-ESTIMATES += ("mean_comparison", "distribution", "histogram", "vector", "postprocess.Postprocessed", "integrity")
+ESTIMATES = ("reports.Reports", "tally.Tally", "tally.Candidates", "table.Table", "chart.Chart", "figure.Figure", "estimate", "answers")
+ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "number", "distribution.DistributionEstimate", "vector")
+ESTIMATES += ("postprocess.Postprocessed", "law.Law", "law.CountLaw", "law.Unknown", "integrity")
 CHOOSING = ("choose.frequency_oracle", "choose.Choice", "choose_mean.mean_oracle", "choose_mean.MeanChoice")
-RELEASED = ("number", "mean", "histogram", "histogram_comparison", "quantiles.QuantileEstimate", "count_series")
+RELEASED = ("number.ReleasedNumber", "quantiles.QuantileEstimate", "count_series.CountSeries")
 REFERENCE = {
     "device": ("Reporting and the ledger", *(f"deniable.client.{name}" for name in DEVICE)),
     "mechanisms": ("What a device sends", "deniable.client"),
@@ -56,7 +57,7 @@ REFERENCE = {
     "words": ("Words", "deniable.tasks.text"),
     "models": ("Models", "deniable.tasks.learning"),
     "central": ("A trusted curator", "deniable.central", *(f"deniable.central.{name}" for name in RELEASED)),
-    "shuffle": ("The shuffle model", "deniable.shuffle", "deniable.shuffle.sums.ShuffledSum"),
+    "shuffle": ("The shuffle model", "deniable.shuffle"),
     "sealing": ("Sealed reports", "deniable.sealing.keys", "deniable.sealing.seal", "deniable.sealing.identity"),
     "multiparty": ("Secure sums", "deniable.multiparty"),
     "accounting": ("Accounting", "deniable.accounting", "deniable.accounting.budget.Cost", "deniable.accounting.budget.Request"),

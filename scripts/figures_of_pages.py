@@ -12,8 +12,6 @@ import numpy as np
 from figure_frame import Recipe
 
 from deniable.core.chart import Chart, stacked
-from deniable.core.distribution_chart import distribution_chart
-from deniable.tasks.marginals.chart import marginal_chart
 
 DOCS = Path(__file__).parent.parent / "docs"
 Names = dict[str, Any]
@@ -31,21 +29,22 @@ def drawn(page: str, last: str, draw: Callable[[Names], Chart]) -> Chart:
 
 def marginals(names: Names) -> Chart:
     """The combinations of place and sentiment, with the truth."""
-    truth = [count / len(names["people"]) for counts in names["guests"].values() for count in counts]
-    return marginal_chart(names["both"], truth=truth)
+    truth = [count for counts in names["guests"].values() for count in counts]
+    made: Chart = names["both"].chart(truth=truth)
+    return made
 
 
 def ranges(names: Names) -> Chart:
     """The same visits as a tree and as AHEAD see them, with the truth."""
-    truth = np.bincount(names["visits"], minlength=names["line"].size) / names["visits"].size
-    return stacked([names[found].chart(truth) for found in ("found", "adaptive")])
+    truth = np.bincount(names["visits"], minlength=names["line"].size).cumsum() / names["visits"].size
+    return stacked([names[found].chart(truth=truth) for found in ("found", "adaptive")])
 
 
 def distribution(names: Names) -> Chart:
     """The ages and how they add up, with the truth."""
     spec, ages = names["oracle"], names["ages"]
     nearest = np.floor(ages * (spec.steps / spec.high) + 0.5).astype(int)
-    return distribution_chart(names["est"], np.bincount(nearest, minlength=spec.steps + 1) / ages.size)
+    return names["est"].chart(truth=np.cumsum(np.bincount(nearest, minlength=spec.steps + 1) / ages.size))
 
 
 def chart(names: Names) -> Chart:

@@ -48,7 +48,7 @@ def point(name: str, k: int) -> Entry:
         gaussian, plain = name.endswith("Gaussian"), "scale" in name
         made = FPA(points=N, k=k, epsilon=1.0, delta=DELTA if gaussian else 0.0, neighbors="replace" if plain else "add-remove")
     source = ReplaySource.from_key(f"{name} {k}")
-    errors = [np.abs(made.release(np.zeros(N), source=source).values).mean() for _ in range(RELEASES)]
+    errors = [np.abs(made.release(np.zeros(N), source=source).point).mean() for _ in range(RELEASES)]
     return {"name": name, "K": 2 * k - 1 if name == "LPA" else made.questions, "error": float(np.mean(errors))}
 
 

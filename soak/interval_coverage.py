@@ -59,10 +59,10 @@ def sets(runs: int) -> Iterator[Measured]:
         (f"{n:,} baskets of {items} items", epsilon, Baskets(items=items).draw(n, source)) for n, items, epsilon in shops
     ]
     for name, epsilon, crowd in [*crowds, ("20,000 people, of whom 3 % hold 12 of 16", 4.0, few_hold_many(20_000))]:
-        for made, result in ((SVIM, "items"), (SVSM, "itemsets")):
+        for made in (SVIM, SVSM):
             held = []
             for run in range(runs):
-                found = made(domain=crowd.domain, k=8, epsilon=epsilon).run(crowd, source=ReplaySource.from_key(f"{name}/{run}"))[result]
+                found = made(domain=crowd.domain, k=8, epsilon=epsilon).run(crowd, source=ReplaySource.from_key(f"{name}/{run}"))
                 keys = [value if isinstance(value, tuple) else (value,) for value in found.values]
                 truth = np.array([crowd.supports((key,)).item() for key in keys]) / len(crowd)
                 low, high = (limit / (found.n if made is SVIM else 1) for limit in found.interval(0.95, simultaneous=True))
@@ -93,7 +93,7 @@ def tables(runs: int) -> Iterator[Measured]:
         held, seen = [], 0
         for run in range(runs):
             source = ReplaySource.from_key(f"{n}/{epsilon}/{rare}/{high}/{run}")
-            pair = survey.run({"first": first, "second": second}, source=source)["marginals"]["first", "second"].association()
+            pair = survey.run({"first": first, "second": second}, source=source)["first", "second"].association()
             below, above = pair.interval(0.95)
             held.append(below <= truth <= above)
             seen += not pair.left_out
@@ -143,7 +143,7 @@ def ranges(runs: int) -> Iterator[Measured]:
                 held, protocol = np.zeros(len(asked)), AHEAD(domain=Integers(0, 63), epsilon=epsilon, people=n)
                 for run in range(runs):
                     source = ReplaySource.from_key(f"{name}/{n}/{epsilon}/{run}")
-                    low, high = protocol.run(values, source=source)["ranges"].ranges(asked).interval(0.95)
+                    low, high = protocol.run(values, source=source).ranges(asked).interval(0.95)
                     held += (low <= truth) & (truth <= high)
                 yield Measured(f"{n:,} people, {name}, epsilon {epsilon:g}", tuple(held.astype(int).tolist()), runs)
 
@@ -166,7 +166,7 @@ def places(runs: int) -> Iterator[Measured]:
             for epsilon in (1.0, 4.0):
                 held, tree = np.zeros(len(boxes)), QuadTree(box=square, depth=4, epsilon=epsilon, people=n, adaptive=True)
                 for run in range(runs):
-                    found = tree.run(points, source=ReplaySource.from_key(f"{name}/{n}/{epsilon}/{run}"))["places"]
+                    found = tree.run(points, source=ReplaySource.from_key(f"{name}/{n}/{epsilon}/{run}"))
                     limits = [found.count(Box(*box, plane=True)).interval(0.95) for box in boxes]
                     held += [low <= true <= high for true, (low, high) in zip(truth, limits, strict=True)]
                 yield Measured(f"{n:,} people, {name}, epsilon {epsilon:g}", tuple(held.astype(int).tolist()), runs)
@@ -180,9 +180,9 @@ PARTS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "places": places,
 }
 MEASURED = {
-    "deniable.tasks.graphs.count.CountEstimate": "graphs",
-    "deniable.tasks.marginals.association.Association": "tables",
-    "deniable.tasks.ranges.counts.RangeCounts": "ranges",
+    "deniable.tasks.graphs.count.GraphCount": "graphs",
+    "deniable.tasks.graphs.few.FewTriangles": "graphs",
+    "deniable.tasks.enclosed.Enclosed": "ranges",
 }
 """The classes that the parts measure; all others are in ``coverage_cases``."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from math import comb, prod
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,9 @@ def asked_of(spec: FrequencySpec) -> Any:
 def candidates_of(spec: FrequencySpec) -> Any:
     """What must be named before the reports are tallied."""
     return asked_of(spec) if spec.candidates_at_tally else None
+
+
+def drawn_ways(spec: FrequencySpec) -> int:
+    """In how many ways a device can draw what does not depend on its value, seeds aside."""
+    columns = [column for column in spec.layout if column.drawn and column.limit < 1 << 64]
+    return prod(comb(column.limit, column.count) if column.increasing else column.limit**column.count for column in columns)

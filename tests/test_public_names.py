@@ -20,6 +20,7 @@ import pytest
 
 import deniable
 from deniable.contract.spec import MECHANISMS
+from deniable.core.estimate import Estimate
 from tests.conftest import ROOT
 
 ROOMS = ("errors", "contract", "client", "sealing", "testing", "core", "accounting", "local", "central", "shuffle", "multiparty")
@@ -27,6 +28,8 @@ ROOMS += ("tasks", "lab", "engines")
 ORDER = [name for line in re.findall(r"^- (``.*?``):", deniable.__doc__, re.MULTILINE) for name in re.findall(r"``(\w+)``", line)]
 """Parameters that mean the same everywhere, in the order in which they come."""
 
+MAKERS = ("of", "joined")
+"""How deniable makes estimates: nobody else calls these."""
 MEMBER = classmethod | staticmethod | property | cached_property | Callable
 
 
@@ -120,7 +123,7 @@ def signatures(values: list[Any]) -> Iterator[tuple[str, Any, str]]:
         fields = "\n".join(each.name for each in parameters(value) if note_of(value, each.name))
         yield full_name(value), value, f"{text}\n{fields}\n{value.__init__.__doc__ or ''}"
         for name, called, docs in members(value):
-            if called is not None:
+            if called is not None and not (name in MAKERS and issubclass(value, Estimate)):
                 home = next(each for each in ours(value) if name in vars(each))
                 yield f"{full_name(home)}.{name}", called, f"{docs}\n{text}"
 

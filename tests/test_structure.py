@@ -147,7 +147,7 @@ def test_randomness_comes_from_the_system_alone():
 
 
 def test_public_names_are_few_and_load():
-    assert len(set(dir(deniable)) - set(MECHANISMS)) <= 30  # mechanisms are public by rule; all else must earn its name
+    assert len(set(dir(deniable)) - set(MECHANISMS)) <= 31  # mechanisms are public by rule; all else must earn its name
     assert f"{len(MECHANISMS)} exact mechanisms" in (ROOT / "README.md").read_text()
     for name in dir(deniable):
         assert getattr(deniable, name) is not None

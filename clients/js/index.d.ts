@@ -96,9 +96,28 @@ export class Spec {
   encode(report: Report): Uint8Array;
   /** WireError unless the bytes are a well-formed report. */
   decode(payload: Uint8Array): Report;
+  /** How likely a report is under each answer; null where `whyNoLaw` says why. */
+  law(report: Report): ReportLaw | null;
+  /** Why there is no law, in a sentence for the respondent; empty where there is one. */
+  readonly whyNoLaw: string;
+  /** What a report says, in words: texts, and values by their keys. */
+  words(report: Report): Words | Promise<Words>;
+  /** Whether every value of the domain has a report, drawn with fresh noise. */
+  readonly answersAll: boolean;
+  /** Whether reports are drawn from a permanent answer, which the device must keep. */
+  readonly memoized: boolean;
+  /** How many words of a report, its first, a token can assign. */
+  readonly assignedWords: number;
   /** SHA-256 of the canonical JSON. */
   digest(): Promise<Uint8Array>;
 }
+/** The chance of a report is 2^common times the weight of the answer's key: an integer, or where it lies on a grid, as a fraction. */
+export interface ReportLaw {
+  readonly common: number;
+  weight(key: Integer | Rational): Promise<Rational>;
+}
+/** Texts, and lists of values by their keys, with what to say if there are none. */
+export type Words = readonly (string | { readonly values: readonly number[]; readonly none?: string })[];
 /** A mechanism whose reports are drawn from a permanent answer: `epsilon` is what all reports about one value tell. */
 export interface LongitudinalSpec extends Spec {
   /** What one report tells. */

@@ -76,6 +76,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the m
     from deniable.contract.spec import spec_from_json as spec_from_json
     from deniable.contract.survey import Survey as Survey
     from deniable.core.reports import Reports as Reports
+    from deniable.core.saved import estimate_from_json as estimate_from_json
     from deniable.core.tally import Tally as Tally
     from deniable.lab.audit import empirical_audit as empirical_audit
     from deniable.lab.audit import exact_audit as exact_audit
@@ -97,6 +98,7 @@ _HOMES = {
     "deniable.contract.survey": ("Survey",),
     "deniable.contract.spec": ("spec_from_json",),
     "deniable.core.reports": ("Reports",),
+    "deniable.core.saved": ("estimate_from_json",),
     "deniable.core.tally": ("Tally",),
     "deniable.lab.audit": ("empirical_audit", "exact_audit"),
     "deniable.local.choose": ("frequency_oracle",),

@@ -129,7 +129,7 @@ def test_a_sample_is_the_worse_of_its_two_directions(rate, sigma, epsilon):
     leaf = Sampled(event=Gaussian(sigma=sigma), rate=rate)
     both = pld_module.known(leaf).losses(leaf, pld_module.known(leaf).spread(leaf) / 500)
     for losses, alone in zip(both, (removing, adding), strict=True):  # each direction by itself: it is composed by itself
-        assert alone * (1 - 1e-6) - 1e-12 <= pld_module._delta([(losses, 1)], epsilon) <= alone * (1 + 1e-3) + 1e-9
+        assert alone * (1 - 1e-6) - 1e-12 <= pld_module.Composed([(losses, 1)]).delta(epsilon) <= alone * (1 + 1e-3) + 1e-9
 
 
 def test_composing_a_hundred_thousand_does_not_lose_small_deltas():
@@ -162,16 +162,27 @@ def test_a_dropped_infinite_loss_is_caught(monkeypatch):
 def test_a_dropped_tail_is_caught(monkeypatch):
     """A window of a tenth of a standard deviation, and nothing added for what it loses."""
     bag = Bag({Gaussian(sigma=1.0): 1})
-    monkeypatch.setattr(pld_module, "_delta", _without_tail)
+    monkeypatch.setattr(pld_module.Composed, "delta", _without_tail)
     assert curve(bag)(1.0) < gaussian_delta(1.0, 1.0)
 
 
-def _without_tail(parts, epsilon):
-    total = tilted.Sum(tuple((losses.finite, count) for losses, count in parts))
+def _without_tail(composed, epsilon):
+    total = composed.total
     tilt = total.tilt_to(epsilon)
     points, masses, log_total = total.around(epsilon, tilt)
     kept = (points > epsilon) & (points < epsilon + 0.1)
     return float((masses[kept] * np.exp(log_total - tilt * points[kept]) * -np.expm1(epsilon - points[kept])).sum())
+
+
+@pytest.mark.parametrize("leaf", [Gaussian(sigma=1.0), Pure(epsilon=0.1), Sampled(event=Gaussian(sigma=0.7), rate=0.3)], ids=repr)
+def test_a_window_that_is_used_again_is_as_sharp_as_one_of_its_own(leaf):
+    """Both directions of one transform, up to a standard deviation away, where it is still used: to the guard of 1e-9."""
+    bag = Bag({leaf: 50})
+    again = curve(bag)
+    middle = pld(bag, 1e-6)
+    again(middle)
+    for epsilon in np.linspace(0.9, 1.1, 7) * middle:
+        assert again(epsilon) == pytest.approx(curve(bag)(epsilon), rel=1e-8)
 
 
 def test_a_narrow_window_costs_tightness_and_never_validity(monkeypatch):

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 from math import log, log1p, log2
 
-from tests.browser.test_survey_law import ASSETS
+from tests.conftest import ROOT
 from tests.services import needed
+
+ASSETS = ROOT / "src" / "deniable" / "collect" / "dashboard" / "assets"
 
 ASK = """
 import { chanceInWords } from "./chance.js";

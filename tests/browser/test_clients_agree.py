@@ -14,6 +14,7 @@ from deniable.contract.source import SYSTEM
 from deniable.contract.task import Task
 from deniable.testing import ReplaySource
 from tests.browser.device import NodeCrowd
+from tests.collect.rows import rows_of
 from tests.system.conftest import Server
 
 SURVEY = """
@@ -101,7 +102,7 @@ class Site(NamedTuple):
         assert self.server.seal(task.id, 0, self.admin).status == 204
 
     def estimate(self, task: Task, query: str = "") -> dict[str, Any]:
-        return self.server.get(f"/v1/tasks/{task.id.hex()}/estimate{query}", self.analyst).json["answers"][0]
+        return self.server.get(f"/v1/tasks/{task.id.hex()}/estimate{query}", self.analyst).json["answers"][0]["estimate"]
 
 
 @pytest.fixture(scope="module")
@@ -149,10 +150,10 @@ def test_the_same_words_become_the_same_tally(site, board, mechanism):
     site.seal(task)
     python, node = (site.estimate(task, f"?period=0&stratum=client:{name}") for name in ("python", "node"))
     assert python["n"] == node["n"] == len(VALUES)
-    assert python["rows"] == node["rows"]
+    assert python["columns"] == node["columns"]
     both = site.estimate(task, "?period=0")
     assert both["n"] == 2 * len(VALUES)
-    for row in both["rows"]:
+    for row in rows_of({"estimate": both}):
         assert abs(row["count"] - 2 * VALUES.count(row["value"])) < 2 * SIX_SIGMA * row["stderr"]  # twice: the halves are one noise
 
 
@@ -177,7 +178,7 @@ def test_a_search_over_rounds_with_both(site, board):
         assert crowd.report() == []
     assert number > 1
     assert answers == {"python": 150, "node": 150}
-    rows = site.estimate(task)["rows"]
+    rows = rows_of({"estimate": site.estimate(task)})
     assert max(rows, key=lambda row: row["count"])["value"] == "tea"
 
 

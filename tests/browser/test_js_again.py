@@ -85,7 +85,7 @@ def test_two_tabs_never_draw_two_permanent_answers_for_one_value(server, client,
     if kind == "buckets":
         assert {payload[width:].hex() for payload in reports} == {answer for name, answer in kept.items() if name != "personal"}
     assert server.seal(task.id, 0, server.token("admin")).status == 204
-    assert server.get(f"/v1/tasks/{task.id.hex()}/estimate?period=0", server.token("analyst")).json["answers"][0]["n"] == 40
+    assert server.get(f"/v1/tasks/{task.id.hex()}/estimate?period=0", server.token("analyst")).json["answers"][0]["estimate"]["n"] == 40
 
 
 def test_beyond_the_cap_no_tab_keeps_anything(server, client, context):

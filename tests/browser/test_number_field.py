@@ -84,5 +84,9 @@ def test_grid_points_and_times_are_told_in_words_and_counted(site, toml, typed, 
         at = datetime.fromisoformat("2026-03-01T22:30+01:00")
         chance = float(page.locator("tr.own .chance").inner_text().removesuffix(" %"))
         assert chance == pytest.approx(100 * float(spec.law(at)[bit]), abs=0.051)
+    expect(page.locator("tr.own .chance")).to_be_visible()
+    page.reload()  # the answer is kept nowhere: there is nothing to compare with yet
+    expect(page.locator("#verdict")).to_contain_text("7.39 times as likely")
+    expect(page.locator("tr.own")).to_have_count(0)
     send(page)
     watched.check(site.server.url)

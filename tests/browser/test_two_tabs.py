@@ -43,7 +43,7 @@ def published(server, toml):
 def counted(server, task):
     """How many reports the collector has counted; their ids are different, or they would be one."""
     assert server.seal(task.id, 0, server.token("admin")).status == 204
-    return server.get(f"/v1/tasks/{task.id.hex()}/estimate?period=0", server.token("analyst")).json["answers"][0]["n"]
+    return server.get(f"/v1/tasks/{task.id.hex()}/estimate?period=0", server.token("analyst")).json["answers"][0]["estimate"]["n"]
 
 
 @pytest.mark.parametrize(("toml", "room"), [(ONCE, 1), (OFTEN, 7)], ids=["one answer for each period", "a lifetime's epsilon"])

@@ -46,9 +46,8 @@ class Enumerated(ForkingSource):
         self.drawn += 1
         if self.drawn > self.depth:
             raise EOFError
-        word = self.outcome(1 << self.word_bits)
-        self.weight /= 1 << self.word_bits
-        return word
+        self.denominator <<= self.word_bits
+        return self.outcome(1 << self.word_bits)
 
 
 def enumerated(draw, fork=Enumerated):

@@ -16,7 +16,7 @@ class Listed:
 
     def draw(self, source):
         z = source.outcome(2 * self.reach + 1) - self.reach
-        source.weight *= mass(self.noise, z)
+        source.weigh(mass(self.noise, z))
         return z
 
 
@@ -42,7 +42,7 @@ class Drawn:
         least = threshold - self.shift
         share = tail(self.law.noise, least, self.law.reach)
         above = bool(self.source.outcome(2))
-        self.source.weight *= share if above else 1 - share
+        self.source.weigh(share if above else 1 - share)
         self.least = least if above else None
         return above
 
@@ -50,7 +50,7 @@ class Drawn:
         """The sum itself, of one that is known to be above."""
         first = max(self.least, -self.law.reach)
         z = first + self.source.outcome(max(self.law.reach - first + 1, 1))
-        self.source.weight *= mass(self.law.noise, z) / tail(self.law.noise, self.least, self.law.reach)
+        self.source.weigh(mass(self.law.noise, z) / tail(self.law.noise, self.least, self.law.reach))
         return self.shift + z
 
 

@@ -24,7 +24,9 @@ BOTH = (BinaryTreeCounter, SquareRootCounter)
 
 
 class Nothing:
-    """Noise that is 0."""
+    """Noise that is 0; ``quadratic`` is only read for errors, which nobody asks for here."""
+
+    quadratic = Fraction(1, 2)
 
     def draw(self, source):
         return 0
@@ -219,7 +221,7 @@ def test_the_horizon_is_the_end_and_a_bad_batch_counts_nothing(kind):
     with pytest.raises(ProtocolError, match="3 more"):
         counter.run([1, 2, 3, 4])
     assert counter.steps == 0
-    assert counter.run(np.array([1, 2])).times.tolist() == [1, 2]
+    assert counter.run(np.array([1, 2])).values == [1, 2]
     counter.add(np.int64(3))
     with pytest.raises(ProtocolError, match="horizon"):
         counter.add(4)
@@ -263,5 +265,14 @@ def test_a_series_can_be_read():
     series = BinaryTreeCounter(horizon=12, rho=0.5, source=ReplaySource.from_key("read"), **COMMON).run([5] * 12)
     assert repr(series).splitlines()[-1] == "... and 2 more"
     assert series.to_arrow().column_names == ["value", "count", "stderr", "low", "high"]
-    assert series.n == 12
+    assert (len(series.values), series.n) == (12, None)  # how many people there are is private
     assert "errors are correlated" in series.chart().altair.to_json()
+
+
+@pytest.mark.parametrize("noise", [{"epsilon": 1.5}, {"rho": 0.3}, {"rho": 20.0}], ids=["Laplace", "wide Gaussian", "narrow Gaussian"])
+def test_the_limits_of_each_sum_are_those_at_its_own_error(noise):
+    law = BinaryTreeCounter(horizon=12, **noise, **COMMON).run([5] * 12).law
+    alphas = np.geomspace(1e-9, 0.5, 12)
+    each = [law.select([place]).limits(alpha)[0].item() for place, alpha in enumerate(alphas)]
+    assert law.limits(alphas)[0].tolist() == each
+    assert law.p_values[-1] < 1e-4

@@ -53,11 +53,13 @@ def test_every_question_is_charged_at_most_its_epsilon_for_its_neighbors(rule, n
     for asked, question in ask.items():
         answer = question()
         booked = session.book.requests()[-1]
-        assert booked.event.relation == neighbors == answer.release.neighbors
+        release = answer.spec if answer.kind == "frequency" else answer.release
+        assert booked.event.relation == neighbors == release.neighbors
         assert booked.state == "sent"
         assert account(booked.event, delta=0.0).epsilon <= 0.3, asked
-        assert answer.release.request == booked.id
-        assert answer.release.guarantee.epsilon == 0.3
+        assert release.request == booked.id
+        assert answer.guarantee == release.guarantee
+        assert answer.guarantee.epsilon == 0.3
     if rule == "basic":
         assert session.spent.epsilon == Fraction(18, 10)
     assert session.guarantee.epsilon == 20.0
@@ -130,9 +132,9 @@ def test_what_the_keeper_declares_is_part_of_the_question(tmp_path):
     wide = {"low": 0, "high": 100, "epsilon": 0.1}
     first = opened(table, ledger=path, neighbors="replace").mean("age", **wide)
     second = opened(table, ledger=path, neighbors="replace", complete=["age"]).mean("age", **wide)
-    assert first.count_noise is not None
-    assert second.count_noise is None
-    assert second.count == 5
+    assert first.law.count_scale is not None
+    assert second.law.count_scale is None
+    assert second.law.count == 5
     assert first.release.request != second.release.request
 
 
@@ -288,9 +290,9 @@ def test_the_number_of_rows_is_public_only_under_replace():
     hidden, known = opened(), opened(neighbors="replace")
     assert (hidden.n, known.n) == (None, 5)
     assert hidden.count(epsilon=0.1).n is None
-    assert not hidden.histogram("name", values=["Ann"], epsilon=0.1).public
-    assert known.histogram("name", values=["Ann"], epsilon=0.1).public
-    assert not known.histogram("name", values=["Ann"], where={"smokes": True}, epsilon=0.1).public  # how many smoke is private
+    assert not hidden.histogram("name", values=["Ann"], epsilon=0.1).law.public
+    assert known.histogram("name", values=["Ann"], epsilon=0.1).law.public
+    assert not known.histogram("name", values=["Ann"], where={"smokes": True}, epsilon=0.1).law.public  # how many smoke is private
     assert repr(hidden) == repr(opened(PEOPLE[:2])).replace("1>", "0.8>")
 
 

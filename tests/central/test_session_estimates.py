@@ -6,15 +6,14 @@ import polars as pl
 import pytest
 
 from deniable.central import Session, side_by_side
-from deniable.central.histogram import CentralHistogram
-from deniable.central.spread import Spread
+from deniable.central.histogram import released_counts
 from deniable.errors import MergeError, ParameterError
 from deniable.testing import ReplaySource
 from tests.central.sessions import SPENT
 
 
 def histogram(counts, scale=2.0, rows=None):
-    return CentralHistogram.of(SPENT, ["a", "b", "c"], counts, Spread(scale), rows=rows)
+    return released_counts(SPENT, ["a", "b", "c"], counts, scale, rows=rows)
 
 
 @pytest.mark.parametrize("rows", [None, 1000])
@@ -58,8 +57,12 @@ def test_numbers_compare_and_show_themselves():
     assert mean.interval()[0] < 999.5 < mean.interval()[1]
     with pytest.raises(MergeError):
         below.compare(mean)
+    with pytest.raises(MergeError):
+        below.compare(session.sum("x", low=0, high=1, epsilon=0.5))
     found = session.quantiles("x", [0.25, 0.5], low=0, high=2000, steps=200, epsilon=2.0)
-    assert found.quantile(0.5) == found.values[1]
+    assert found.quantile(0.5) == found.point[1]
+    assert [limit.tolist() for limit in found.interval(simultaneous=True)] == [[0, 0], [2000, 2000]]  # all that is known of a smaller error
+    assert found.select([1]).to_arrow()["missed"].to_pylist() == [found.missed[1]]
     for wrong in (lambda: found.quantile(0.4), lambda: found.interval(0.99)):
         with pytest.raises(ParameterError):
             wrong()

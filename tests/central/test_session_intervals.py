@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from deniable.central import Laplace
-from deniable.central.histogram import CentralHistogram
-from deniable.central.mean import CentralMean
+from deniable.central.histogram import released_counts
+from deniable.central.number import LaplaceRatio, ReleasedNumber
 from deniable.central.quantiles import Ranking, utilities
 from deniable.central.spread import Spread, pair_reach, sum_reaches
 from deniable.testing import ReplaySource
@@ -62,7 +62,8 @@ def covered(people, wider):
     z, y = sums.noise.draws(REPEATED, source), counts.noise.draws(REPEATED, source)
     hits = 0
     for k in range(REPEATED):
-        estimate = CentralMean(SPENT, None, None, ends, true_steps + int(z[k]), Spread(2000.0, 0.001), people + int(y[k]), Spread(2.0))
+        noisy = {"steps": true_steps + int(z[k]), "scale": 2000.0, "count": people + int(y[k]), "count_scale": 2.0}
+        estimate = ReleasedNumber.of(SPENT, "mean", LaplaceRatio(n=None, ends=ends, step=0.001, **noisy))
         low, high = estimate.interval(0.95)
         assert low <= estimate.value <= high
         assert people == 3 or 2 < (high - low) / estimate.stderr < 6
@@ -83,11 +84,11 @@ def test_the_interval_of_a_mean_covers_whatever_the_count(people):
 def test_the_interval_of_a_mean_of_a_public_number_is_that_of_its_sum(scale, ends, steps, count):
     """Also where there is hardly any noise; and at the end of the range where the sum fits none within."""
     noise = Spread(scale, 1e-3)
-    mean = CentralMean(SPENT, count, None, ends, steps, noise, count, None)
+    mean = LaplaceRatio(n=count, ends=ends, steps=steps, scale=scale, step=1e-3, count=count, count_scale=None)
     for alpha in (0.05, 1e-9):
         reach = np.array([-1, 1]) * noise.reach(alpha)
         exact = np.clip((steps * 1e-3 + reach) / count, -0.5, 0.5) + sum(ends) / 2
-        assert mean.limits(alpha) == pytest.approx(tuple(exact), rel=1e-15, abs=1e-9)
+        assert np.ravel(mean.limits(alpha)) == pytest.approx(exact, rel=1e-15, abs=1e-9)
 
 
 @pytest.mark.parametrize("held", [[0, 0, 0, 0, 0, 0], [3, 0, 1, 0, 0, 2], [0, 20, 0, 300, 0, 20], [9, 8, 7, 6, 5, 4]], ids=str)
@@ -117,7 +118,7 @@ def test_the_sampling_intervals_of_a_histogram_cover():
     words = np.array([source.below(1000) for _ in range(300 * 200)]).reshape(300, 200)
     for row, z in zip(words, noise.noise.draws(300, source), strict=True):
         count = int((row < 300).sum()) + int(z)
-        estimate = CentralHistogram.of(SPENT, ["a"], [count], Spread(noise.scale), rows=None)
+        estimate = released_counts(SPENT, ["a"], [count], noise.scale, rows=None)
         low, high = (float(limit[0]) for limit in estimate.interval(0.95, population=True))
         hits += low <= 60 <= high
         narrow += abs(60 - count) <= (high - low) / 6

@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
-from deniable.testing import ForkingSource, Undecided
+from deniable.testing import ForkingSource
 
 CUT = Fraction(1, 1 << 72)
+
+
+class Light(Exception):  # noqa: N818  # a signal between the source and the walk, not an error
+    """A draw on a branch whose weight is below the cut."""
 
 
 def walked(randomize, cut=CUT):
     """The weight of each outcome, and how much weight was not followed to its end."""
     weights, left, scripts = defaultdict(Fraction), Fraction(0), [()]
+
+    class Followed(ForkingSource):
+        """A source whose draws end where the branch's weight no longer matters."""
+
+        def outcome(self, outcomes):
+            if self.weight < cut:
+                raise Light
+            return super().outcome(outcomes)
+
     while scripts:
-        script = scripts.pop()
-        source = ForkingSource(script)
+        source = Followed(scripts.pop())
         try:
             outcome = randomize(source)
-        except Undecided as draw:
-            if source.weight < cut:
-                left += source.weight
-            else:
-                scripts += [(*script, outcome) for outcome in range(draw.outcomes)]
+        except Light:
+            left += source.weight
         else:
             weights[outcome] += source.weight
+        scripts += source.others
     return dict(weights), left
 
 

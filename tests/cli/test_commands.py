@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from tests.cli.running import COMMAND, Started, run
+from tests.collect.rows import rows_of
 
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["audit"], ["simulate"], ["plan"]])
@@ -64,21 +65,27 @@ def shows_truth_estimate_interval_charts_promises_and_traffic(done, folder):
     assert nothing_is_left_of(url, folder / "temporary")
 
 
+def beside(content):
+    """The rows of an estimate, each with the truth."""
+    return list(zip(rows_of(content), content["truth"], strict=True))
+
+
 def finds_the_truth(content, folder):
     assert (content["people"], content["reports"]) == (1000, 3000)
     drink, bicycle, word = content["tasks"]
     for task in (drink, bicycle):  # everyone was counted, and the truth is that of everyone
-        assert task["n"] == 1000 == sum(row["truth"] for row in task["result"])
-        assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in task["result"])
-        assert all(row["low"] <= max(row["estimate"], 0) <= row["high"] for row in task["result"])  # a count may come out below none
-    assert {row["value"] for row in bicycle["result"]} == {"yes", "no"}
+        assert task["estimate"]["n"] == 1000 == sum(task["truth"])
+        assert all(abs(row["count"] - truth) < 6 * row["stderr"] for row, truth in beside(task))
+        assert all(row["low"] <= max(row["count"], 0) <= row["high"] for row in rows_of(task))  # a count may come out below none
+    assert {row["value"] for row in rows_of(bicycle)} == {"yes", "no"}
     assert [task["epsilon"] for task in content["tasks"]] == [2, 2, 8]
-    assert word["n"] < 1000  # those whose turn it was in the last round
+    assert word["estimate"]["n"] < 1000  # those whose turn it was in the last round
     assert word["rounds"] > 1
-    rain = next(row for row in word["result"] if row["value"] == "rain")  # a fifth of the crowd: seen at once
-    assert rain["everyone"] == 174
-    assert abs(rain["estimate"] - rain["truth"]) < 6 * rain["stderr"]
-    assert all(row["truth"] <= row["everyone"] for row in word["result"])
+    place = word["estimate"]["values"].index("rain")  # a fifth of the crowd: seen at once
+    assert word["everyone"][place] == 174
+    rain, truth = beside(word)[place]
+    assert abs(rain["count"] - truth) < 6 * rain["stderr"]
+    assert all(truth <= everyone for truth, everyone in zip(word["truth"], word["everyone"], strict=True))
     assert [(folder / file).exists() for file in content["charts"]] == [True, True]
     shuffled = content["shuffled"]  # the drink once more, with the same promise
     assert (shuffled["n"], shuffled["shuffle"]["claim"]) == (1000, 2)
@@ -169,11 +176,12 @@ def test_simulate_a_column(tmp_path):
     table.write_parquet(tmp_path / "people.parquet")
     for file in ("people.csv", "people.parquet"):
         content = json.loads(run("simulate", file, "--column", "city", "--epsilon", 3, "--json", cwd=tmp_path).stdout)
-        assert [row["value"] for row in content["result"]] == ["Rome", "Oslo", "Lima"]
-        assert [row["truth"] for row in content["result"]] == [6000, 3000, 1000]
-        assert all(abs(row["estimate"] - row["truth"]) < 6 * row["stderr"] for row in content["result"])
+        assert content["estimate"]["values"] == ["Rome", "Oslo", "Lima"]
+        assert content["truth"] == [6000, 3000, 1000]
+        assert all(abs(row["count"] - truth) < 6 * row["stderr"] for row, truth in beside(content))
     shown = run("simulate", "people.csv", "--column", "year", "--top", 2, "--chart", "years.svg", cwd=tmp_path).stdout
-    assert "the largest 2 of 3 values; 95 % intervals for all" in " ".join(shown.split())
+    assert "low and high: 95 % for all 3 values together, noise only" in " ".join(shown.split())
+    assert "┃ value ┃ truth ┃ count ┃ stderr ┃" in shown
     assert "In a real survey" in shown
     assert "<svg" in (tmp_path / "years.svg").read_text()
 
@@ -184,7 +192,7 @@ def test_simulate_leaves_the_answers_as_they_are(tmp_path):
     lines = [f"{answer},{i if i < 700 else 'oops'}" for i, answer in enumerate(answers * 100)]
     (tmp_path / "raw.csv").write_text("\n".join(["a,b", *lines]) + "\n")
     content = json.loads(run("simulate", "raw.csv", "--column", "a", "--json", cwd=tmp_path).stdout)
-    assert {row["value"]: row["truth"] for row in content["result"]} == dict.fromkeys(answers, 100)
+    assert {row["value"]: truth for row, truth in beside(content)} == dict.fromkeys(answers, 100)
     shown = run("simulate", "raw.csv", "--column", "a", cwd=tmp_path).stdout
     assert all(f"│ {answer} " in shown for answer in answers)
 
@@ -194,7 +202,7 @@ def test_simulate_counts_what_is_missing(tmp_path):
     pl.DataFrame({"x": [1.0, float("nan"), 2.5, None]}).write_parquet(tmp_path / "holes.parquet")
     for file, missing in (("holes.csv", 1), ("holes.parquet", 2)):
         content = json.loads(run("simulate", file, "--column", "x", "--drop-missing", "--json", cwd=tmp_path).stdout)
-        assert (content["missing"], content["people"], content["values"]) == (missing, 2, 2)
+        assert (content["missing"], content["people"], content["estimate"]["family_size"]) == (missing, 2, 2)
 
 
 def test_winners_of_many_get_simultaneous_intervals(tmp_path):
@@ -202,7 +210,8 @@ def test_winners_of_many_get_simultaneous_intervals(tmp_path):
     pl.DataFrame({"id": [f"user{i}" for i in range(5000)]}).write_csv(tmp_path / "ids.csv")
     done = run("simulate", "ids.csv", "--column", "id", "--top", 3, "--json", cwd=tmp_path)
     content = json.loads(done.stdout)
-    assert content["interval"] == "95 %, simultaneous"
+    assert content["estimate"]["together"]
+    assert "95 % for all 5,000 values together" in content["estimate"]["headline"]
     assert "will drown" in " ".join(run("simulate", "ids.csv", "--column", "id", "--top", 3, cwd=tmp_path).stderr.split())
 
 

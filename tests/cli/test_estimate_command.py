@@ -23,8 +23,10 @@ from deniable.collect.web.access import add_token
 from deniable.collect.web.api import Api
 from deniable.collect.web.dispatch import application
 from deniable.collect.web.metrics import Metrics
+from deniable.core.table import cell_text
 from deniable.testing import ReplaySource
 from tests.collect.crowd import NOON, envelope, send, survey_task
+from tests.collect.rows import rows_of
 from tests.conftest import ROOT
 
 DAY = 86_400
@@ -105,11 +107,13 @@ def test_an_estimate_is_shown_with_its_error(site, task):
     shown = site.run("home-page", "--period", "0").stdout
     assert task.question in shown
     assert "q0: 1,800 reports, GRR, epsilon = 2" in shown
-    assert "95 % interval of each value" in shown
+    assert "low and high: 95 %, noise only" in shown
     assert "provisional" in shown
     found = estimate(site.collector, task.id, Selection((0,))).estimates["q0"]
     for page, count in zip(PAGES, found.counts, strict=True):
-        assert any(page in line and f"{count:,.0f}" in line for line in shown.splitlines())
+        assert any(page in line and cell_text(count) in line for line in shown.splitlines())
+    names, lines = found.cells()
+    assert all(cell in shown for line in (names, *lines) for cell in line)  # as in Python
     for period in range(3):
         site.collector.seal(task.id, period)
     assert "provisional" not in site.run("home-page", "--period", "0").stdout
@@ -136,12 +140,13 @@ def columns_and_remarks(text):
 
 def test_the_largest_of_more_values_come_with_intervals_for_all(site, task):
     shown = site.run("home-page", "--top", 2, "--chart", "chart.json").stdout
-    assert "the largest 2 of 4 values; 95 % intervals for all of them together" in " ".join(shown.split())
+    assert "low and high: 95 % for all 4 values together, noise only" in " ".join(shown.split())
+    assert "the first 2 of 4 rows" in shown
     assert "search" not in shown
     found = estimate(site.collector, task.id).estimates["q0"].top(1)
     _, high = found.interval(simultaneous=True)
     (line,) = (line for line in shown.splitlines() if found.values[0] in line)
-    assert f"{high[0]:,.0f}" in line
+    assert cell_text(high[0]) in line
     with open("chart.json") as file:
         assert "that hold together" in file.read()
 
@@ -151,7 +156,7 @@ def test_as_data_on_the_screen_and_in_files(site, task):
     shown = site.run("home-page", "--stratum", "platform=web", "--json", "--top", 1, "--out", "all.parquet").stdout
     assert json.loads(shown) == expected
     table = pl.read_parquet("all.parquet")
-    assert table["count"].to_list() == [row["count"] for row in expected["answers"][0]["rows"]]
+    assert table["count"].to_list() == expected["answers"][0]["estimate"]["columns"]["count"]
     site.run("home-page", "--stratum", "platform=web", "--out", "all.json", "--chart", "chart.svg")
     with open("all.json") as file:
         assert json.load(file) == expected
@@ -173,13 +178,16 @@ def test_an_alarm_when_many_users_suddenly_changed_their_home_page(site, task):
     assert changed["value"].to_list() == ["news", "games"]
     strict = json.loads(site.run(*web, "--period", 1, "--compare-period", 2, "--alpha", 1e-6, "--json", status=3).stdout)
     assert strict["alpha"] == 1e-6
-    rows = zip(content["answers"][0]["rows"], strict["answers"][0]["rows"], strict=True)
+    assert strict["answers"][0]["estimate"]["level"] == 1 - 1e-6
+    rows = zip(rows_of(content["answers"][0]), rows_of(strict["answers"][0]), strict=True)
     assert all(careful["low"] < usual["low"] and careful["high"] > usual["high"] for usual, careful in rows)
+    shown = site.run(*web, "--period", 1, "--compare-period", 2, "--alpha", 1e-6, status=3).stdout
+    assert "low, high and p hold for all values together (99.9999 %)" in shown
 
 
 def test_groups_of_people_are_compared(site, task):
     shown = site.run("home-page", "--period", 2, "--stratum", "platform=phone", "--compare-stratum", "platform=web", status=3).stdout
-    assert "1,800 and 1,800 reports" in shown
+    assert "Comparison of 1,800 with 1,800 reports" in shown
     content = json.loads(
         site.run("home-page", "--period", 2, "--stratum", "platform=phone", "--compare-stratum", "platform=web", "--json", status=3).stdout
     )
@@ -260,7 +268,7 @@ def test_a_search_that_is_not_over_says_so(site):
     assert send(site.collector, *(first._replace(id=bytes([i] * 16), payload=row.tobytes()) for i, row in enumerate(reports.rows()))) == {}
     site.collector.advance(task.id)
     content = json.loads(site.run("words", "--json").stdout)  # closed, but the only one of its name
-    assert {row["value"] for row in content["answers"][0]["rows"]} >= {7, 9}
+    assert {row["value"] for row in rows_of(content["answers"][0])} >= {7, 9}
     assert "candidates were tested; 254 are not significant and dropped" in " ".join(site.run("words").stdout.split())
 
 
@@ -271,6 +279,6 @@ def test_a_long_list_of_values_is_no_trouble(site):
     site.collector.publish(task)
     assert send(site.collector, *(envelope(task, value) for value in range(50))) == {}
     shown = site.run("long", "--top", 3, "--out", "long.json").stdout
-    assert "the largest 3 of 30,000 values" in " ".join(shown.split())
+    assert "the first 3 of 30,000 rows" in shown
     with open("long.json") as file:
-        assert len(json.load(file)["answers"][0]["rows"]) == 30_000
+        assert len(rows_of(json.load(file)["answers"][0])) == 30_000

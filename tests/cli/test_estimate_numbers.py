@@ -10,6 +10,7 @@ import pytest
 import deniable as dn
 from deniable.collect.analysis.analyst import Selection, compare, estimate
 from deniable.contract.envelope import Envelope
+from deniable.core.table import cell_text
 from deniable.testing import ReplaySource
 from tests.cli.test_estimate_command import DAY, Site
 from tests.collect.crowd import NOON, send, survey_task
@@ -34,16 +35,21 @@ def test_a_mean_is_printed_saved_and_compared(site, tmp_path, mechanism):
         send(site.collector, *(Envelope(task.id, period, 0, 0, i, row.tobytes()) for i, row in zip(ids, rows, strict=True)))
     content = json.loads(site.run("ages", "--period", "0", "--json").stdout)
     assert content["answers"] == estimate(site.collector, task.id, Selection((0,))).to_json()["answers"]
-    row = content["answers"][0]["rows"][0]
+    told = content["answers"][0]["estimate"]
+    mean = (told["parts"]["mean"] if mechanism is dn.SquareWave else told)["columns"]["mean"][0]
     printed = site.run("ages", "--period", "0", "--out", "ages.parquet", "--chart", "ages.svg").stdout
-    digits = next(part for line in printed.splitlines() if "mean" in line for part in line.replace("│", " ").split()[1:2])
-    assert float(digits) == pytest.approx(row["estimate"], abs=0.06)
-    assert "Intervals: 95 %, noise" in printed
+    digits = next(part for line in printed.splitlines() if line.startswith("│ mean") for part in line.replace("│", " ").split()[1:2])
+    assert float(digits) == pytest.approx(mean, abs=0.06)
+    assert "low and high: 95 %, noise" in printed
     assert ("50 % at most" in printed) == (mechanism is dn.SquareWave)
-    assert pl.read_parquet("ages.parquet")["estimate"][0] == row["estimate"]
+    table = pl.read_parquet("ages.parquet")
+    if mechanism is dn.SquareWave:
+        assert table["cdf"].to_list() == told["columns"]["cdf"]
+    else:
+        assert table["mean"].to_list() == [mean]
     assert (tmp_path / "ages.svg").read_text().startswith("<svg")
     changed = site.run("ages", "--period", "0", "--compare-period", "1", status=3).stdout
     (told,) = compare(site.collector, task.id, Selection((0,)), Selection((1,))).to_json()["answers"]
-    assert f"{told['rows'][0]['change']:.1f}"[:2] in changed
+    assert cell_text(told["estimate"]["columns"]["change"][0]) in changed
     assert "changed at alpha = 0.05: ages: mean" in changed.replace("q0", "ages")
     assert site.run("ages", "--period", "2", status=4)

@@ -16,6 +16,7 @@ from deniable.errors import ParameterError
 from tests.cli.running import run
 from tests.collect.crowd import send, survey_task
 from tests.collect.publishing import SPECS, crowd, opened, sealed
+from tests.collect.rows import rows_of
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_a_collectors_files_have_its_tallies_and_say_what_it_says(exported, tmp_
     assert published["estimate"]["answers"][:2] == found["estimate"]["answers"][:2]
     assert published["estimate"]["answers"] == json.loads((folder / "open" / "estimates.json").read_bytes())["answers"]
     part = counted(folder / "data", "--task", signed, "--period", "1", "--stratum", "platform=web")
-    assert [answer["n"] for answer in part["estimate"]["answers"]] == [60, 60]
+    assert [answer["estimate"]["n"] for answer in part["estimate"]["answers"]] == [60, 60]
     assert part["estimate"]["withheld"] == ["q2"]
     assert part["tallies"] == found["tallies"]
     told = run("tally", folder / "data" / f"task={task.id.hex()}" / "period=1", "--task", signed)
@@ -79,13 +80,13 @@ def test_files_that_speak_for_themselves(tmp_path):
     asked = "--candidates", tmp_path / "words.txt"
     found = counted(f"{tmp_path}/reports/*.parquet", *asked, "--out", tmp_path / "tallies")
     (answer,) = found["estimate"]["answers"]
-    assert {row["value"]: abs(row["count"] - truth) < 200 for row, truth in zip(answer["rows"], (600, 200), strict=True)} == {
+    assert {row["value"]: abs(row["count"] - truth) < 200 for row, truth in zip(rows_of(answer), (600, 200), strict=True)} == {
         "tea": True,
         "mate": True,
     }
     file = tmp_path / "tallies" / "all.tally"
     again = json.loads(run("estimate", file, *asked, "--json", "--out", tmp_path / "words.parquet").stdout)
-    assert again["answers"][0]["rows"] == answer["rows"]
+    assert again["answers"][0]["estimate"] == answer["estimate"]
     assert pq.read_table(tmp_path / "words.parquet").column("value").to_pylist() == ["tea", "mate"]
     assert "800 reports, OLH" in run("estimate", file, *asked).stdout
     assert "a tally as a whole" in run("estimate", file, "--period", "1", status=2).stderr
@@ -96,7 +97,7 @@ def test_files_that_speak_for_themselves(tmp_path):
     pq.write_table(numbers.privatize(np.repeat([-7, 8], 300)).to_arrow(), tmp_path / "numbers.parquet")
     (tmp_path / "numbers.txt").write_text("-7\n8\n")
     (told,) = counted(tmp_path / "numbers.parquet", "--candidates", tmp_path / "numbers.txt")["estimate"]["answers"]
-    assert [row["value"] for row in told["rows"]] == [-7, 8]
+    assert [row["value"] for row in rows_of(told)] == [-7, 8]
     (tmp_path / "numbers.txt").write_text("seven\n")
     assert "one in a line" in run("tally", tmp_path / "numbers.parquet", "--candidates", tmp_path / "numbers.txt", status=2).stderr
 

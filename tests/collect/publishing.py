@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -87,3 +88,34 @@ def resign(folder, seed=SEED, **changes):
     content |= changes
     signature = sign(seed, CONTEXT, canonical_json(content)).hex()
     (folder / "manifest.json").write_bytes(canonical_json(content | {"signature": signature}))
+
+
+def changes_of(content, step, most=60):
+    """Copies of JSON that differ in one place, numbers by at least a step; of long lists some places."""
+
+    def places(part, path=()):
+        keys = list(part) if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+        for key in (*keys,) if len(keys) <= most else (0, len(keys) // 2, len(keys) - 1):
+            yield (*path, key)
+            yield from places(part[key], (*path, key))
+
+    for path in list(places(content)):
+        wrong = json.loads(json.dumps(content))
+        holder = wrong
+        for key in path[:-1]:
+            holder = holder[key]
+        old = holder[path[-1]]
+        if isinstance(old, bool):
+            kind, holder[path[-1]] = "flag", not old
+        elif isinstance(old, int | float):
+            kind, holder[path[-1]] = "number", old + max(1e-6 * abs(old), step) if isinstance(old, float) else old + 1
+        elif old is None:
+            kind, holder[path[-1]] = "nothing", 0
+        elif isinstance(old, str):
+            kind, holder[path[-1]] = "text", old + " "
+        elif isinstance(old, list):
+            kind = "less" if old else "more"
+            holder[path[-1]] = old[:-1] if old else [0]
+        else:
+            kind, holder[path[-1]] = "more", old | {"more": 1}
+        yield path, kind, wrong

@@ -20,6 +20,7 @@ from deniable.errors import ParameterError, ProtocolError
 from deniable.testing import ReplaySource
 from deniable.testing.identity import Identity
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
+from tests.collect.rows import rows_of
 
 STRATA = (("platform", ("phone", "web")), ("age", ("young", "old")))
 PAGES = dn.Categories("news", "mail", "search", "games")
@@ -159,11 +160,11 @@ def test_many_users_suddenly_changed_their_home_page(collector):
     alarm = compare(collector, task.id, Selection((1,)), Selection((2,)))
     assert alarm.changed() == [("q0", "news"), ("q0", "games")]
     expected = alike.compare(after)
-    rows = alarm.to_json()["answers"][0]["rows"]
+    rows = rows_of(alarm.to_json()["answers"][0])
     low, high = expected.interval(0.95, simultaneous=True)
     for column, numbers in {"change": expected.difference, "low": low, "high": high, "p_adjusted": expected.adjusted}.items():
         assert [row[column] for row in rows] == numbers.tolist()
-    assert [row["changed"] for row in rows] == [True, False, False, True]
+    assert alarm.to_json()["changed"] == [{"question": "q0", "value": "news"}, {"question": "q0", "value": "games"}]
     assert compare(collector, task.id, Selection((0, 1)), Selection((2,)), alpha=1e-9).changed() == alarm.changed()
 
 
@@ -174,7 +175,7 @@ def test_a_total_change_of_scores_is_seen(collector):
         report(collector, task, np.full(2000, day), period=day)
     changes = compare(collector, task.id, Selection((0,)), Selection((1,)))
     assert changes.changed() == [("q0", 0), ("q0", 1)]
-    rows = changes.to_json()["answers"][0]["rows"]
+    rows = rows_of(changes.to_json()["answers"][0])
     assert [row["p_adjusted"] < 1e-6 for row in rows] == [True, True] + [False] * 6
 
 
@@ -325,13 +326,13 @@ def test_a_search_has_its_result_when_its_last_round_is_closed(collector):
         number += 1
     assert number == 2
     found = estimate(collector, task.id)
-    ((name, expected),) = state.items()
+    name, expected = search.result, state
     assert list(found.estimates) == [name]
     assert list(found.estimates[name].values) == list(expected.values)
     np.testing.assert_array_equal(found.estimates[name].counts, expected.counts)
     np.testing.assert_array_equal(found.estimates[name].interval(), expected.interval())
     assert not found.provisional
-    assert "all 3" not in found.to_json()["answers"][0]["interval"]  # those that were found are some of many more
+    assert "all 3" not in found.to_json()["answers"][0]["estimate"]["headline"]  # those that were found are some of many more
     for selection in (Selection((1,)), Selection(None, {"platform": "web"})):
         with pytest.raises(ParameterError, match="all rounds"):
             estimate(collector, task.id, selection)

@@ -15,9 +15,10 @@ import pytest
 
 import deniable as dn
 from deniable.collect.analysis.analyst import Selection, compare, estimate
-from deniable.collect.analysis.answer import charts_of
-from deniable.contract.canonical import from_plain
+from deniable.collect.analysis.shown import charts_of
+from deniable.core.saved import estimate_from_json
 from deniable.errors import WireError
+from tests.collect.rows import rows_of
 from tests.collect.test_analysis import PAGES, clock, collector, identity, publish, report  # noqa: F401  # some are fixtures
 
 
@@ -37,8 +38,16 @@ def test_parquet_says_what_json_says(collector):
     for told in (answer, changes):
         plain = json.loads(json.dumps(told.to_json(), allow_nan=False))  # real JSON: no infinity, nothing but plain data
         rows, about = content_of(told.to_parquet())
-        shared = ("question", "n", "n_before", "n_after")
-        expected = [{**row, **{k: a[k] for k in shared if k in a}} for a in plain["answers"] for row in a.pop("rows")]
+        named = {(each["question"], each["value"]) for each in plain.get("changed", ())}
+        expected = []
+        for each in plain["answers"]:
+            n = each["estimate"]["n"]
+            counted = {"n": n} if told is answer else dict(zip(("n_before", "n_after"), n, strict=True))
+            for row in rows_of(each):
+                marks = {} if told is answer else {"changed": (each["question"], row["value"]) in named}
+                expected.append({"question": each["question"], **row, **counted, **marks})
+            for name in ("values", "columns", "order", "law", "parts"):
+                del each["estimate"][name]
         assert rows == expected
         assert about == plain
         assert about["task"] == task.id.hex()
@@ -76,7 +85,7 @@ def test_values_of_every_kind_are_written(collector, domains):
         value = question.candidates[0] if question.candidates else question.spec.domain.value(0)
         report(collector, task, [value] * 20, question=place)
     answer = estimate(collector, task.id)
-    plain = [from_plain(row["value"]) for a in json.loads(json.dumps(answer.to_json()))["answers"] for row in a["rows"]]
+    plain = [value for a in json.loads(json.dumps(answer.to_json()))["answers"] for value in estimate_from_json(a["estimate"]).values]
     values = [value for found in answer.estimates.values() for value in found.values]
     assert plain == values
     written = [row["value"] for row in content_of(answer.to_parquet())[0]]
@@ -92,13 +101,21 @@ def test_charts_of_everything_that_is_shown(collector, tmp_path):
         assert "games" in (tmp_path / f"{number}.svg").read_text()
 
 
-def test_a_chart_that_would_fetch_something_is_not_drawn():
-    """A table's chart comes from a collector: it carries its data, and a column of that may have any name."""
-    chart = {"data": {"values": [{"url": "a", "y": 1.0}]}, "mark": "bar", "encoding": {"x": {"field": "y", "type": "quantitative"}}}
-    content = {"answers": [{"question": "q", "kind": "table", "columns": ["y"], "rows": [{"y": 1.0}], "n": 1, "chart": chart}]}
-    assert charts_of(content)["q"].altair.to_dict()["mark"] == "bar"
-    chart["data"] = {"url": "http://example.org/a.json"}
-    with pytest.raises(WireError, match="carries its data"):
-        charts_of(content)
-    del content["answers"][0]["chart"]
+def test_what_a_collector_says_is_drawn_by_our_own_builder_or_not_at_all(collector):
+    """A figure says which columns are drawn: no address of anything, no part of Vega, and no column that is not there."""
+    task = publish(collector, dn.GRR(domain=dn.Categories("url", "href"), epsilon=1.0))
+    report(collector, task, ["url"] * 300)
+    content = json.loads(json.dumps(estimate(collector, task.id).to_json()))
+    (figure,) = content["answers"][0]["estimate"]["figures"]
+    assert charts_of(content)["q0"].to_dict()["data"]["values"][0]["value"] == "url"
+    wrong = [{"number": "other"}, {"label": "other"}, {"group": "other"}, {"mark": "url"}, {"axis": {"url": "http://example.org"}}]
+    wrong += [{"ends": "http://example.org"}, {"ends": [{"url": "a"}, 1]}, {"ends": ["a", "b"]}, {"most": "all"}, {"percent": 1}]
+    for change in wrong:
+        content["answers"][0]["estimate"]["figures"] = [figure | change]
+        with pytest.raises(WireError):
+            charts_of(content)
+    content["answers"][0]["estimate"]["figures"] = []
     assert charts_of(content) == {}
+    earlier = {"answers": [{"question": "q0", "mechanism": "GRR", "epsilon": 1.0, "n": 300, "rows": []}]}
+    with pytest.raises(WireError, match="upgrade the collector"):
+        charts_of(earlier)

@@ -28,6 +28,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import OpenedRound, Task
 from deniable.testing.identity import Identity
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
+from tests.collect.rows import rows_of
 
 DRINK = b"""
 name = "drink"
@@ -189,13 +190,13 @@ def test_an_analyst_gets_estimates_once_there_are_enough_reports(site):
     assert code(ask(site, "GET", f"{path}/estimate", "analyst")) == (409, "too_few")
     send(site.collector, *(envelope(site.task, 6, stratum=0) for _ in range(4)), envelope(site.task, 7, stratum=1))
     found = ask(site, "GET", f"{path}/estimate?stratum=where:web&period=0", "analyst").json()
-    assert {row["value"]: row["count"] for row in found["answers"][0]["rows"] if row["count"]} == {5: 2.0, 7: 1.0}
+    assert {row["value"]: row["count"] for row in rows_of(found["answers"][0]) if row["count"]} == {5: 2.0, 7: 1.0}
     answer = ask(site, "GET", f"{path}/estimate?format=parquet", "analyst")
     assert answer.headers["content-type"] == PARQUET
     table = pq.read_table(io.BytesIO(answer.content)).to_pylist()
     assert {row["value"]: row["count"] for row in table if row["count"]} == {5: 2.0, 6: 4.0, 7: 1.0}
     compared = ask(site, "GET", f"{path}/compare?stratum_first=where:phone&stratum_second=where:web&alpha=0.01", "analyst").json()
-    assert {row["value"] for row in compared["answers"][0]["rows"] if row["change"]} == {5, 6, 7}
+    assert {row["value"] for row in rows_of(compared["answers"][0]) if row["change"]} == {5, 6, 7}
     status = ask(site, "GET", f"{path}/status", "analyst").json()
     assert [(row["period"], row["state"], row["reports"]) for row in status["periods"]] == [(0, "open", 7)]
 

@@ -46,7 +46,7 @@ def test_whoever_signed_in_sees_estimates_until_they_sign_out(site, role):
     assert page.headers["cache-control"] == "no-store"
     assert re.search(r"\d %", Reader(page.text).text)
     content = get(site, f"{path_of(site.task)}/estimate.json?period=0").json()
-    assert [answer["n"] for answer in content["answers"]] == [80, 40]
+    assert [answer["estimate"]["n"] for answer in content["answers"]] == [80, 40]
     assert get(site, f"{path_of(site.task)}/estimate.parquet").headers["content-type"] == PARQUET
     answer = post(site, "/sign-out")
     assert (answer.status_code, "Max-Age=0" in answer.headers["set-cookie"]) == (303, True)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import altair as alt
 import pytest
 
 import deniable as dn
 from deniable.collect.analysis.analyst import Selection, compare, estimate
+from deniable.core.table import cell_text
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 from tests.collect.looking import Reader, dashboard, get, path_of, sign_in
+from tests.collect.rows import rows_of
 
 BED = dn.Numbers(datetime(2026, 3, 1, 18), datetime(2026, 3, 2, 6), steps=24)
 SPECS = {
@@ -40,15 +42,19 @@ def asked(site, spec, values, people=150):
     return task
 
 
-def charts(site, path):
+def charts(site, path, figures=1):
     news = get(site, f"{path.partition('?')[0]}/live?{path.partition('?')[2]}").json()
     page = Reader(get(site, path).text)
     assert {tag["data-live"] for _, tag in page.tags if "data-live" in tag} == set(news["texts"])
-    assert {tag["data-chart"] for _, tag in page.tags if "data-chart" in tag} == set(news["charts"]) == {"chart-0"}
-    alt.Chart.from_dict(news["charts"]["chart-0"])  # valid Vega-Lite
+    assert {tag["data-chart"] for _, tag in page.tags if "data-chart" in tag} == set(news["charts"])
+    assert set(news["charts"]) == set(["chart-0", "chart-0-1"][:figures])
+    for number, chart in enumerate(news["charts"].values()):
+        alt.Chart.from_dict(chart)  # valid Vega-Lite
+        assert chart["width"] == "container"
+        picture = get(site, f"{path.partition('?')[0]}/chart.svg?{path.partition('?')[2]}&question=0&figure={number}")
+        assert (picture.status_code, picture.headers["content-type"]) == (200, "image/svg+xml")
     assert "http" not in json.dumps(news["charts"])
-    picture = get(site, f"{path.partition('?')[0]}/chart.svg?{path.partition('?')[2]}&question=0")
-    assert (picture.status_code, picture.headers["content-type"]) == (200, "image/svg+xml")
+    assert get(site, f"{path.partition('?')[0]}/chart.svg?{path.partition('?')[2]}&figure={figures}").status_code == 404
     return page, news
 
 
@@ -56,9 +62,9 @@ def charts(site, path):
 def test_a_page_says_the_mean_first_and_draws_it(site, name):
     spec, values = SPECS[name]
     task = asked(site, spec, values)
-    page, news = charts(site, path_of(task))
-    found = estimate(site.collector, task.id).estimates["q0"]
     wave = spec.mechanism == "SquareWave"
+    page, news = charts(site, path_of(task), figures=1 + wave)  # shares, and the curve
+    found = estimate(site.collector, task.id).estimates["q0"]
     mean = found.mean if wave else found
     told = [news["texts"][f"{part}-0"] for part in ("value", "share")] + news["texts"]["interval-0"].split(" to ")
     assert told[0] == "mean"
@@ -86,10 +92,13 @@ def test_a_comparison_says_the_change_in_the_same_units(site, name):
     moved = (datetime(2026, 3, 2, 5), 110)[not spec.domain.times]
     assert send(site.collector, *(envelope(task, moved, period=2) for _ in range(400))) == {}
     page, _ = charts(site, f"{path_of(task)}/compare?first=0&second=2")
-    (row,) = compare(site.collector, task.id, Selection((0,)), Selection((2,))).to_json()["answers"][0]["rows"]
-    assert row["changed"]
+    content = compare(site.collector, task.id, Selection((0,)), Selection((2,))).to_json()
+    assert content["changed"] == [{"question": "q0", "value": "mean"}]
+    (row,) = rows_of(content["answers"][0])
+    for name in ("change", "low", "high"):
+        assert cell_text(timedelta(seconds=row[name]["seconds"]) if spec.domain.times else row[name]) in page.text
     assert "The mean changed" in page.text
-    assert "150 and 400 reports" in page.text
+    assert "150 with 400 reports" in page.text
     still, _ = charts(site, f"{path_of(task)}/compare?first=0&second=1&alpha=0.000001")
     assert "The mean did not change so much" in still.text
 

@@ -26,10 +26,12 @@ from deniable.collect.tasks.compatibility import changes_of_meaning
 from deniable.collect.tasks.task_file import read_task, read_task_file
 from deniable.contract.envelope import Envelope
 from deniable.contract.task import Task
+from deniable.core.saved import estimate_from_json
 from deniable.errors import DeniableError, WireError
 from deniable.testing import ReplaySource
 from tests.collect.crowd import HOUR, NOON, send, survey_task
 from tests.collect.publishing import resign
+from tests.collect.rows import rows_of
 from tests.collect.test_task_file import HEAD, KEY, NOW, WHEN
 
 AGES = "[domain]\nnumbers = { low = 0, high = 120 }\n"
@@ -192,41 +194,47 @@ def test_estimates_are_those_of_the_same_reports_in_memory(name, collector, tmp_
     mean = memory.mean if wave else memory
     (told,) = answer.to_json()["answers"]
     assert json.loads(json.dumps(told)) == told
-    assert (told["n"], told["kind"], told["seconds"]) == (6000, "distribution" if wave else "mean", spec.domain.times)
+    assert (told["estimate"]["n"], told["estimate"]["kind"]) == (6000, "distribution" if wave else "mean")
     shown = answer.estimates["q0"].mean if wave else answer.estimates["q0"]
     assert (shown.value, shown.stderr, shown.interval()) == (mean.value, mean.stderr, mean.interval())
-    row = told["rows"][0]
+    part = told["estimate"]["parts"]["mean"] if wave else told["estimate"]
+    (row,) = rows_of({"estimate": part})
     read = (lambda cell: datetime.fromisoformat(cell["time"])) if spec.domain.times else float
     seconds = mean.stderr.total_seconds() if spec.domain.times else mean.stderr
-    assert (row["value"], read(row["estimate"]), row["stderr"]) == ("mean", mean.value, seconds)
-    assert (read(row["low"]), read(row["high"])) == mean.interval(0.95, population=wave)
+    stderr = row["stderr"]["seconds"] if spec.domain.times else row["stderr"]
+    assert (row["value"], read(row["mean"]), stderr) == ("mean", mean.value, seconds)
+    assert (read(row["low"]), read(row["high"])) == mean.interval(0.95)
+    assert estimate_from_json(part).interval(0.95, population=True) == mean.interval(0.95, population=True)
     held = [value for values in crowds.values() for value in values]
     ends = [float(spec.domain.start), float(spec.domain.start + spec.domain.width)]
     truth = np.clip([number(spec, value) for value in held], *ends).mean()
     assert abs(number(spec, mean.value) - truth) < 6 * seconds
-    assert ("biased" in told) == (wave or spec.clip)
+    assert (told["estimate"]["bias"] is not None) == (wave or spec.clip)
     if wave:
-        again = memory.replayed()
-        assert [(read(r["estimate"]), read(r["low"]), read(r["high"])) for r in told["rows"][1:]] == [
-            (again.quantile(q), *again.quantile_interval(q)) for q in (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-        ]
-        assert told["curve"][-1]["cdf"] == pytest.approx(1.0)
+        again, brief = memory.settled(), told["estimate"]["brief"]
+        assert brief == again.brief()
+        assert len(brief["value"]) == 8  # the mean and seven quantiles
+        low, high = again.interval(0.9)
+        found = estimate_from_json(told["estimate"]).interval(0.9)
+        np.testing.assert_array_equal(found, (low, high))
+        assert rows_of(told)[-1]["cdf"] == pytest.approx(1.0)
     table = pq.read_table(io.BytesIO(answer.to_parquet())).to_pylist()
-    assert (table[0]["question"], table[0]["value"], table[0]["n"]) == ("q0", "mean", 6000)
-    assert table[0]["estimate"] == mean.value
-    assert len(table) == (8 if wave else 1)
+    assert {(row["question"], row["n"]) for row in table} == {("q0", 6000)}
+    assert len(table) == (spec.domain.size if wave else 1)
+    if not wave:
+        assert (table[0]["value"], table[0]["mean"], table[0]["stderr"]) == ("mean", mean.value, mean.stderr)
     answer.charts()["q0"].save(tmp_path / "chart.json")
     collector.seal(task.id, 0)
     publish_reports(collector, task.id, tmp_path / "open")
     published = verify_publication(tmp_path / "open", task=task.id).answer().to_json()["answers"]
     assert published == estimate(collector, task.id, Selection((0,))).to_json()["answers"]
     forged = json.loads((tmp_path / "open" / "estimates.json").read_text())
-    row = forged["answers"][0]["rows"][0]
-    step = 1e-6 * float(spec.domain.width)
-    row["low"] = row["low"] - step if not spec.domain.times else {"time": (read(row["low"]) - timedelta(seconds=step)).isoformat()}
+    columns = (forged["answers"][0]["estimate"]["parts"]["mean"] if wave else forged["answers"][0]["estimate"])["columns"]
+    step, low = 1e-6 * float(spec.domain.width), columns["low"][0]
+    columns["low"][0] = low - step if not spec.domain.times else {"time": (read(low) - timedelta(seconds=step)).isoformat()}
     (tmp_path / "open" / "estimates.json").write_text(json.dumps(forged))
     resign(tmp_path / "open", collector.store.signing_key())
-    with pytest.raises(WireError, match="answers, 0, rows, 0, low"):
+    with pytest.raises(WireError, match=r"answers, 0, estimate, (parts, mean, )?columns, low, 0"):
         verify_publication(tmp_path / "open")
 
 
@@ -240,15 +248,17 @@ def test_a_mean_that_moved_is_called_changed_and_one_that_stayed_is_not(name, co
     first, second = (spec.estimate(spec.tally(sent[place])) for place in ((0, 0), (1, 0)))
     found = first.compare(second)
     (told,) = moved.to_json()["answers"]
-    (row,) = told["rows"]
+    (row,) = rows_of(told)
     seconds = (lambda x: x.total_seconds()) if spec.domain.times else float
-    assert (row["change"], row["low"], row["high"]) == (seconds(found.difference), *map(seconds, found.interval(0.95)))
-    assert (row["p_adjusted"], row["changed"]) == (found.p_value, True)
+    shown = [row[name]["seconds"] if spec.domain.times else row[name] for name in ("change", "low", "high")]
+    assert shown == [seconds(found.difference), *map(seconds, found.interval(0.95))]
+    assert row["p"] == found.p_value
     assert moved.changed() == [("q0", "mean")]
     assert moved.to_json()["changed"] == [{"question": "q0", "value": "mean"}]
-    assert abs(row["change"] - 0.2 * float(spec.domain.width)) < 6 * seconds(found.stderr) + 1
+    assert abs(shown[0] - 0.2 * float(spec.domain.width)) < 6 * seconds(found.stderr) + 1
     moved.charts()["q0"].save(tmp_path / "chart.json")
-    assert pq.read_table(io.BytesIO(moved.to_parquet())).to_pylist()[0]["change"] == row["change"]
+    (saved,) = pq.read_table(io.BytesIO(moved.to_parquet())).to_pylist()
+    assert (saved["change"], saved["changed"], saved["n_before"]) == (found.difference, True, first.n)
     still = compare(collector, task.id, Selection((0,), {"platform": "phone"}), Selection((0,), {"platform": "web"}), alpha=1e-6)
     assert still.changed() == []
 
@@ -272,11 +282,11 @@ def test_nothing_is_said_about_few_and_questions_of_several_kinds_share_a_table(
     tell(1, ["tea"] * 60)
     tell(2, [datetime(2026, 3, 1, 22)] * 60)
     table = pq.read_table(io.BytesIO(estimate(collector, task.id).to_parquet())).to_pylist()
-    assert [(row["question"], row["value"]) for row in table[:4]] == [("q0", "mean"), ("q1", "tea"), ("q1", "coffee"), ("q2", "mean")]
+    named = [(row["question"], row["value"]) for row in table[:4]]
+    assert named == [("q0", "mean"), ("q1", "tea"), ("q1", "coffee"), ("q2", "2026-03-01 18:00:00")]  # words and times in one column: text
     assert table[0]["count"] is None
-    assert table[1]["estimate"] is None
+    assert table[1]["mean"] is None
     assert isinstance(table[1]["count"], float)
-    assert table[3]["estimate"].startswith("2026-03-01 ")  # numbers and times in one column: text
 
 
 def test_open_folders_are_counted_alike(collector, tmp_path):

@@ -14,6 +14,7 @@ from deniable.contract.protocol import PROTOCOLS as KNOWN
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
+from deniable.core.estimate import Estimate
 from deniable.errors import DeniableError
 from deniable.tasks.heavy_hitters.trie_hh import TrieHH
 from deniable.tasks.learning import LogisticRegression
@@ -52,7 +53,7 @@ def test_a_protocol_is_what_the_file_says_and_no_more_than_its_settings_can_be_s
         names = {field.name for field in fields(before)} if isinstance(after, Protocol) else set()
         moved = {each for each in names if getattr(before, each) != getattr(after, each)}
         assert not moved & set(settings_of(type(protocol), *STATE)) - SETTLED - {"clip"}  # which k-means may leave to its first round
-    assert isinstance(after, dict)
+    assert isinstance(after, Estimate)
 
 
 def test_tables_boxes_and_lists_become_what_the_library_takes():

@@ -13,14 +13,14 @@ import pytest
 
 from deniable.collect.analysis.analyst import Selection, estimate
 from deniable.collect.publication.publish import publish_reports
-from deniable.collect.publication.verification import read_publication, verify_publication
+from deniable.collect.publication.verification import _first_difference, _scale, read_publication, verify_publication
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.core.tally import Tally
 from deniable.errors import WireError
 from deniable.sealing.identity import public_key
 from deniable.testing import ReplaySource
 from tests.collect.crowd import envelope, send
-from tests.collect.publishing import SEED, SPECS, crowd, files_of, opened, resign, sealed
+from tests.collect.publishing import SEED, SPECS, changes_of, crowd, files_of, opened, resign, sealed
 
 SERVER = ("sqlalchemy", "starlette", "uvicorn", "msgspec", "prometheus_client", "psycopg")
 
@@ -63,7 +63,7 @@ def test_estimates_are_the_collectors_own(tmp_path):
     told = json.loads((tmp_path / "open" / "estimates.json").read_text())
     assert told == json.loads(json.dumps(estimate(collector, task.id, Selection((0, 1))).to_json()))
     publish_reports(collector, task.id, tmp_path / "first", [0])
-    assert json.loads((tmp_path / "first" / "estimates.json").read_text())["answers"][0]["n"] == 120
+    assert json.loads((tmp_path / "first" / "estimates.json").read_text())["answers"][0]["estimate"]["n"] == 120
     assert {batch.period for batch in verify_publication(tmp_path / "first").batches} == {0}
     collector.store.close()
 
@@ -175,19 +175,41 @@ def test_rows_that_begin_or_end_with_zeros_are_sorted_too(tmp_path):
 # --- a collector that lies has the key ---
 
 
+def forge(folder, told):
+    """Estimates as a collector that lies would publish them: with its signature."""
+    (folder / "estimates.json").write_text(json.dumps(told))
+    resign(folder)
+
+
 def test_signed_estimates_that_do_not_follow_are_named(copy):
     told = json.loads((copy / "estimates.json").read_text())
-    told["answers"][1]["rows"][3]["count"] += 0.5
-    (copy / "estimates.json").write_text(json.dumps(told))
-    resign(copy)
+    counts = told["answers"][1]["estimate"]["columns"]["count"]
+    counts[3] += 0.5
+    forge(copy, told)
     read_publication(copy)
-    with pytest.raises(WireError, match=r"^estimates\.json, answers, 1, rows, 3, count"):
+    with pytest.raises(WireError, match=r"^estimates\.json, answers, 1, estimate, columns, count, 3"):
         verify_publication(copy)
-    told["answers"][1]["rows"][3]["count"] -= 0.5
+    counts[3] -= 0.5
     told["version"] = "another"
-    (copy / "estimates.json").write_text(json.dumps(told))
-    resign(copy)
+    forge(copy, told)
     verify_publication(copy)
+
+
+def test_not_a_number_a_text_or_a_flag_of_estimates_can_be_changed(published):
+    """Every leaf of the JSON in turn, a little: numbers by a millionth, of all columns and of the law; nothing can be added or left out."""
+    answer = read_publication(published[0]).answer()
+    scales = list(map(_scale, answer.estimates.values()))
+    honest = json.loads(json.dumps(answer.to_json()))
+    assert _first_difference(json.loads((published[0] / "estimates.json").read_text()), honest, scales) is None
+    seen = dict.fromkeys(("number", "text", "flag", "nothing", "less", "more"), 0)
+    for path, kind, wrong in changes_of(honest, 1e-6):
+        if path == ("version",):
+            continue
+        assert _first_difference(wrong, honest, scales) is not None, (path, kind)
+        seen[kind] += 1
+    assert min(seen.values()) > 5
+    for wrong in ({}, [], None, {"answers": {}}, honest | {"answers": honest["answers"][:1]}):
+        assert _first_difference(wrong, honest, scales) is not None
 
 
 def test_reports_that_were_left_out_are_missed(copy):

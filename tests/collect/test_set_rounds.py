@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.collect.analysis.analyst import estimate
+from deniable.collect.analysis.analyst import Selection, estimate
+from deniable.collect.analysis.counted import answer_of, by_name
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol
 from deniable.contract.subsets import Subsets
 from deniable.tasks.itemsets import SVIM
 from deniable.testing import ReplaySource
 from tests.collect.crowd import send, survey_task
+from tests.collect.rows import rows_of
 
 SHOP = Subsets(dn.Categories("tea", "milk", "bread", "jam", "salt", "rice"))
 
@@ -41,11 +43,28 @@ def test_a_search_for_items_over_a_collector_is_the_protocol_itself(collector):
         assert collector.advance(task.id) == isinstance(state, Protocol)
         number += 1
     assert number == 3
-    found = collector.outcome(task.id, 2)["items"]
-    assert list(found.values) == list(state["items"].values) == ["tea", "milk"]
-    np.testing.assert_array_equal(found.counts, state["items"].counts)
-    items, lengths = estimate(collector, task.id).to_json()["answers"]
-    assert (items["mechanism"], lengths["mechanism"]) == ("GRR", "OLH")
+    found = collector.outcome(task.id, 2)
+    assert list(found.values) == list(state.values) == ["tea", "milk"]
+    np.testing.assert_array_equal(found.counts, state.counts)
+    (items,) = estimate(collector, task.id).to_json()["answers"]
+    assert (items["question"], items["mechanism"], list(items["estimate"]["parts"])) == ("items", "SVIM", ["lengths"])
     assert items["epsilon"] == pytest.approx(4.0)
+    assert items["promise"].startswith("No true answer makes")
     assert found.spec.epsilon > 4.3
-    assert [row["value"] for row in items["rows"]] == ["tea", "milk"]
+    assert [row["value"] for row in rows_of(items)] == ["tea", "milk"]
+
+
+@pytest.mark.parametrize("address", ["embedded"], indirect=True)
+def test_a_part_with_few_reports_is_withheld_and_the_rest_is_shown(collector):
+    search = SVIM(domain=SHOP, k=2, epsilon=4.0)
+    base = survey_task(collector.registry.key, dn.RR(epsilon=4.0))
+    task = replace(base, name="items", protocol=search.canonical, rounds=True, period=0, answers=1, minimum_batch=100)
+    found = search.run([["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 300, source=ReplaySource.from_key("few"))
+    spec = found.parts["lengths"].spec
+    few = replace(found, parts={"lengths": spec.estimate(spec.tally(spec.privatize([0] * 99)))})
+    answer = answer_of(task, by_name(task, few), Selection())
+    assert answer.withheld == ("items: lengths",)
+    assert answer.estimates["items"].parts == {}
+    assert answer.to_json()["withheld"] == ["items: lengths"]
+    whole = answer_of(task, by_name(task, found), Selection())
+    assert (whole.withheld, list(whole.estimates["items"].parts)) == ((), ["lengths"])

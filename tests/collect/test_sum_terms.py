@@ -147,7 +147,7 @@ def test_a_hybrid_sum_goes_through_folders_and_store_with_one_party_lost(tmp_pat
         whole.now += 11  # a step is waited for so long
         assert whole.sum.tend()
     assert whole.go() == ["lost"] + ["opened"] * 4
-    assert np.abs(estimate_of(whole.store).totals - [100, 10]).max() < 100
+    assert np.abs(estimate_of(whole.store).point - [100, 10]).max() < 100
     whole.store.close()
 
 

@@ -114,7 +114,7 @@ def test_a_sum_goes_through_however_often_everybody_is_stopped(five):
     assert five.said.count("going on with the numbers that it began with") == 20
     estimate = estimate_of(five.store)
     assert estimate.values == ("flu", "rsv")
-    assert np.abs(estimate.totals - [100, 10]).max() < 100
+    assert np.abs(estimate.point - [100, 10]).max() < 100
     assert five.go() == ["opened"] * 5  # and nobody takes part again
     assert len(five.ways[0].sent) == 4 + 4  # one message for each step, and one again for each start
 

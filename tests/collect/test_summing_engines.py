@@ -106,7 +106,7 @@ def test_a_sum_goes_through_however_often_everybody_is_stopped(whole, engine):
     assert whole.go() == ["opened"] * everybody
     assert all(len(set(way.sent)) == 1 for way in whole.ways)  # never a second message of anybody
     estimate = estimate_of(whole.store)
-    assert (estimate.values, estimate.totals.tolist()) == (("flu", "rsv"), true)
+    assert (estimate.values, estimate.point.tolist()) == (("flu", "rsv"), true)
     spent = [folder.standing(whole.agreement.id).spent for folder in whole.folders]
     assert spent == [number < PARTIES for number in range(everybody)]
     assert all(folder.standing(whole.agreement.id).engine == "" for folder in whole.folders)
@@ -143,7 +143,7 @@ def test_lost_parties_and_lost_decryptors(whole):
     assert not whole.sum.everybody_told
     assert whole.go(0) == ["opened"]
     assert whole.sum.everybody_told
-    assert estimate_of(whole.store).totals.tolist() == true
+    assert estimate_of(whole.store).point.tolist() == true
     assert whole.store.kept().survivors == 3
 
 

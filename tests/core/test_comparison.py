@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,17 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.core.chart import bar_chart, check_ending, count_chart, point_chart, stacked
-from deniable.core.scores import ScoreEstimate
-from deniable.core.supports import SupportEstimate
+from deniable.core.chart import check_ending, stacked
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.supports import Supports
 from deniable.core.table import Table
 from deniable.errors import MergeError, ParameterError
+from tests.estimates import of_scores, of_supports, with_law
 
 SPEC = dn.GRR(domain_size=3, epsilon=1.0)
 P, Q = np.array(0.75), np.array(0.25)
-FIRST = SupportEstimate(SPEC, ["a", "b", "c"], 8000, np.array([3000, 2500, 4000]), P, Q)  # counts 2000, 1000, 4000
-SECOND = SupportEstimate(SPEC, ["a", "b", "c"], 6000, np.array([3300, 2900, 1600]), P, Q)  # counts 3600, 2800, 200
+FIRST = of_supports(SPEC, ["a", "b", "c"], 8000, np.array([3000, 2500, 4000]), P, Q)  # counts 2000, 1000, 4000
+SECOND = of_supports(SPEC, ["a", "b", "c"], 6000, np.array([3300, 2900, 1600]), P, Q)  # counts 3600, 2800, 200
 
 
 def frequency_variance(frequency, n):
@@ -46,7 +47,7 @@ def test_a_change_is_the_second_less_the_first():
 
 
 def test_no_change_is_tested_with_the_variance_that_no_change_implies():
-    close = replace(SECOND, supports=np.array([2310, 1900, 2950]))
+    close = with_law(SECOND, supports=np.array([2310, 1900, 2950]))
     change, pooled = FIRST.compare(close), (FIRST.counts + close.counts) / 14_000
     spread = [np.sqrt(frequency_variance(f, 8000) + frequency_variance(f, 6000)) for f in pooled]
     expected = 2 * stats.norm.sf(np.abs(close.counts / 6000 - FIRST.counts / 8000) / spread)
@@ -63,19 +64,19 @@ def test_no_change_is_tested_with_the_variance_that_no_change_implies():
 
 
 def test_holms_p_values_never_fall_and_end_at_one():
-    @dataclass(frozen=True, eq=False, repr=False)
-    class Known(SupportEstimate):
+    class Known(Supports):
         def exact_test(self, other):
             return np.array([0.4, 0.01, 0.011])
 
-    few = [Known(SPEC, ["a", "b", "c"], 40, np.array([10, 12, 18]), P, Q, family_size=5) for _ in range(2)]
+    laws = [Known(40, np.array([10, 12, 18]), P, Q) for _ in range(2)]
+    few = [FrequencyEstimate.of(SPEC, ["a", "b", "c"], law, family_size=5) for law in laws]
     assert few[0].compare(few[1]).adjusted.tolist() == pytest.approx([1.0, 0.05, 0.05])  # 5 x 0.01; 4 x 0.011 is less; 3 x 0.4 is above 1
     assert few[0].compare(few[1]).changed(0.05) == ["b", "c"]
 
 
 def test_collisions_are_tested_by_bernsteins_inequality():
     """What one collision changes a frequency by adds up over the two sides: 40 / 8000 + 30 / 6000."""
-    first, second = replace(FIRST, jump=40.0), replace(SECOND, jump=30.0, supports=np.array([2500, 1900, 2700]))
+    first, second = with_law(FIRST, jump=40.0), with_law(SECOND, jump=30.0, supports=np.array([2500, 1900, 2700]))
     change, pooled = first.compare(second), (first.counts + second.counts) / 14_000
     variance = np.array([frequency_variance(f, 8000) + frequency_variance(f, 6000) for f in pooled])
     x = np.abs(change.difference)
@@ -87,42 +88,44 @@ def test_collisions_are_tested_by_bernsteins_inequality():
 
 
 def test_changes_of_few_lie_within_the_limits_of_both_sides():
-    first, second = replace(FIRST, n=80, supports=np.array([30, 25, 40])), replace(SECOND, n=60, supports=np.array([33, 29, 16]))
+    first, second = with_law(FIRST, n=80, supports=np.array([30, 25, 40])), with_law(SECOND, n=60, supports=np.array([33, 29, 16]))
     low, high = first.compare(second).interval(0.96)
     (a, b), (c, d) = (side.interval(0.98, population=True) for side in (first, second))
     assert (low.tolist(), high.tolist()) == (pytest.approx((c / 60 - b / 80).tolist()), pytest.approx((d / 60 - a / 80).tolist()))
     mixed = FIRST.compare(second)  # one side with few is enough
-    assert mixed.p_values.tolist() == FIRST.exact_test(second).tolist()
-    nobody = replace(SECOND, n=0, supports=np.zeros(3, dtype=int))
+    assert mixed.p_values.tolist() == FIRST.law.exact_test(second.law).tolist()
+    nobody = with_law(SECOND, n=0, supports=np.zeros(3, dtype=int))
     for change in (FIRST.compare(nobody), nobody.compare(FIRST)):
         assert change.p_values.tolist() == [1, 1, 1]
         assert [limit.tolist() for limit in change.interval()] == [[-1] * 3, [1] * 3]
-    one = replace(SECOND, n=1, supports=np.array([1, 0, 0]))
-    assert FIRST.compare(one).p_values.tolist() == FIRST.exact_test(one).tolist() != [1, 1, 1]
+    one = with_law(SECOND, n=1, supports=np.array([1, 0, 0]))
+    assert FIRST.compare(one).p_values.tolist() == FIRST.law.exact_test(one.law).tolist() != [1, 1, 1]
     assert FIRST.compare(one).interval(0.96)[0].tolist() != [-1, -1, -1]
     with pytest.raises(MergeError, match="same values"):
         FIRST.compare(SECOND.select([0, 1]))
-    with pytest.raises(ParameterError, match="FrequencyEstimate"):
+    with pytest.raises(ParameterError, match="same kind, frequency"):
         FIRST.compare(FIRST.counts)
 
 
 def test_just_enough_noise_on_both_sides_is_plenty():
     def scores(variance):
-        return ScoreEstimate(SPEC, ["a"], 1000, np.array([0.0]), np.array([variance]), slope=0.0, reach=1.0, worst=1.0)
+        return of_scores(SPEC, ["a"], 1000, np.array([0.0]), np.array([variance]), slope=0.0, reach=1.0, worst=1.0)
 
-    assert scores(1000.0).enough == 1000
+    assert scores(1000.0).law.enough == 1000
     assert scores(1000.0).compare(scores(1000.0)).interval(0.96)[1][0] == pytest.approx(stats.norm.isf(0.02) * np.sqrt(2000) / 1000)
-    few = scores(1000.0).compare(replace(scores(999.0), sums=np.array([250.0])))  # no exact test of sums: p is where the interval ends at 0
+    few = scores(1000.0).compare(
+        with_law(scores(999.0), sums=np.array([250.0]))
+    )  # no exact test of sums: p is where the interval ends at 0
     assert few.interval(1 - 0.999 * few.p_values[0])[0] <= 0 < few.interval(1 - 1.001 * few.p_values[0])[0]
 
 
 def test_top_and_errors_of_an_estimate():
     assert FIRST.stderr.tolist() == pytest.approx([np.sqrt(8000 * 3 / 16) / 0.5] * 3)  # p (1 - p) = q (1 - q) here
     assert FIRST.frequency_stderr.tolist() == pytest.approx([np.sqrt(1500) * 2 / 8000] * 3)
-    assert replace(FIRST, n=0, supports=np.zeros(3)).frequency_stderr.tolist() == [0, 0, 0]
-    one = replace(FIRST, n=1, supports=np.array([1, 0, 0]))
+    assert with_law(FIRST, n=0, supports=np.zeros(3)).frequency_stderr.tolist() == [0, 0, 0]
+    one = with_law(FIRST, n=1, supports=np.array([1, 0, 0]))
     assert (one.frequencies.tolist(), one.frequency_stderr.tolist()) == (one.counts.tolist(), one.stderr.tolist())
-    rare = SupportEstimate(SPEC, ["a"], 100, np.array([5]), np.array(0.5), np.array(0.1))  # fewer than nobody: the error of nobody
+    rare = of_supports(SPEC, ["a"], 100, np.array([5]), np.array(0.5), np.array(0.1))  # fewer than nobody: the error of nobody
     assert rare.stderr.tolist() == pytest.approx([np.sqrt(9) / 0.4])
     assert [limit.tolist() for limit in rare.interval(simultaneous=True)] == [limit.tolist() for limit in rare.interval()]
     assert ("together" in FIRST.top(1).headline(), "together" in FIRST.headline()) == (True, False)
@@ -137,7 +140,7 @@ def test_top_and_errors_of_an_estimate():
     for wrong in (0, -1, True, 1.5):
         with pytest.raises(ParameterError, match="k"):
             FIRST.top(wrong)
-    for nobody in (replace(FIRST, n=0).interval(), replace(FIRST, n=0).bound()):
+    for nobody in (with_law(FIRST, n=0).interval(), with_law(FIRST, n=0).bound()):
         assert [limit.tolist() for limit in nobody] == [[0] * 3, [0] * 3]
 
 
@@ -195,7 +198,7 @@ def test_integers_of_64_bits_keep_their_type():
 
 
 def records(chart):
-    return list(chart.altair.to_dict()["datasets"].values())
+    return chart.to_dict()["data"]["values"]
 
 
 def test_charts_hold_what_was_estimated():
@@ -204,31 +207,30 @@ def test_charts_hold_what_was_estimated():
         {"value": v, "count": c, "low": pytest.approx(a), "high": pytest.approx(b)}
         for v, c, a, b in zip("abc", FIRST.counts, low, high, strict=True)
     ]
-    assert records(count_chart(FIRST)) == [expected]
-    assert records(FIRST.chart(2))[0][0]["low"] == pytest.approx(FIRST.interval(0.95, simultaneous=True)[0][2])  # picked: all together
-    known = records(count_chart(FIRST, truth=[5, 6, 7]))
-    assert sorted(len(each) for each in known) == [3, 3]
-    assert [{"value": "a", "truth": 5.0}, {"value": "b", "truth": 6.0}, {"value": "c", "truth": 7.0}] in known
-    titles = {bool(t): count_chart(FIRST, truth=t, title="mine").altair.to_dict()["title"] for t in (None, [5, 6, 7])}
-    assert (titles[False]["text"], titles[False]["subtitle"]) == ("mine", "bars: estimate, lines: 95 % interval")
-    assert titles[True]["subtitle"].endswith("red: truth")
-    assert count_chart(FIRST).altair.to_dict()["title"]["text"] == FIRST.headline()
-    together = bar_chart(["a"], [1], [0], [2], title="t", together=True).altair.to_dict()["title"]["subtitle"]
-    assert "hold together" in together
+    assert records(FIRST.chart()) == [expected[2], expected[0], expected[1]]  # the largest first
+    picked = FIRST.chart(2)
+    assert records(picked)[0]["low"] == pytest.approx(FIRST.interval(0.95, simultaneous=True)[0][2])  # picked: all together
+    assert "hold together" in picked.to_dict()["title"]["subtitle"][-1]
+    known = FIRST.chart(truth=[5, 6, 7])
+    assert [(each["value"], each["truth"]) for each in records(known)] == [("c", 7.0), ("a", 5.0), ("b", 6.0)]
+    assert [layer["mark"]["type"] for layer in known.to_dict()["layer"]] == ["bar", "rule", "tick"]
+    titles = {bool(t): FIRST.chart(truth=t, title="mine").to_dict()["title"] for t in (None, [5, 6, 7])}
+    assert (titles[False]["text"], titles[False]["subtitle"]) == ("mine", ["bars: estimate, lines: 95 % interval"])
+    assert titles[True]["subtitle"][-1].endswith("orange: truth")
+    assert FIRST.chart().to_dict()["title"]["text"] == FIRST.headline()
     change = FIRST.compare(SECOND)
     low, high = change.interval(0.95, simultaneous=True)
-    (shown,) = records(change.chart(1))
-    assert shown == [
+    assert records(change.chart(1)) == [
         {"value": "c", "change": pytest.approx(change.difference[2]), "low": pytest.approx(low[2]), "high": pytest.approx(high[2])}
     ]
-    one = point_chart(["a"], [1], [0], [2], level=0.9)
-    assert one.altair.to_dict()["title"]["subtitle"] == "lines: 90 % intervals that hold together"
+    one = change.chart()
+    assert one.to_dict()["title"]["subtitle"] == ["points: estimate, lines: 95 % intervals that hold together"]
     assert stacked([one]) is one
     assert len(stacked([one, one]).altair.to_dict()["vconcat"]) == 2
 
 
 def test_charts_are_saved_under_names_in_capitals_too(tmp_path):
-    point_chart(["a"], [1], [0], [2]).save(tmp_path / "CHART.SVG")
+    FIRST.chart().save(tmp_path / "CHART.SVG")
     assert (tmp_path / "CHART.SVG").read_text().startswith("<svg")
     assert check_ending("a.Html") is None
     with pytest.raises(ParameterError, match="ends in"):

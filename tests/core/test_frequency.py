@@ -8,12 +8,11 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
-from deniable.core.chart import count_chart
 from deniable.core.reports import Reports
-from deniable.core.supports import SupportEstimate
 from deniable.core.tally import Tally
 from deniable.errors import MergeError, ParameterError
 from deniable.testing import ReplaySource
+from tests.estimates import of_supports
 
 COLORS = dn.Categories("red", "green", "blue", "gray")
 SPEC = dn.GRR(domain=COLORS, epsilon=1.0)
@@ -146,7 +145,7 @@ def test_repr_and_notebook_view_show_the_largest_first_and_say_how_many_are_hidd
 
 
 def test_charts_are_saved_offline(tmp_path):
-    chart = count_chart(estimate_of(), truth=[5000, 3000, 2000, 0])
+    chart = estimate_of().chart(truth=[5000, 3000, 2000, 0])
     for ending in ("svg", "html", "json", "png"):
         chart.save(tmp_path / f"chart.{ending}")
     svg = (tmp_path / "chart.svg").read_text()
@@ -241,7 +240,7 @@ def test_a_rare_change_is_found_exactly():
 
 
 def test_a_constructed_estimate_needs_no_reports():
-    estimate = SupportEstimate(SPEC, ["a"], 1000, np.array([400]), np.array(0.5), np.array(0.3))
+    estimate = of_supports(SPEC, ["a"], 1000, np.array([400]), np.array(0.5), np.array(0.3))
     assert estimate.counts.tolist() == pytest.approx([500])
 
 

@@ -15,11 +15,10 @@ from deniable.core import cooccurrence
 from deniable.core.cooccurrence import strongest_pair
 from deniable.core.integrity import Finding, IntegrityReport, check_reports, manipulation_budget
 from deniable.core.popcount import Coins, popcount_range, popcounts, sift
-from deniable.core.regression import RegressionEstimate
 from deniable.core.reports import Reports
-from deniable.core.supports import SupportEstimate
 from deniable.errors import ParameterError
 from deniable.testing import ReplaySource
+from tests.estimates import of_regression, of_supports, with_law
 
 OUE = dn.OUE(domain_size=11, epsilon=1.0)
 P, Q = float(OUE.p), float(OUE.q)
@@ -184,13 +183,13 @@ def test_a_report_on_integrity_counts_its_tests():
 
 def test_so_many_liars_move_the_largest_count_by_its_interval():
     spec = dn.GRR(domain_size=4, epsilon=1.0)
-    estimate = SupportEstimate(spec, range(4), 10_000, np.array([2000, 4000, 2000, 2000]), np.array(float(spec.p)), np.array(float(spec.q)))
+    estimate = of_supports(spec, range(4), 10_000, np.array([2000, 4000, 2000, 2000]), np.array(float(spec.p)), np.array(float(spec.q)))
     low, high = estimate.interval(0.9)
     width = float(high[1] - low[1])
     assert manipulation_budget(estimate, 0.9) == -int(-width // spec.influence)
     low, high = estimate.interval(0.95, simultaneous=True)
     assert manipulation_budget(estimate.top(1)) == -int(-float(high[1] - low[1]) // spec.influence)
-    assert manipulation_budget(replace(estimate, values=[], supports=np.zeros(0, dtype=int))) == 0
+    assert manipulation_budget(estimate.select([])) == 0
 
 
 # --- regression ---
@@ -202,7 +201,7 @@ BLOOM = dn.BloomRR(domain_size=30, epsilon=1.0, bits=8, hashes=2, cohorts=4)
 
 def regression(seen, complete=True, **options):
     options = {"noise": 0.5, "largest": 2.0, "filled": 0.25, "complete": complete} | options
-    return RegressionEstimate(BLOOM, ["a", "b", "c"], 9000, DESIGN, seen, **options)
+    return of_regression(BLOOM, ["a", "b", "c"], 9000, DESIGN, seen, **options)
 
 
 def test_counts_by_regression_are_least_squares():
@@ -210,7 +209,7 @@ def test_counts_by_regression_are_least_squares():
     flat = DESIGN.reshape(32, 3)
     exact = (flat @ HELD).reshape(4, 8) / 4
     with pytest.raises(TypeError, match="positional"):
-        RegressionEstimate(BLOOM, ["a", "b", "c"], 9000, DESIGN, exact, 0.5, largest=2.0, filled=0.25, complete=True)
+        of_regression(BLOOM, ["a", "b", "c"], 9000, DESIGN, exact, 0.5, largest=2.0, filled=0.25, complete=True)
     assert regression(exact).counts == pytest.approx(HELD)
     noisy = exact + np.random.default_rng(9).normal(0, 200, (4, 8))
     assert regression(noisy).counts == pytest.approx(np.linalg.lstsq(flat, 4 * noisy.ravel())[0])
@@ -225,17 +224,17 @@ def test_the_variance_of_a_regression_is_that_of_its_scores():
     moved = np.array([[((weights[v, j] @ DESIGN[j, :, x]) ** 2) for x in range(3)] for v in range(3) for j in range(4)]).reshape(3, 4, 3)
     for held in (HELD, np.zeros(3)):
         expected = moved.mean(axis=1) @ HELD + 9000 * bits - held
-        assert estimate.variance(held) == pytest.approx(expected)
-    assert estimate.jump == 0
-    assert estimate.scores.least == pytest.approx(bits)
-    assert estimate.scores.reach == pytest.approx(np.abs(weights).sum(axis=2).max() * 2.25)
-    assert estimate.scores.worst == pytest.approx(estimate.scores.reach**2)
-    assert not np.any(estimate.scores.most_shared)
+        assert estimate.law.variance(held) == pytest.approx(expected)
+    assert estimate.law.jump == 0
+    assert estimate.law.scores.least == pytest.approx(bits)
+    assert estimate.law.scores.reach == pytest.approx(np.abs(weights).sum(axis=2).max() * 2.25)
+    assert estimate.law.scores.worst == pytest.approx(estimate.law.scores.reach**2)
+    assert not np.any(estimate.law.scores.most_shared)
     open_list = regression((flat @ HELD).reshape(4, 8) / 4, complete=False)
     rest = 9000 * 0.25 * 0.75 * np.diag(np.linalg.inv(flat.T @ flat)) * 4
-    assert open_list.off_list == 0  # all is explained
-    assert open_list.variance(HELD) - estimate.variance(HELD) == pytest.approx(rest)
-    assert open_list.scores.most_shared == pytest.approx(0.25 * 0.75 * np.diag(np.linalg.inv(flat.T @ flat)) * 9000**2)
+    assert open_list.law.off_list == 0  # all is explained
+    assert open_list.law.variance(HELD) - estimate.law.variance(HELD) == pytest.approx(rest)
+    assert open_list.law.scores.most_shared == pytest.approx(0.25 * 0.75 * np.diag(np.linalg.inv(flat.T @ flat)) * 9000**2)
     assert estimate.select([2, 0]).counts == pytest.approx(HELD[[2, 0]])
 
 
@@ -246,24 +245,27 @@ def test_what_the_list_leaves_unexplained_is_counted_as_collisions():
     left = seen - flat @ np.linalg.lstsq(flat, seen)[0]
     excess = left @ left / 29 - 4 * 9000 * (0.5 + 0.1875)
     estimate = regression(seen.reshape(4, 8) / 4, complete=False)
-    assert estimate.off_list == pytest.approx(excess / 0.1875)
+    assert estimate.law.off_list == pytest.approx(excess / 0.1875)
     weights = 4 * np.linalg.pinv(flat)
     marked = int((DESIGN > 0).sum(axis=1).max())
-    assert estimate.jump == pytest.approx(estimate.off_list**0.5 * marked * np.abs(weights).max() / 4)
-    assert estimate.scores.shared == pytest.approx(0.1875 * np.diag(np.linalg.inv(flat.T @ flat)) * estimate.off_list)
-    assert regression(100 * seen.reshape(4, 8) / 4, complete=False).off_list == 9000.0**2  # nobody is more than all
-    assert regression(seen.reshape(4, 8) / 4, complete=True).off_list == 0
-    assert estimate.enough == estimate.scores.enough
-    assert [limit.tolist() for limit in estimate.bound()] == [limit.tolist() for limit in estimate.scores.bound()]
+    assert estimate.law.jump == pytest.approx(estimate.law.off_list**0.5 * marked * np.abs(weights).max() / 4)
+    assert estimate.law.scores.shared == pytest.approx(0.1875 * np.diag(np.linalg.inv(flat.T @ flat)) * estimate.law.off_list)
+    assert regression(100 * seen.reshape(4, 8) / 4, complete=False).law.off_list == 9000.0**2  # nobody is more than all
+    assert regression(seen.reshape(4, 8) / 4, complete=True).law.off_list == 0
+    assert estimate.law.enough == estimate.law.scores.enough
+    assert [limit.tolist() for limit in estimate.bound()] == [
+        limit.tolist() for limit in replace(estimate, law=estimate.law.scores).bound()
+    ]
 
 
 def test_filters_that_are_not_independent_are_refused():
     seen = np.zeros((4, 8))
     for design in (np.repeat(DESIGN[:, :, :1], 3, axis=2), np.random.default_rng(1).normal(size=(4, 8, 32))):
-        estimate = replace(regression(seen), values=list(range(design.shape[2])), design=design)
+        estimate = replace(regression(seen), values=list(range(design.shape[2])), law=replace(regression(seen).law, design=design))
         with pytest.raises(ParameterError, match="well below 32 candidates"):
             _ = estimate.counts
-    few = replace(regression(seen), values=list(range(31)), design=np.random.default_rng(1).normal(size=(4, 8, 31)))
+    full = np.random.default_rng(1).normal(size=(4, 8, 31))
+    few = replace(regression(seen), values=list(range(31)), law=replace(regression(seen).law, design=full))
     assert few.counts.tolist() == [0.0] * 31
 
 
@@ -272,8 +274,8 @@ def alone_limit(estimate, position, alpha):
     low, high = 1.0, 9000.0
     for _ in range(60):
         middle = (low + high) / 2
-        alone = replace(estimate, values=["x"], design=DESIGN[:, :, [position]], seen=middle * DESIGN[:, :, position] / 4, family_size=3)
-        positive = alone.limits(2 * alpha / 3, simultaneous=True, population=False)[0][0] > 0
+        alone = replace(estimate.law, design=DESIGN[:, :, [position]], seen=middle * DESIGN[:, :, position] / 4)
+        positive = alone.limits(2 * alpha / 3, family=3)[0][0] > 0
         low, high = (low, middle) if positive else (middle, high)
     return high
 
@@ -285,18 +287,18 @@ def test_decoding_finds_who_is_there_and_nobody_else():
     assert found.values == ["a", "c"]
     least = alone_limit(estimate, 2, 0.05)
     for share, names in ((1.02, ["c"]), (0.98, [])):  # just above zero at 5 % among three candidates, on one side; and just not
-        weak = replace(estimate, seen=share * least * (DESIGN[:, :, 2] / 4))
+        weak = with_law(estimate, seen=share * least * (DESIGN[:, :, 2] / 4))
         assert weak.decode(0.05).values == names
-    weak = replace(estimate, seen=1.02 * least * (DESIGN[:, :, 2] / 4))
-    noise = replace(weak, values=["c"], design=DESIGN[:, :, [2]]).variance(np.zeros(1))
+    weak = with_law(estimate, seen=1.02 * least * (DESIGN[:, :, 2] / 4))
+    noise = replace(weak.law, design=DESIGN[:, :, [2]]).variance(np.zeros(1))
     assert weak.decode(0.05).p_values == pytest.approx(stats.norm.sf(1.02 * least / np.sqrt(noise)), rel=1e-9, abs=0)
-    alone = replace(estimate, values=["a", "c"], design=DESIGN[:, :, [0, 2]], family_size=3)
+    alone = replace(estimate, values=["a", "c"], law=replace(estimate.law, design=DESIGN[:, :, [0, 2]]), family_size=3)
     assert found.counts == pytest.approx(alone.counts)
     assert found.stderr == pytest.approx(alone.stderr)
-    assert (found.candidates, found.n, found.order().tolist()) == (3, 9000, [0, 1])
+    assert (found.family_size, found.n, found.order().tolist()) == (3, 9000, [0, 1])
     assert repr(found).startswith("2 of 3 candidates found in 9,000 reports")
-    nobody = replace(estimate, seen=np.zeros((4, 8)))
+    nobody = with_law(estimate, seen=np.zeros((4, 8)))
     assert [column.size for column in (nobody.decode().counts, nobody.decode().stderr, nobody.decode().p_values)] == [0, 0, 0]
-    assert nobody.decode().values == replace(estimate, n=0, seen=np.zeros((4, 8))).decode().values == []
+    assert nobody.decode().values == with_law(estimate, n=0, seen=np.zeros((4, 8))).decode().values == []
     with pytest.raises(ParameterError, match="alpha"):
         estimate.decode(0)

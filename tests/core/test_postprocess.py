@@ -10,10 +10,9 @@ from scipy.optimize import brentq, minimize
 
 import deniable as dn
 from deniable.core.postprocess import METHODS, norm_sub
-from deniable.core.scores import ScoreEstimate
-from deniable.core.supports import SupportEstimate
 from deniable.errors import ParameterError
 from deniable.testing import ReplaySource
+from tests.estimates import of_scores, of_supports
 
 SPEC = dn.OUE(domain_size=1024, epsilon=1.0)
 
@@ -30,7 +29,7 @@ def sampled(key, n=1_000_000):
     )  # n p (1 - p) > 1e5: normal to the last digit that matters
     p, q = float(SPEC.p), float(SPEC.q)
     supports = np.rint(held * p + (n - held) * q + normal * np.sqrt(held * p * (1 - p) + (n - held) * q * (1 - q)))
-    return held / n, SupportEstimate(SPEC, range(1024), n, supports.astype(np.int64), np.asarray(p), np.asarray(q))
+    return held / n, of_supports(SPEC, range(1024), n, supports.astype(np.int64), np.asarray(p), np.asarray(q))
 
 
 @given(st.lists(st.integers(-50, 100), min_size=1, max_size=30), st.integers(1, 200))
@@ -63,7 +62,7 @@ def test_base_cut_names_what_nobody_holds_in_one_run_of_twenty_at_most():
     false = 0
     for i in range(200):
         _, noise = sampled(f"cut {i}")
-        nobody = SupportEstimate(SPEC, range(900), n, noise.supports[124:], np.asarray(p), np.asarray(q))
+        nobody = of_supports(SPEC, range(900), n, noise.law.supports[124:], np.asarray(p), np.asarray(q))
         held = np.floor(n / np.arange(125, 1025) ** 1.5 / (1 / np.arange(1, 1025) ** 1.5).sum())
         false += bool(np.any((nobody.postprocess("base-cut").counts > 0) & (held < 100)))
     assert false < 27
@@ -87,7 +86,7 @@ def test_mle_is_where_iterative_bayes_ends(supports, epsilon):
     """Expectation maximization on the law of GRR, from the flat guess: no step left."""
     spec = dn.GRR(domain_size=len(supports), epsilon=epsilon)
     observed, law = np.array(supports), np.array([[float(spec.law(v)[y]) for v in range(len(supports))] for y in range(len(supports))])
-    estimate = SupportEstimate(spec, range(len(supports)), observed.sum(), observed, np.asarray(float(spec.p)), np.asarray(float(spec.q)))
+    estimate = of_supports(spec, range(len(supports)), observed.sum(), observed, np.asarray(float(spec.p)), np.asarray(float(spec.q)))
     found = estimate.postprocess("mle").frequencies
     assert found.sum() == pytest.approx(1)
     assert found.min() >= 0
@@ -118,7 +117,7 @@ def test_mle_of_other_supports_is_the_published_iteration(spec):
     p, q = float(spec.p), float(spec.q)
     words = np.array(ReplaySource.from_key(f"mle {spec}").words(500), dtype=np.uint64).reshape(100, 5)
     for supports in (words % np.uint64(1000)).astype(np.int64):
-        estimate = SupportEstimate(spec, range(5), 1000, supports, np.asarray(p), np.asarray(q))
+        estimate = of_supports(spec, range(5), 1000, supports, np.asarray(p), np.asarray(q))
         positive = np.full(5, True)
         while True:
             observed, size = supports[positive] / 1000, positive.sum()
@@ -143,7 +142,7 @@ def test_mle_of_other_supports_against_a_general_optimizer():
 
     add_up = {"type": "eq", "fun": lambda shares: shares.sum() - 1}
     best = minimize(misfit, np.full(4, 0.25), bounds=[(0, 1)] * 4, constraints=[add_up], method="SLSQP", tol=1e-12)
-    estimate = SupportEstimate(spec, range(4), n, supports, np.asarray(p), np.asarray(q))
+    estimate = of_supports(spec, range(4), n, supports, np.asarray(p), np.asarray(q))
     assert estimate.postprocess("mle").frequencies == pytest.approx(best.x, abs=1e-6)
     assert misfit(estimate.postprocess("norm-sub").frequencies) > best.fun + 1e-4
 
@@ -152,7 +151,7 @@ def test_a_set_of_one_is_a_symbol_and_nobody_is_nobody():
     """Exactness is decided by what reports support, not by the mechanism's name."""
     supports = np.array([50, 30, 15, 5])
     shares = [
-        SupportEstimate(spec, range(4), 100, supports, np.asarray(float(spec.p)), np.asarray(float(spec.q))).postprocess("mle").frequencies
+        of_supports(spec, range(4), 100, supports, np.asarray(float(spec.p)), np.asarray(float(spec.q))).postprocess("mle").frequencies
         for spec in (dn.GRR(domain_size=4, epsilon=1.0), dn.SubsetSelection(domain_size=4, epsilon=1.0, size=1))
     ]
     assert shares[0] == pytest.approx(shares[1])
@@ -162,7 +161,7 @@ def test_a_set_of_one_is_a_symbol_and_nobody_is_nobody():
 
 
 def test_mle_needs_supports():
-    sums = ScoreEstimate(SPEC, range(1024), 10, np.zeros(1024), np.ones(1024), slope=0.0, reach=1.0, worst=1.0)
+    sums = of_scores(SPEC, range(1024), 10, np.zeros(1024), np.ones(1024), slope=0.0, reach=1.0, worst=1.0)
     with pytest.raises(ParameterError, match=r"method: got 'mle'; allowed: one of \['base-cut', 'norm', 'norm-mul', 'norm-sub'\]"):
         sums.postprocess("mle")
     assert sums.postprocess("norm-sub").counts.sum() == pytest.approx(10)

@@ -30,7 +30,7 @@ def main(folder: Path, page: Path) -> None:
     crowd = [(int(number), values) for number, values in chunks.items()]
     search, key = protocol_from_json(work["protocol"].encode()), bytes.fromhex(work["key"])
     result = run(search, lambda pipeline: pipeline | beam.Create(crowd[::-1]), key=key, folder=str(folder / "rounds"))
-    (folder / "result.beam").write_text(repr({name: found.to_arrow().to_pylist() for name, found in result.items()}))
+    (folder / "result.beam").write_text(repr(result.to_arrow().to_pylist()))
     spec = spec_from_json(work["spec"].encode())
     for name, order in (("privatized", 1), ("again", -1)):
         with beam.Pipeline() as pipeline:

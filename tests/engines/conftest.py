@@ -1,4 +1,4 @@
-"""What the engines are compared on: 1,000,000 reports of every mechanism in Parquet files, and the tally that NumPy makes of them.
+"""What the engines are compared on: reports of every mechanism in Parquet files, and the tally that NumPy makes of them.
 
 They are made once in a test run, by the first process that needs them; the others wait for it and read what it wrote.
 """
@@ -21,9 +21,10 @@ from tests.conftest import all_specs, candidates_of, some_values
 
 collect_ignore = ["beam_check.py"]
 """Needs Apache Beam, and runs where that is."""
-PEOPLE = 1_000_000
-CUTS = (0, 400_001, 400_009, 700_000, PEOPLE)
-"""Where a dataset's files begin: one is tiny, and single bits do not end on a byte."""
+PEOPLE = 40_000
+"""Enough for several files of several row groups each; ``make soak`` has a million."""
+CUTS = (0.0, 0.400025, 0.400225, 0.7, 1.0)
+"""Where a dataset's files begin, as shares of the people: one is tiny, and single bits do not end on a byte."""
 
 
 def narrow_specs() -> dict[str, FrequencySpec]:
@@ -48,6 +49,7 @@ class Dataset:
 
     spec: FrequencySpec
     folder: Path
+    people: int = PEOPLE
 
     @property
     def candidates(self) -> Any:
@@ -62,11 +64,13 @@ class Dataset:
     def write(self) -> None:
         """Privatize everyone, tally in memory, and write the reports in several files of several row groups each."""
         some = some_values(self.spec, 28)
-        reports = self.spec.privatize(np.resize(np.array(some), PEOPLE) if self.spec.domain.listed else some * (PEOPLE // 28) + some[:8])
+        times, more = divmod(self.people, len(some))
+        reports = self.spec.privatize(np.resize(np.array(some), self.people) if self.spec.domain.listed else some * times + some[:more])
         self.folder.mkdir(parents=True)
         table = reports.to_arrow()
-        for number, (start, end) in enumerate(pairwise(CUTS)):
-            pq.write_table(table.slice(start, end - start), self.folder / f"part-{number}.parquet", row_group_size=150_000)
+        cuts = [round(share * self.people) for share in CUTS]
+        for number, (start, end) in enumerate(pairwise(cuts)):
+            pq.write_table(table.slice(start, end - start), self.folder / f"part-{number}.parquet", row_group_size=self.people // 7)
         self.folder.with_suffix(".tally").write_bytes(self.spec.tally(reports, candidates=self.candidates).to_bytes())
 
 

@@ -110,7 +110,7 @@ def troubles(folder: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("mechanism", SPECS)
-def test_a_million_reports_of_every_mechanism_have_the_same_tally(mechanism, session, datasets):
+def test_reports_of_every_mechanism_have_the_same_tally(mechanism, session, datasets):
     data = datasets[mechanism]
     found = spark.tally(session.read.parquet(str(data.folder)), data.spec, candidates=data.candidates).to_bytes()
     assert found == data.image

@@ -11,8 +11,9 @@ import pytest
 from scipy import stats
 
 from deniable.client import BLH, GRR, HRR, OLH, OUE, PGR, RR, RWS, SHE, SUE, THE, DBitFlip, SubsetSelection
-from deniable.core.supports import SupportEstimate
+from deniable.contract.probability import favored_threshold
 from deniable.lab.audit import epsilon_lower_bound, exact_audit
+from tests.estimates import of_supports
 from tests.exact.test_audit import PForcedToHalf, WriteOver
 
 CHECKS = json.loads((Path(__file__).parent.parent / "data" / "local_checks.json").read_text())
@@ -134,12 +135,12 @@ def test_worked_examples():
     example = CHECKS["RR_worked_example"]
     coin = RR.from_probabilities(example["truth_probability"], 1 - example["truth_probability"])
     tally_yes, tally_no = example["observed"]
-    estimate = SupportEstimate(coin, ["yes", "no"], 100, np.array([tally_yes, tally_no]), np.array(0.75), np.array(0.25))
+    estimate = of_supports(coin, ["yes", "no"], 100, np.array([tally_yes, tally_no]), np.array(0.75), np.array(0.25))
     assert estimate.counts.tolist() == close(example["estimated"])
     assert coin.epsilon == close(log(3))
     unary = CHECKS["unary_worked_example"]
     p, q = np.array(unary["p"]), np.array(unary["q"])
-    estimate = SupportEstimate(coin, list("abcd"), unary["n"], np.array(unary["bit_sums"]), p, q)
+    estimate = of_supports(coin, list("abcd"), unary["n"], np.array(unary["bit_sums"]), p, q)
     assert estimate.counts == pytest.approx(unary["estimates"])
 
 
@@ -186,3 +187,11 @@ def test_best_guess_from_one_report(epsilon):
     assert set(names) == set(expected)
     for name, oracle in names.items():
         assert oracle(domain_size=128, epsilon=epsilon).best_guess == close(expected[name])
+
+
+def test_thresholds_do_not_depend_on_what_was_computed_before():
+    """4 == 4.0 == True + 3: a remembered threshold of one type must not answer for another, or negative vectors depend on their order."""
+    exact = favored_threshold(1.0, 1, 3)
+    rounded = favored_threshold(1.0, 1, 3.0)
+    assert (exact, rounded) == (8768971294881393556, 8768971294881393664)
+    assert favored_threshold(1.0, 1, 3) == exact

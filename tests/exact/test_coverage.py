@@ -10,7 +10,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.core import interval
-from deniable.core.supports import SupportEstimate
+from tests.estimates import of_supports
 
 LAWS = {
     "OUE, epsilon 1": (1 / 2, 1 / (e + 1)),
@@ -151,7 +151,7 @@ def test_evil_twins_of_the_intervals_are_rejected():
 
 
 def public_interval(spec, n, supports, *, simultaneous=False):
-    estimate = SupportEstimate(spec, range(len(supports)), n, np.asarray(supports), np.asarray(float(spec.p)), np.asarray(float(spec.q)))
+    estimate = of_supports(spec, range(len(supports)), n, np.asarray(supports), np.asarray(float(spec.p)), np.asarray(float(spec.q)))
     return estimate.interval(0.95, simultaneous=simultaneous)
 
 
@@ -181,6 +181,6 @@ def test_simultaneous_intervals_choose_their_method_by_the_far_tails():
     p, q = float(spec.p), float(spec.q)
     n = people(300, q)
     seen, weights = supports_law(n, n // 100, p, q)
-    estimate = SupportEstimate(spec, range(len(seen)), n, seen.astype(int), np.asarray(p), np.asarray(q), family_size=1000)
+    estimate = of_supports(spec, range(len(seen)), n, seen.astype(int), np.asarray(p), np.asarray(q), family_size=1000)
     low, high = estimate.interval(0.95, simultaneous=True)
     assert weights[(low > n // 100) | (high < n // 100)].sum() <= 0.05 / 1000

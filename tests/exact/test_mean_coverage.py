@@ -6,14 +6,13 @@ coverage of 95 % is then seen outside of 94 to 96 % with probability 5e-7, and o
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
 
 import deniable as dn
 from deniable.core.tally import Tally
+from tests.estimates import with_law
 
 DRAWS = 12_000
 BITS = {
@@ -48,7 +47,7 @@ def covered(spec, crowd, method, **changes):
     total = 0.0
     for ones, weight in zip(seen, weights, strict=True):
         estimate = spec.estimate(Tally(spec, n, np.array([ones])))
-        low, high = method(replace(estimate, **{name: change(estimate) for name, change in changes.items()}))
+        low, high = method(with_law(estimate, **{name: change(estimate) for name, change in changes.items()}))
         total += weight * (low <= truth <= high)
     return total
 
@@ -139,7 +138,7 @@ def test_evil_twins_of_the_intervals_are_rejected():
     spec, n = LATTICES["Hybrid, epsilon 1"], 8_000
     assert lattice_coverage(spec, [(0, n // 2), (spec.steps, n // 2)], scale=0.9) < 0.94
     sign = BITS["SignRR, epsilon 1"]
-    assert covered(sign, [(0, 1000), (1, 1000)], interval, noise=lambda estimate: 0.81 * estimate.noise) < 0.94
+    assert covered(sign, [(0, 1000), (1, 1000)], interval, noise=lambda estimate: 0.81 * estimate.law.noise) < 0.94
 
 
 @pytest.mark.parametrize("name", ["Piecewise, epsilon 1", "Hybrid, epsilon 4"])

@@ -29,9 +29,8 @@ class EveryWord(ForkingSource):
     bernoulli_bits = Source.bernoulli_bits
 
     def word(self):
-        word = self.outcome(self.word_values)
-        self.weight /= self.word_values
-        return word
+        self.denominator *= self.word_values
+        return self.outcome(self.word_values)
 
 
 class EveryPairOfLanes(EveryWord):

@@ -40,7 +40,7 @@ def test_prose_has_the_table_that_its_pieces_have():
     drawn = Bigrams(vocabulary=people.values, epsilon=20.0, people=len(texts), oracle="GRR").run(
         texts, source=ReplaySource.from_key("prose")
     )
-    low, high = drawn.interval(1 - 1e-6, simultaneous=True)
+    low, high = map(drawn.square, drawn.interval(1 - 1e-6, simultaneous=True))
     assert np.all((low <= people.chain) & (people.chain <= high))  # hardly any noise: what is left is the draw of one pair each
     assert people.chain.sum(axis=1) == pytest.approx(np.ones(12))
     assert people.chain[people.values.index("of"), people.values.index("the")] > 0.5

@@ -139,7 +139,7 @@ def test_tally_counts_what_the_scalar_code_says_is_supported(spec):
     asked = asked_of(spec) or [spec.domain.value(key) for key in range(min(spec.domain_size, 40))]
     tally = spec.tally(reports, candidates=candidates_of(spec))
     expected = [sum(spec.supports(reports[i], spec.domain.key(value)) for i in range(64)) for value in asked]
-    assert spec.estimate(tally, candidates=asked_of(spec)).supports[: len(asked)].tolist() == expected
+    assert spec.estimate(tally, candidates=asked_of(spec)).law.supports[: len(asked)].tolist() == expected
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, LinearProtocol)], ids=repr)
@@ -160,7 +160,7 @@ def test_mean_is_the_average_of_exact_scores(spec):
     tally = spec.tally(reports)
     assert tally.counters.tolist() == np.sum([spec.features(report) for report in one_by_one], axis=0).tolist()
     exact = spec.domain.start + spec.unit * sum(spec.score(report) for report in one_by_one) / 50
-    assert spec.estimate(tally).center == pytest.approx(float(exact), rel=1e-12, abs=1e-12 * spec.influence)
+    assert spec.estimate(tally).law.center == pytest.approx(float(exact), rel=1e-12, abs=1e-12 * spec.influence)
 
 
 @each_spec

@@ -74,9 +74,9 @@ def test_a_joint_histogram_has_the_noise_of_all_curators():
     curators, source = Curators(3), ReplaySource.from_key("joint histogram")
     data = [["a"] * 5 + ["b"] * 7, ["b"] * 20, []]
     found = [curators.histogram(data, values=["a", "b"], epsilon=0.5, source=source) for _ in range(400)]
-    errors = np.array([estimate.totals for estimate in found]) - [5, 27]
+    errors = np.array([estimate.point for estimate in found]) - [5, 27]
     one = dn.central.Laplace(epsilon=0.5, sensitivity=1, neighbors="add-remove").variance
-    assert found[0].variance.tolist() == pytest.approx([3 * one] * 2)
+    assert found[0].law.noise.tolist() == pytest.approx([3 * one] * 2)
     assert errors.var() == pytest.approx(3 * one, rel=5 * sqrt((2 + 1) / 800))
     assert abs(errors.mean()) < 5 * sqrt(3 * one / 800)
     low, high = (np.array(limits) for limits in zip(*(estimate.interval() for estimate in found), strict=True))
@@ -129,7 +129,7 @@ def test_one_person_moves_no_sum_further_than_is_paid_for():
         curators, before = Curators(2), [column, []]
         spared = [column[:-1], []]
         sums = [
-            curators.total(data, low=2.0**36 - 1, high=2.0**36, epsilon=20.0, steps=steps, source=ReplaySource.from_key("same")).totals[0]
+            curators.total(data, low=2.0**36 - 1, high=2.0**36, epsilon=20.0, steps=steps, source=ReplaySource.from_key("same")).point[0]
             for data in (before, spared)
         ]
         assert sums[0] - sums[1] == pytest.approx(2.0**36, abs=1.0 / steps)

@@ -157,7 +157,7 @@ def test_a_private_sum_through_masks_with_two_lost():
     truth = numbers[[number for number in range(20) if number not in (3, 7)]].sum(axis=0)
     assert found.stderr == pytest.approx(plan.stderr(18))
     reach = laplace_reach((plan.shares.variance / 2) ** 0.5 + 1, 3, 0.8, beta=1e-6) / 2**6 + 18 / 2**7
-    assert np.abs(found.totals - truth).max() < reach
+    assert np.abs(found.point - truth).max() < reach
     assert found.values == ("a", "b", "c")
 
 
@@ -268,7 +268,7 @@ def test_paste_has_the_noise_of_the_central_mechanism(mechanism):
     for _ in range(400):
         noise = plan.sum.shares.draw(30 * plan.sum.codec.length, source).reshape(30, -1).sum(axis=0)
         found = plan.estimate(exact + noise)
-        errors.append(found.values - kept)
+        errors.append(found.point - kept)
     errors = np.array(errors)
     assert errors.var(axis=0) == pytest.approx(found.stderr**2, rel=5 * sqrt(3.5 / 400) + 0.02)
     central = mechanism.stderr * sqrt(2)

@@ -3,11 +3,12 @@
 **Tolerance.** With z = (estimate - truth) / (theoretical standard deviation), the mean of z^2 over N cells has expectation 1 and standard
 deviation sqrt(sum (2 + k)) / N, where k is the excess kurtosis of a cell, known exactly for a sum of independent bits. For a sum of
 scores, none further than M from its mean, k is at most M^2 / variance, and that is used. The tests reject at alpha = 1e-6, that is at
-4.89 standard deviations; N is chosen so that this is 3.6 %. Cells of one crowd are uncorrelated or nearly so (GRR: -1/(d - 1)); for
+4.89 standard deviations; N is chosen so that this is 7.2 %. Cells of one crowd are uncorrelated or nearly so (GRR: -1/(d - 1)); for
 RR, where "yes" determines "no", only "yes" is used.
 
-**Power.** Noise with 0.9 or 1.1 of its variance is 13.6 standard deviations away, of which 4.89 are accepted: it is rejected with a
-probability above 1 - 1e-14. The same statistic must reject such evil twins, and an epsilon 5 % larger than claimed.
+**Power.** Noise times 0.9 or 1.1 has 0.81 or 1.21 of its variance, 12.9 standard deviations away or more, of which 4.89 are accepted: it
+is rejected with a probability above 1 - 1e-14. The same statistic must reject such evil twins, and an epsilon 10 % larger than claimed,
+whose bias alone is 20 standard deviations for a coin; smaller differences are found by the exact audit.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from deniable.client import GRR, OLH, OUE, RR, SHE, BloomRR, DBitFlip, HadamardR
 from deniable.client.pure import PureProtocol
 from deniable.client.sketch import SketchProtocol
 from deniable.core.reports import Reports
-from deniable.core.scores import ScoreEstimate
+from deniable.core.scores import Scores
 from deniable.testing import ReplaySource
 from tests.conftest import asked_of, candidates_of, frequency_specs, some_values
 
 SIGMAS = 4.892  # two-sided alpha = 1e-6
-TOLERANCE = 0.036
+TOLERANCE = 0.072
 SKETCHES = (SketchProtocol, BloomRR)  # unbiased over hash functions: test_sketches and test_bloom draw those too
 SPECS = [spec for spec in frequency_specs() if (spec.domain_size <= 1024 or spec.mechanism == "OLH") and not isinstance(spec, SKETCHES)]
 
@@ -63,11 +64,11 @@ def theory(estimate, held, n):
         near = np.bincount(blocks, held, spec.blocks)[blocks]
         seen = near * float(spec.marked + spec.unmarked) + (n - near) * 2 * float(spec.unmarked)
         variance = seen / float(spec.gap) ** 2 - held
-        return variance, (estimate.reach + 1) ** 2 / variance
-    if isinstance(estimate, ScoreEstimate):
+        return variance, (estimate.law.reach + 1) ** 2 / variance
+    if isinstance(estimate.law, Scores):
         variance = np.array([estimate.spec.variance(n, f=count / n) for count in held])
-        return variance, (estimate.reach + 1) ** 2 / variance
-    p, q = np.broadcast_to(estimate.p, held.shape), np.broadcast_to(estimate.q, held.shape)
+        return variance, (estimate.law.reach + 1) ** 2 / variance
+    p, q = np.broadcast_to(estimate.law.p, held.shape), np.broadcast_to(estimate.law.q, held.shape)
     variance = held * p * (1 - p) + (n - held) * q * (1 - q)
     fourth = held * p * (1 - p) * (1 - 6 * p * (1 - p)) + (n - held) * q * (1 - q) * (1 - 6 * q * (1 - q))
     return variance / (p - q) ** 2, fourth / variance**2
@@ -93,7 +94,7 @@ def test_unbiased_with_the_stated_variance(spec):
     bias, deviation, tolerance = statistics_of(z, kurtosis)
     assert bias < SIGMAS + np.log10(len(held))  # the largest of many cells may stray a little further
     assert deviation < SIGMAS
-    assert tolerance < 0.05
+    assert tolerance < 0.1
 
 
 @pytest.mark.parametrize(
@@ -109,14 +110,14 @@ def test_unbiased_with_the_stated_variance(spec):
     ids=repr,
 )
 def test_evil_twins_are_rejected(spec):
-    bolder = dataclasses.replace(spec, epsilon=1.05, **({"coin": None} if spec.mechanism == "RR" else {}))
+    bolder = dataclasses.replace(spec, epsilon=1.1, **({"coin": None} if spec.mechanism == "RR" else {}))
     z, kurtosis, _ = standardized(spec, bolder, key="twin")
     bias, deviation, _ = statistics_of(z, kurtosis)
     assert max(bias, deviation) > SIGMAS
     honest, kurtosis, _ = standardized(spec, spec, key="twin")
     assert statistics_of(honest, kurtosis)[1] < SIGMAS
     for scale in (0.9, 1.1):
-        assert statistics_of(honest * np.sqrt(scale), kurtosis)[1] > SIGMAS
+        assert statistics_of(honest * scale, kurtosis)[1] > SIGMAS
 
 
 @pytest.mark.parametrize(

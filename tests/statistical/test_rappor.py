@@ -34,7 +34,7 @@ def run(spec, claimed=None):
 
 
 def standardized(estimates):
-    return np.array([(estimate.counts - HELD) / np.sqrt(estimate.variance(HELD.astype(float))) for estimate in estimates])
+    return np.array([(estimate.counts - HELD) / np.sqrt(estimate.law.variance(HELD.astype(float))) for estimate in estimates])
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=repr)

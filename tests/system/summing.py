@@ -182,7 +182,7 @@ class Sum:
     def result(self) -> list[float]:
         """What the aggregator printed."""
         text = self.out.read_text()
-        return [row["sum"] for row in json.JSONDecoder().raw_decode(text, text.index("{"))[0]["result"]]
+        return list(json.JSONDecoder().raw_decode(text, text.index("{"))[0]["estimate"]["columns"]["sum"])
 
     def taken(self) -> dict[tuple[int, int], bytes]:
         """The digests of all messages that it took, by kind and party."""

@@ -23,6 +23,7 @@ from deniable.client.transport import HTTPTransport
 from deniable.collect.web.routes import ENDPOINTS
 from deniable.contract.envelope import MEDIA_TYPE
 from deniable.errors import BudgetExceeded
+from tests.collect.rows import rows_of
 from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, unique
 
@@ -124,7 +125,7 @@ def test_a_survey_from_its_file_to_an_alarm(site):
     estimate = json.loads(site.run("estimate", "home-page", "--period", "0", "--json"))
     [answer] = estimate["answers"]
     assert not estimate["provisional"]
-    for row in answer["rows"]:
+    for row in rows_of(answer):
         assert abs(row["count"] - USUAL.count(row["value"])) < SIX_SIGMA * row["stderr"]
     changed = json.loads(site.run("estimate", task, "--period", "0", "--compare-period", "1", "--alpha", "1e-6", "--json", status=3))
     assert {entry["value"] for entry in changed["changed"]} == {"news", "games"}
@@ -148,7 +149,7 @@ def test_a_search_over_rounds(site):
             assert rounds < 20
         assert crowd.report(words) == []
     assert (rounds > 1, answers) == (True, len(words))
-    rows = json.loads(site.run("estimate", "word", "--json"))["answers"][0]["rows"]
+    rows = rows_of(json.loads(site.run("estimate", "word", "--json"))["answers"][0])
     assert max(rows, key=lambda row: row["count"])["value"] == "tea"
 
 

@@ -129,8 +129,12 @@ def test_three_who_count_agree_to_the_byte(told, tmp_path):
     tested = json.loads(server.run("estimate", "home-page", "--json", "--integrity"))
     page, hour = tested.pop("integrity")
     assert tested == asked
-    assert page == {"question": "page", "n": asked["answers"][0]["n"], "alpha": 0.005, "suspicious": [], "tests": []}
-    assert (hour["n"], hour["suspicious"], [each["test"] for each in hour["tests"]]) == (asked["answers"][1]["n"], [], ["draws of seed"])
+    assert page == {"question": "page", "n": asked["answers"][0]["estimate"]["n"], "alpha": 0.005, "suspicious": [], "tests": []}
+    assert (hour["n"], hour["suspicious"], [each["test"] for each in hour["tests"]]) == (
+        asked["answers"][1]["estimate"]["n"],
+        [],
+        ["draws of seed"],
+    )
     assert "nothing that honest reports do not show" in server.run("estimate", "home-page", "--integrity")
     assert server.stop() == 0
     store = Store.open(server.store)

@@ -358,8 +358,9 @@ def test_three_hospitals_by_the_commands_alone(tmp_path, nursery):
         assert [nursery.status(process) for process in runs] == [0, 0, 0]
         assert "flu" in aggregator.stdout.read()
         assert aggregator.wait(60) == 0
-    result = json.loads(deniable("aggregate", "show", "--folder", store, "--json"))["result"]
-    assert [row["value"] for row in result] == ["flu", "rsv"]
-    assert [abs(row["sum"] - true) < 100 for row, true in zip(result, (954, 36), strict=True)] == [True, True]  # noise of 1.66
+    result = json.loads(deniable("aggregate", "show", "--folder", store, "--json"))["estimate"]
+    assert result["values"] == ["flu", "rsv"]
+    found = result["columns"]["sum"]
+    assert [abs(each - true) < 100 for each, true in zip(found, (954, 36), strict=True)] == [True, True]  # noise of 1.66
     sums = json.loads(deniable("party", "sums", "--folder", str(tmp_path / "west"), "--json"))["sums"]
     assert [(row["sum"], row["state"], row["spent"]) for row in sums] == [(shown["sum"], "opened", True)]

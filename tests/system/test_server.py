@@ -14,6 +14,7 @@ import pytest
 from deniable.contract.envelope import Envelope
 from deniable.contract.task import Task
 from tests.collect.crowd import envelope
+from tests.collect.rows import rows_of
 from tests.system.certificates import make_certificate
 from tests.system.conftest import COMMAND, Server
 
@@ -52,7 +53,7 @@ def test_from_a_task_to_an_estimate_over_real_sockets(server):
         time.sleep(0.05)  # it tends itself, and tells nobody
     assert states == ["sealed"]
     answer = server.get(f"/v1/tasks/{task.id.hex()}/estimate?period=0", analyst).json["answers"][0]
-    assert {row["value"]: row["count"] for row in answer["rows"] if row["count"]} == {7: 2.0, 9: 1.0}
+    assert {row["value"]: row["count"] for row in rows_of(answer) if row["count"]} == {7: 2.0, 9: 1.0}
     assert server.send(sent[1]).status == 201  # counted before: a success
     late = server.send(envelope(task, 8)).json["rejected"]
     assert [entry["code"] for entry in late] == ["sealed"]

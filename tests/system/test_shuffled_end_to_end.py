@@ -69,7 +69,7 @@ def test_reports_through_a_shuffler_are_counted_once(tmp_path, point):
             collector.start()
         wait_for(lambda: shuffler.figure("deniable_batches_passed_on_total") == 1)
         told = collector.get(f"/v1/tasks/{task.id.hex()}/estimate", admin).json
-        assert (told["answers"][0]["n"], told["shuffle"]["sizes"]) == (PEOPLE + DEVICES, [PEOPLE + DEVICES])
+        assert (told["answers"][0]["estimate"]["n"], told["shuffle"]["sizes"]) == (PEOPLE + DEVICES, [PEOPLE + DEVICES])
         assert told["shuffle"]["epsilon"] <= 0.6
         assert Counter(line["event"] for line in shuffler.log())["let go"] == 1
         assert (shuffler.stop(), collector.stop()) == (0, 0)

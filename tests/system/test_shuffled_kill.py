@@ -44,7 +44,7 @@ def key_of(server, task):
 def shown(server, task, token):
     """The number of reports and the sizes of the batches behind the answer."""
     told = server.get(f"/v1/tasks/{task.id.hex()}/estimate", token).json
-    return told["answers"][0]["n"], told["shuffle"]["sizes"]
+    return told["answers"][0]["estimate"]["n"], told["shuffle"]["sizes"]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_reports_go_through_the_shuffler_and_are_counted_once_although_the_colle
         collector.start()
         wait_for(lambda: shuffler.figure("deniable_held_seals") == 0 and shuffler.figure("deniable_batches_passed_on_total") == 1)
         told = collector.get(f"/v1/tasks/{task.id.hex()}/estimate", admin).json
-        assert (told["answers"][0]["n"], told["shuffle"]["sizes"]) == (PEOPLE, [PEOPLE])
+        assert (told["answers"][0]["estimate"]["n"], told["shuffle"]["sizes"]) == (PEOPLE, [PEOPLE])
         assert told["shuffle"]["epsilon"] <= 0.7 < told["shuffle"]["local_epsilon"] == task.epsilon
         shown = collector.run("estimate", "drink", "--url", collector.url, "--token-file", str(_kept(tmp_path, admin)))
         assert "1 shuffled batch of 240 reports" in shown

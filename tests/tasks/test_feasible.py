@@ -15,6 +15,7 @@ import pytest
 import deniable as dn
 from deniable.client.frequency import FrequencySpec
 from deniable.client.numeric import NumericSpec
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import PROTOCOLS, Protocol
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.subsets import Subsets
@@ -228,12 +229,13 @@ def test_later_rounds_of_set_searches_are_predicted():
 
 def test_what_cut_lists_hide_is_computed_once_for_all_sets(monkeypatch):
     asked = []
-    monkeypatch.setattr(estimate, "most_missing", lambda overflow, alpha: asked.append(overflow) or np.zeros(1))
-    overflow = dn.RR(epsilon=1.0).estimate(dn.RR(epsilon=1.0).tally(dn.RR(epsilon=1.0).privatize([0, 1])))
-    table = estimate.SetEstimate(
-        [(i,) for i in range(500)], np.zeros(500), np.ones(500), np.ones(500), 1.0, overflows=(overflow,) * 400 + (None,) * 100
-    )
-    assert table.missing(0.01).size == 500
+    monkeypatch.setattr(estimate, "most_missing", lambda overflow, alpha: asked.append(overflow) or np.full(1, 0.5))
+    overflow = dn.RR(epsilon=1.0).estimate(dn.RR(epsilon=1.0).tally(dn.RR(epsilon=1.0).privatize([0, 1]))).law
+    groups = np.repeat([0, -1], [400, 100])
+    law = estimate.SetEstimate.of(
+        range(500), np.zeros(500), np.ones(500), np.ones(500), Guarantee(epsilon=1.0), overflows=(overflow,), groups=groups
+    ).law
+    assert law.missing(0.01).tolist() == [0.5] * 400 + [0.0] * 100
     assert asked == [overflow]
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.contract.guarantee import Guarantee
 from deniable.core.table import Table
 from deniable.errors import ParameterError, ProtocolError
 from deniable.local.longitudinal.counter_crowd import CounterCrowd
-from deniable.tasks.charts import row_chart
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.graphs import Degrees, Graph
 from deniable.tasks.heavy_hitters import PEM, heavy_hitters
@@ -43,7 +43,7 @@ def counters():
 
 def clusters():
     search = KMeans(features={"age": (0, 100)}, clusters=2, epsilon=4.0, rounds=2, people=N)
-    return search.run({"age": [20.0, 60.0] * (N // 2)}, source=source())["clusters"]
+    return search.run({"age": [20.0, 60.0] * (N // 2)}, source=source())
 
 
 def table():
@@ -55,7 +55,7 @@ FOUND = {
     "heavy hitters": lambda: heavy_hitters(["tea"] * (N // 2) + ["mate"] * (N // 2), domain=dn.Text(4), k=2, epsilon=4.0, source=source()),
     "items": lambda: frequent_items(BASKETS, items=SHOP, k=2, epsilon=4.0, source=source()),
     "sets": lambda: frequent_itemsets(BASKETS, items=SHOP, k=3, epsilon=4.0, source=source()),
-    "rules": lambda: frequent_itemsets(BASKETS * 10, items=SHOP, k=3, epsilon=6.0, source=source()).rules(),
+    "rules": lambda: association_rules(frequent_itemsets(BASKETS * 10, items=SHOP, k=3, epsilon=6.0, source=source())),
     "marginal": lambda: table()["place", "mood"],
     "shares of the seen and the unseen": lambda: table()["place", "mood"].given("place"),
     "range counts": lambda: private_ranges(np.arange(N) % 8, domain=dn.IndexRange(8), epsilon=2.0, source=source()).ranges(
@@ -79,12 +79,13 @@ def test_results_are_held_alike(name):
     found = FOUND[name]()
     assert isinstance(found, Table)
     assert len(repr(found).splitlines()) > 1
-    assert found.to_arrow().num_rows == len(found.rows()["value"]) > 0
+    assert found.to_arrow().num_rows == len(next(iter(found.rows().values()))) > 0
     drawn = found.chart().altair.to_dict()
     json.dumps(drawn, allow_nan=False)  # a browser reads no NaN
     assert "mark" in str(drawn)
     if name == "clusters":  # no interval of a model is known to hold
-        assert not hasattr(found, "interval")
+        with pytest.raises(ParameterError, match="no interval is known"):
+            found.interval()
         return
     low, high, lowest, highest = (side for together in (False, True) for side in found.interval(0.9, simultaneous=together))
     known = np.isfinite(low)
@@ -98,16 +99,18 @@ def test_results_are_held_alike(name):
 
 def test_a_search_tells_what_it_cost_and_who_counted():
     found = FOUND["heavy hitters"]()
-    assert found.guarantee == found.search.guarantee
-    assert found.values == list(found.estimate.values)
+    assert found.guarantee == PEM(domain=dn.Text(4), k=2, epsilon=4.0, people=N).guarantee
     assert 0 < found.n < N  # the last group only
-    for together in (False, True):
-        assert np.array_equal(found.interval(0.8, simultaneous=together), found.estimate.interval(0.8, simultaneous=together))
+    assert found.screening.how.startswith("PEM: ")
+    assert found.screening.how in repr(found)
+    twice = PEM(domain=dn.Text(2), k=2, epsilon=4.0, people=N, rounds=2).run(["ab"] * N, source=source())
+    assert (twice.epsilon, twice.guarantee.epsilon) == (8.0, 8.0)
+    assert "epsilon = 8" in twice.headline()
 
 
 def test_the_error_of_a_confidence_is_half_of_its_interval():
     shares, errors, asked = np.array([0.5, 0.4, 0.3]), np.array([0.01, 0.01, 0.02]), np.array([9000, 9000, 8000])
-    rules = association_rules(SetEstimate([("tea",), ("milk",), ("tea", "milk")], shares, errors, asked, 2.0))
+    rules = association_rules(SetEstimate.of([("tea",), ("milk",), ("tea", "milk")], shares, errors, asked, Guarantee(epsilon=2.0)))
     low, high = rules.interval(0.6827)  # one standard error to each side, where no list is cut
     assert rules.stderr == pytest.approx((high - low) / 2, rel=0.01)
 
@@ -115,10 +118,10 @@ def test_the_error_of_a_confidence_is_half_of_its_interval():
 def test_charts_leave_out_what_is_no_number_and_keep_the_order():
     shares = FOUND["shares of the seen and the unseen"]()
     [drawn] = shares.chart(k=5).altair.to_dict()["datasets"].values()
-    assert {record["value"].split(":")[0] for record in drawn} == {"bar", "spa"}  # nobody can be seen at the inn
-    assert [record["value"] for record in drawn] == [label for label in shares.rows()["value"][:5] if not label.startswith("inn")]
+    assert {record["place"] for record in drawn} == {"bar", "spa"}  # nobody can be seen at the inn
+    assert [(record["place"], record["mood"]) for record in drawn] == [value for value in shares.values[:5] if value[0] != "inn"]
     with pytest.raises(ParameterError, match="k: got 0"):
-        row_chart(shares, "share", 0, together=False, axis="share")
+        shares.chart(0)
 
 
 def test_whole_numbers_people_and_tallies_are_refused_in_one_manner():

@@ -192,9 +192,9 @@ def test_other_domains():
 @pytest.mark.parametrize("against", ["epsilon", "domain_size"])
 def test_charts(against, tmp_path):
     plan = dn.plan(domain_size=100, epsilon=1.0, error=0.01, oracles=["GRR", "OUE", "BloomRR"])
-    plan.chart(against).save(tmp_path / "plan.json")
+    plan.errors(against).chart().save(tmp_path / "plan.json")
     content = json.loads((tmp_path / "plan.json").read_text())
-    points = content["datasets"][content["layer"][0]["data"]["name"]]
+    points = content["datasets"][content["data"]["name"]]
     assert {point["oracle"] for point in points} == {"GRR", "OUE", "BloomRR"}
     assert all(point["error"] > 0 for point in points)
     at = {round(point[against], 6): point["error"] for point in points if point["oracle"] == "OUE"}

@@ -12,7 +12,7 @@ from deniable.client.longitudinal import Longitudinal
 from deniable.client.mean import MeanSpec
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose_mean import PREFERENCE, worst_error
+from deniable.local.choose_mean import preferred_means, worst_error
 from deniable.tasks.plan.means import CENTRAL, central_error, epsilon_needed, people_needed, plan_mean
 from tests.cli.running import run
 from tests.exact.test_check_values import CHECKS, close
@@ -100,7 +100,7 @@ def test_the_command(tmp_path):
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
 def test_nothing_considered_is_clearly_better(epsilon):
     choice = dn.mean_oracle(low=0, high=100, epsilon=epsilon, n=1000)
-    assert [spec.mechanism for spec in choice.considered] == list(PREFERENCE)
+    assert [spec.mechanism for spec in choice.considered] == preferred_means()
     assert all(worst_error(choice.spec, 1000) <= 1.03 * worst_error(spec, 1000) for spec in choice.considered)
     assert choice.why.startswith(choice.spec.mechanism)
     assert choice.to_polars()["error"].min() <= worst_error(choice.spec, 1000)

@@ -37,16 +37,16 @@ RR, DRINKS = dn.RR(epsilon=1.0), dn.GRR(domain=dn.Categories("tea", "coffee", "w
 QUESTION = dn.Question(name="drink", spec=DRINKS)
 MADE_HERE = """
 accounting: Bill
-central: CentralComparison CentralHistogram CentralMean CountEstimate CountSeries NumberComparison QuantileEstimate SumEstimate
+central: CountSeries QuantileEstimate ReleasedNumber
 client: Receipt
-core: Candidates Chart Comparison HistogramEstimate IntegrityReport MeanComparison MeanEstimate Postprocessed Reports Tally VectorEstimate
+core: Answers Candidates Chart Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport Law MeanEstimate
+core: NumberEstimate Postprocessed Reports Tally Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
 local: Choice MeanChoice
-multiparty: JointMean SumEstimate
-shuffle: ShuffledSum
-tasks: Association AssociationRules ClusterEstimate ConditionalShares CountEstimate DegreeEstimate Flows FoundWords FrequentSets Graph
-tasks: GraphGuarantee HeavyHitters ItemEstimate LinearModel MarginalEstimate MeanPlan NamedPlaces NextWords PairCounts PlacesEstimate Plan
-tasks: Play RangeChoice RangeCounts Ratings Recommender Reconstruction RegionCount RepeatedEstimate RepeatedMean SeriesEstimate SetEstimate
+multiparty: SumEstimate
+tasks: Association AssociationRules ClusterEstimate ConditionalShares DegreeEstimate Flows Graph
+tasks: GraphGuarantee LinearModel MarginalEstimate MeanPlan NamedPlaces NextWords PairShares PlacesEstimate Plan
+tasks: Play RangeChoice RangeEstimate Ratings Recommender Reconstruction RepeatedEstimate SeriesEstimate SetEstimate
 tasks: SyntheticGraph TableEstimate Texts Topics Tracks Trends Trie
 """
 """Results, and containers that a method ``of`` fills: nobody calls these constructors but deniable."""

@@ -17,8 +17,6 @@ import { Attribute, Fragment, Identity, Prefix, Segments } from "./encoders.js";
 import { ProtocolError, reading } from "./errors.js";
 import { Gradient } from "./gradient.js";
 import { Interval, Parity } from "./lines.js";
-import { Longitudinal } from "./mechanisms/longitudinal.js";
-import { NumericSpec } from "./mechanisms/numeric.js";
 import { Numbers } from "./numbers.js";
 import { whole } from "./rational.js";
 import { Record } from "./records.js";
@@ -71,7 +69,7 @@ export function checkAnswerable(/** @type {import("./task.js").Task} */ task, /*
 /** Whether a question can be answered by every value of a domain. */
 export function takesAll(/** @type {import("./question.js").Question} */ { encoder, spec }, /** @type {Domain | Record} */ domain) {
   // What is kept about one round must not be asked about in the next; and some numbers have no answer.
-  if (spec instanceof Longitudinal || (spec instanceof NumericSpec && !spec.rounds)) return false;
+  if (!spec.answersAll) return false;
   if (encoder instanceof Identity) return spec.domain.canonical === domain.canonical;
   if (encoder instanceof Attribute) return domain instanceof Record && domain.holds(encoder.name, spec.domain);
   return reads(encoder, domain) && takesInputs(spec.domain, encoder);

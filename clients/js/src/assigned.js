@@ -11,14 +11,6 @@ import { sha256 } from "./platform.js";
 import { Source } from "./source.js";
 
 const LABEL = utf8("deniable seed 1\n");
-/** Mechanisms whose reports begin with a seed of their own. Memoized ones keep theirs, and sketches have public functions. */
-const ASSIGNABLE = ["OLH", "BLH"];
-
-/** How many words a token assigns to a report; none for mechanisms without a seed. */
-export function seedWords(/** @type {import("./spec.js").Spec} */ spec) {
-  const [first] = spec.layout;
-  return ASSIGNABLE.includes(spec.mechanism) && "count" in first ? first.count : 0;
-}
 
 /** The seed that follows from a token: up to four words. */
 export async function assignedSeed(/** @type {Uint8Array} */ token, /** @type {number} */ count) {

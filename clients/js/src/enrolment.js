@@ -8,7 +8,7 @@
 
 import { checkIssuer } from "./admission.js";
 import { parsed } from "./answer.js";
-import { assignedSeed, seedWords } from "./assigned.js";
+import { assignedSeed } from "./assigned.js";
 import { blind, drawBytes, finalize } from "./blind_rsa.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { packEnvelope } from "./envelope.js";
@@ -97,7 +97,7 @@ export async function stampFor(task, ledger, secret) {
 export async function seedsFor(task, ledger) {
   if (task.seeds !== "assigned") return null;
   const tokens = await tokensOf(task, ledger);
-  return async (spec, place) => (place < tokens.length ? assignedSeed(tokens[place], seedWords(spec)) : []); // the ledger refuses the rest
+  return async (spec, place) => (place < tokens.length ? assignedSeed(tokens[place], spec.assignedWords) : []); // the ledger refuses the rest
 }
 
 /** What the issuer signs for one token. */

@@ -11,7 +11,6 @@ import { enrol, seedsFor, stampFor } from "./enrolment.js";
 import { PENDING, REFUSED, SENT } from "./entry.js";
 import { openBatch } from "./envelope.js";
 import { DomainError, ProtocolError, TransportError, WireError } from "./errors.js";
-import { Longitudinal } from "./mechanisms/longitudinal.js";
 import { requireSecureContext } from "./platform.js";
 import { addressed, isSealed, sealerFor } from "./sealing.js";
 import { SYSTEM } from "./source.js";
@@ -183,8 +182,8 @@ export class Reporter {
     const { spec, encoder, name } = question;
     const always = () => true;
     try {
-      if (spec instanceof Longitudinal) {
-        const diary = await Diary.of(spec, await encoder.encode(answer, this.#source), name);
+      if (spec.memoized) {
+        const diary = await Diary.of(/** @type {import("./mechanisms/longitudinal.js").Longitudinal} */ (spec), await encoder.encode(answer, this.#source), name);
         await diary.open((await this.ledger.kept(task.id))[diary.name] ?? {});
         return { report: await diary.report(this.#source), diary, follows: always };
       }

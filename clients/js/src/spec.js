@@ -12,9 +12,12 @@ import { sha256 } from "./platform.js";
 import { checkResolution, readDecimal, readEpsilon } from "./probability.js";
 import { ONE, SYSTEM } from "./source.js";
 import { decodeReport, encodeReport } from "./wire.js";
+import { hint } from "./words.js";
 
 /** @typedef {import("./source.js").Source} Source */
 /** @typedef {import("./decimal.js").Rational} Rational */
+/** @typedef {import("./law.js").ReportLaw} ReportLaw */
+/** @typedef {import("./words.js").Words} Words */
 
 /** One mechanism with its parameters. */
 export class Spec {
@@ -105,6 +108,45 @@ export class Spec {
    */
   perturb(_key, _source) {
     return undefined;
+  }
+
+  /**
+   * How likely a report is under each answer; null where the chances of one report do not say how well the answer is hidden. Every
+   * mechanism gives its own, or says in `whyNoLaw` why it has none.
+   *
+   * @returns {ReportLaw | null}
+   */
+  law(/** @type {any} */ _report) {
+    return null;
+  }
+
+  /** Why `law` is null, in a sentence for the respondent; empty where it is not. */
+  get whyNoLaw() {
+    return "";
+  }
+
+  /**
+   * What a report says, in words. Mechanisms whose reports name no values leave it at a hint, and at the values that it fits.
+   *
+   * @returns {Words | Promise<Words>}
+   */
+  words(/** @type {any} */ report) {
+    return hint(this, report);
+  }
+
+  /** Whether every value of the domain has a report, drawn with fresh noise: any round may then ask with this mechanism. */
+  get answersAll() {
+    return true;
+  }
+
+  /** Whether reports are drawn from a permanent answer, which the device must keep (see `Diary`). */
+  get memoized() {
+    return false;
+  }
+
+  /** How many words of a report, its first, a token can assign; none for mechanisms that draw no seed for each report. */
+  get assignedWords() {
+    return 0;
   }
 
   /** Refuse thresholds that do not keep what is promised. */

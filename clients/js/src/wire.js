@@ -10,13 +10,17 @@ import { countBits } from "./bits.js";
 import { concat, readWord, wordBytes } from "./bytes.js";
 import { WireError } from "./errors.js";
 
-/** @typedef {{name: string, limit: number | bigint, count: number, increasing: boolean}} NumberColumn */
+/** @typedef {{name: string, limit: number | bigint, count: number, increasing: boolean, drawn: boolean}} NumberColumn */
 /** @typedef {{name: string, bits: number, ones: number | undefined}} BitColumn */
 /** @typedef {NumberColumn | BitColumn} Column */
 
-/** @returns {NumberColumn} */
-export function numbers(/** @type {string} */ name, /** @type {number | bigint} */ limit, { count = 1, increasing = false } = {}) {
-  return { name, limit, count, increasing };
+/** @returns {NumberColumn} `drawn` if a device draws it uniformly without looking at the answer: a seed, a cohort, a row */
+export function numbers(
+  /** @type {string} */ name,
+  /** @type {number | bigint} */ limit,
+  { count = 1, increasing = false, drawn = false } = {},
+) {
+  return { name, limit, count, increasing, drawn };
 }
 
 /** @returns {BitColumn} */

@@ -120,29 +120,64 @@ def curve(bag: Bag) -> Callable[[float], float]:
     built = [(known(leaf).losses(leaf, step), count) for leaf, count in bag.items()]
     one_way = all(removing is adding for (removing, adding), _ in built)
 
-    def delta(epsilon: float) -> float:
-        ways = (0,) if one_way else (0, 1)
-        return max(_delta([(directions[way], count) for directions, count in built], epsilon) for way in ways)
-
-    return delta
+    ways = [Composed([(directions[way], count) for directions, count in built]) for way in ((0,) if one_way else (0, 1))]
+    return lambda epsilon: max(way.delta(epsilon) for way in ways)
 
 
-def _delta(parts: list[tuple[Losses, int]], epsilon: float) -> float:
-    total = Sum(tuple((losses.finite, count) for losses, count in parts))
-    read_at = epsilon - SHIFT * total.step * sum(count for _, count in parts)
-    infinite = -np.expm1(sum(count * (log1p(-losses.infinite) if losses.infinite < 1 else -inf) for losses, count in parts))
-    tilt = total.tilt_to(read_at)
-    if tilt is None:
-        return float(infinite)  # no finite loss reaches epsilon
-    for reach in (10.0, 20.0, 40.0):  # skewed losses need a wider window
-        points, masses, log_total = total.around(read_at, tilt, reach)
-        paid = points > read_at
-        at = points[paid]
-        finite = float((masses[paid] * np.exp(np.minimum(log_total - tilt * at, 700.0)) * -np.expm1(read_at - at)).sum())
-        lost = total.above(float(points[-1]))
-        if lost <= GUARD * (finite + infinite):
-            break
-    return min(1.0, (finite + float(infinite) + lost) * (1 + GUARD))
+class _Window(NamedTuple):
+    """The sum of all losses near one epsilon."""
+
+    center: float
+    spread: float
+    """The standard deviation of the tilted sum: how far from the center the window is as sharp as one of its own."""
+    points: Any
+    masses: Any
+    lost: float
+    """The probability of what lies above the window."""
+
+
+class Composed:
+    """All losses of one direction together.
+
+    A search for epsilon reads the curve at many points close to each other. One transform serves all of them: any tilt gives a valid delta,
+    and a near one a sharp one.
+    """
+
+    def __init__(self, parts: list[tuple[Losses, int]]) -> None:
+        self.total = Sum(tuple((losses.finite, count) for losses, count in parts))
+        self._shift = SHIFT * self.total.step * sum(count for _, count in parts)
+        finite = sum(count * (log1p(-losses.infinite) if losses.infinite < 1 else -inf) for losses, count in parts)
+        self._infinite = float(-np.expm1(finite))
+        self._window: _Window | None = None
+
+    def delta(self, epsilon: float) -> float:
+        """Delta at an epsilon, rounded up."""
+        read_at = epsilon - self._shift
+        if self._window is not None and abs(read_at - self._window.center) <= self._window.spread:
+            finite, sharp = self._read(self._window, read_at)
+            if sharp:
+                return self._rounded(finite, self._window)
+        tilt = self.total.tilt_to(read_at)
+        if tilt is None:
+            return self._infinite  # no finite loss reaches epsilon
+        for reach in (10.0, 20.0, 40.0):  # skewed losses need a wider window
+            points, masses, log_total = self.total.around(read_at, tilt, reach)
+            untilted = masses * np.exp(np.minimum(log_total - tilt * points, 700.0))
+            spread = sqrt(self.total.log_moment(tilt)[2])
+            window = self._window = _Window(read_at, spread, points, untilted, self.total.above(float(points[-1])))
+            finite, sharp = self._read(window, read_at)
+            if sharp:
+                break
+        return self._rounded(finite, window)
+
+    def _read(self, window: _Window, read_at: float) -> tuple[float, bool]:
+        """What the window says of finite losses, and whether what is lost above it hardly matters."""
+        paid = int(np.searchsorted(window.points, read_at, side="right"))
+        finite = float((window.masses[paid:] * -np.expm1(read_at - window.points[paid:])).sum())
+        return finite, window.lost <= GUARD * (finite + self._infinite)
+
+    def _rounded(self, finite: float, window: _Window) -> float:
+        return min(1.0, (finite + self._infinite + window.lost) * (1 + GUARD))
 
 
 def pld(bag: Bag, delta: float) -> float:

@@ -28,19 +28,18 @@ from deniable.accounting.combinations import Sequential
 from deniable.accounting.event import REPLACE, Event
 from deniable.accounting.leaves import Pure
 from deniable.central import rows
-from deniable.central.histogram import CentralHistogram
+from deniable.central.histogram import released_counts
 from deniable.central.laplace import Laplace
-from deniable.central.mean import CentralMean
-from deniable.central.number import CountEstimate, SumEstimate
-from deniable.central.quantiles import CHOICES, QuantileEstimate, Ranking, read_quantiles
+from deniable.central.number import LaplaceNumber, LaplaceRatio, ReleasedNumber
+from deniable.central.quantiles import CHOICES, ChosenQuantiles, QuantileEstimate, Ranking, read_quantiles
 from deniable.central.release import Question, Release
 from deniable.central.rows import Clip
 from deniable.central.selection import ExponentialMechanism, PermuteAndFlip
-from deniable.central.spread import Spread
 from deniable.central.where import read_where
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
+from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -83,16 +82,16 @@ class Asked:
         return Release(request, ask, mechanism, self.epsilon, session.neighbors), found
 
 
-def ask_count(asked: Asked) -> CountEstimate:
+def ask_count(asked: Asked) -> ReleasedNumber:
     """How many rows match."""
     noise = asked.noise(1)
     release, (found,) = asked.answer(
         "count", (), "Laplace", asked.pure(), lambda _, matching, source: [noise.release(int(matching.sum()), source=source)]
     )
-    return CountEstimate(release, asked.session.n, None, found, Spread(noise.scale))
+    return ReleasedNumber.of(release, "count", LaplaceNumber(asked.session.n, found, noise.scale))
 
 
-def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | None) -> SumEstimate:
+def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | None) -> ReleasedNumber:
     """The sum of a column, on a grid."""
     clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
     if asked.everyone(column):
@@ -107,10 +106,11 @@ def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | No
         return [noise.release(int(clip.keys(rows.numbers(table, column, matching)).sum()), source=source)]
 
     release, (found,) = asked.answer(f"sum of {column}", (*clip.identity, asked.everyone(column)), "Laplace", asked.pure(), draw)
-    return SumEstimate(release, asked.session.n, _told(asked, column, clip), found, Spread(noise.scale, float(clip.step)))
+    law = LaplaceNumber(asked.session.n, found, noise.scale, float(clip.step))
+    return ReleasedNumber.of(release, "sum", law, _told(asked, column, clip))
 
 
-def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | None) -> CentralMean:
+def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | None) -> ReleasedNumber:
     """The mean of a column: distances to the middle, in half steps of the grid, and how many."""
     clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
     public = asked.everyone(column)
@@ -123,19 +123,19 @@ def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | N
         return [noise.release(distances, source=source), *([] if public else [count.release(found.size, source=source)])]
 
     release, found = asked.answer(f"mean of {column}", (*clip.identity, public), "Laplace", asked.pure(1 if asked.replaced else 2), draw)
-    return CentralMean(
-        release,
-        asked.session.n,
-        _told(asked, column, clip),
-        (float(clip.first * clip.step), float(clip.last * clip.step)),
-        found[0],
-        Spread(noise.scale, float(clip.step / 2)),
-        (asked.session.n or 0) if public else found[1],
-        None if public else Spread(count.scale),
+    law = LaplaceRatio(
+        n=asked.session.n,
+        ends=(float(clip.first * clip.step), float(clip.last * clip.step)),
+        steps=found[0],
+        scale=noise.scale,
+        step=float(clip.step / 2),
+        count=(asked.session.n or 0) if public else found[1],
+        count_scale=None if public else count.scale,
     )
+    return ReleasedNumber.of(release, "mean", law, _told(asked, column, clip))
 
 
-def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> CentralHistogram:
+def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> FrequencyEstimate:
     """Counts of values, each row in one of them at most."""
     wanted = rows.listed(asked.session.empty, column, values)
     names = tuple(wanted.to_list())
@@ -149,10 +149,10 @@ def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> CentralHi
 
     # Under zCDP: a replaced row moves two counts by one each, and each of the two is half of epsilon.
     release, found = asked.answer(f"histogram of {column}", names, "Laplace", asked.pure(2 if asked.replaced else 1), draw)
-    return CentralHistogram.of(release, names, found, Spread(noise.scale), rows=asked.session.n if asked.everyone() else None)
+    return released_counts(release, names, found, noise.scale, rows=asked.session.n if asked.everyone() else None)
 
 
-def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> CentralHistogram:
+def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> FrequencyEstimate:
     """The k most frequent values: of a histogram, or peeled."""
     wanted = rows.listed(asked.session.empty, column, values)
     names = tuple(wanted.to_list())
@@ -176,10 +176,8 @@ def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> Central
     events = [choice.event] * k + asked.pure(2 * numbers)[:numbers]  # each released number is moved by one
     release, found = asked.answer(f"top {k} of {column}", (k, *names), "peeling and Laplace", events, draw)
     public, counted = (asked.session.n, None) if asked.everyone() else (None, found[-1])
-    peeled = CentralHistogram.of(
-        release, [names[i] for i in found[:k]], found[k : 2 * k], Spread(noise.scale), rows=public, counted=counted
-    )
-    return peeled.top(k)
+    peeled = [names[i] for i in found[:k]]
+    return released_counts(release, peeled, found[k : 2 * k], noise.scale, rows=public, counted=counted).top(k)
 
 
 def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, int], level: float) -> QuantileEstimate:
@@ -207,17 +205,17 @@ def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, i
     below = np.minimum(np.minimum.accumulate(low_limits[::-1])[::-1], middle)
     above = np.maximum(np.maximum.accumulate(high_limits), middle)
     told = f"values count at the first of {steps + 1:,} grid points at or above them; {LACKING}"
-    return QuantileEstimate(
-        release,
-        tuple(float(one) for one in wanted),
-        [points[place] for place in middle],
-        [points[place] for place in below],
-        [points[place] for place in above],
-        [ranking.missed(one, level) for one in wanted],
-        level,
-        asked.session.n,
-        told,
+    grid_numbers = np.array(points, dtype=float)
+    law = ChosenQuantiles(
+        n=asked.session.n,
+        numbers=grid_numbers[middle],
+        low=grid_numbers[below],
+        high=grid_numbers[above],
+        missed=np.array([ranking.missed(one, level) for one in wanted]),
+        ends=(float(points[0]), float(points[-1])),
+        level=level,
     )
+    return QuantileEstimate.of(release, [float(one) for one in wanted], law, told)
 
 
 @typed

@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from deniable.accounting.bill import account
 from deniable.accounting.budget import budget_of
 from deniable.accounting.event import NEIGHBORS, Event, check_neighbors, positive, positive_integer
+from deniable.central.count_series import CountSeries
 from deniable.central.grid import LARGEST_STEP, check_count
 from deniable.central.one_process import OneProcess
 from deniable.central.rationals import listed
@@ -20,11 +22,9 @@ from deniable.client.budget import exact
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.law import Law
 from deniable.errors import DomainError, ParameterError, ProtocolError, shorten
 from deniable.kernels.compiled import Array
-
-if TYPE_CHECKING:
-    from deniable.central.count_series import CountSeries
 
 LARGEST_HORIZON = 1 << 20
 EVENT_LEVEL = "one event of one person: one entry of the stream, over all releases together"
@@ -80,14 +80,23 @@ class ContinualCounter(ABC):
         """How many entries were counted."""
 
     @abstractmethod
-    def variance(self, times: Any) -> Array:
-        """The variance of the noise after so many entries, elementwise."""
-
-    @abstractmethod
-    def reach(self, times: Any, alpha: float) -> Array:
-        """A distance that the noise exceeds with probability alpha at most, after so many entries, elementwise."""
+    def law(self, times: Array, counts: Array) -> Law:
+        """The errors of noisy sums, ``counts``, after so many entries, ``times``."""
 
     # --- what follows ---
+
+    def variance(self, times: Any) -> Array:
+        """The variance of the noise after so many entries, elementwise."""
+        law = self._noise_after(times)
+        return law.variance(law.point)
+
+    def reach(self, times: Any, alpha: float) -> Array:
+        """A distance that the noise exceeds with probability alpha at most, after so many entries, elementwise."""
+        return self._noise_after(times).limits(alpha)[1]
+
+    def _noise_after(self, times: Any) -> Law:
+        found = self._times(times)
+        return self.law(found, np.zeros(found.shape))
 
     def _times(self, times: Any) -> Array:
         """Return numbers of entries as an array; raise ParameterError unless there are so many."""
@@ -105,13 +114,18 @@ class ContinualCounter(ABC):
 
     def run(self, values: Sequence[Any] | Array) -> CountSeries:
         """Count many entries, one after the other; the series of the noisy sums, with their errors."""
-        from deniable.central.count_series import CountSeries
-
         entries = listed("values", values)
         with self._lock:
             first = self.steps + 1
             counts = np.array(self._take(entries), dtype=float)
-        return CountSeries(self, np.arange(first, first + len(entries)), counts)
+        times, name = np.arange(first, first + len(entries)), type(self).__name__
+        return CountSeries(
+            values=times.tolist(),
+            law=self.law(times, counts),
+            about=f"{len(times):,} steps, {name}, horizon {self.horizon:,}",
+            guarantee=self.guarantee if self.rho is None or self.delta else None,  # rho alone is no epsilon
+            title=f"{len(times):,} steps, {name}",
+        )
 
     def _take(self, values: Sequence[Any]) -> list[float]:
         entries = [_whole(value, place) for place, value in enumerate(values)]
@@ -131,7 +145,7 @@ class ContinualCounter(ABC):
             return exact(self.rho)
         return budget_of(float(self.epsilon or 0.0), self.delta, "zCDP").rho
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         """The promise for one event over all releases; needs a delta where the noise is Gaussian."""
         bill = account(self.event, delta=self.delta)

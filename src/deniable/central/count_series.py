@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import ndtri
 
-from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.central.spread import Spread, sum_reaches
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
+from deniable.core.interval import Limits
+from deniable.core.law import Law
 from deniable.kernels.compiled import Array
 
-if TYPE_CHECKING:
-    from deniable.central.continual import ContinualCounter
-    from deniable.core.chart import Chart
+NORMAL_FROM = 2.0
+"""Sigmas, in steps of the noise, from which a sum of discrete Gaussian noise is read as a normal one."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CountSeries(Table):
-    """Noisy sums of a stream, ``counts``, as a ``counter`` released them after so many entries, ``times``.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CountSeries(Estimate):
+    """Noisy sums of a stream, as a counter released them; ``values`` says after how many entries.
 
     Their errors are correlated: a change is known better than two sums apart.
 
@@ -26,55 +29,60 @@ class CountSeries(Table):
     >>> from deniable.testing import ReplaySource
     >>> visits = BinaryTreeCounter(horizon=3, epsilon=2.0, sensitivity=1, neighbors="add-remove", source=ReplaySource.from_key("series"))
     >>> visits.run([10, 12, 9])
-    3 steps, BinaryTreeCounter, horizon 3; low and high: 95 %, each by itself
+    3 steps, BinaryTreeCounter, horizon 3; low and high: 95 %, noise only
     value  count  stderr  low  high
     1         10    1.36    7    13
     2         21    1.36   18    24
     3         30    1.92   23    37
     """
 
-    counter: ContinualCounter
-    times: Array
-    counts: Array
+    quantity: str = "count"
+
+    kind: ClassVar[str] = "count series"
 
     @property
-    def n(self) -> int:
-        """How many steps there are."""
-        return len(self.times)
+    def counts(self) -> Array:
+        """The noisy sums."""
+        return self.point
+
+    def figures(self) -> tuple[Figure, ...]:
+        (figure,) = super().figures()
+        return (replace(figure, mark="curve", axis="sum so far", interval=f"{figure.interval}; errors are correlated over time"),)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSums(Law):
+    """Numbers with the noise of several ``parts`` each, which is discrete Gaussian or discrete Laplace noise of one ``scale``."""
+
+    numbers: Array
+    parts: Array
+    scale: float
+    """The sigma of Gaussian noise, or the scale of Laplace noise."""
+    gaussian: bool
+    n: None = None
 
     @property
-    def stderr(self) -> Array:
-        """The standard error of each sum through the noise."""
-        return np.asarray(np.sqrt(self.counter.variance(self.times)))
+    def point(self) -> Array:
+        return self.numbers
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each sum; for all steps together if simultaneous."""
-        check_level("level", level)
-        alpha = (1 - level) / (max(self.n, 1) if simultaneous else 1)  # Bonferroni needs no independence
-        reach = self.counter.reach(self.times, alpha)
-        return self.counts - reach, self.counts + reach
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        one = self.scale**2 if self.gaussian else Spread(self.scale).variance  # of a discrete Gaussian it is a little less
+        return np.asarray(self.parts * one)
 
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return {"value": self.times.tolist(), "count": self.counts, "stderr": self.stderr, "low": low, "high": high}
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        reach = self._reach(alpha)
+        return self.numbers - reach, self.numbers + reach
 
-    def headline(self) -> str:
-        kind = type(self.counter).__name__
-        return f"{self.n:,} steps, {kind}, horizon {self.counter.horizon:,}; low and high: 95 %, each by itself"
+    def _reach(self, alpha: Any) -> Array:
+        """By the normal law, or by Chernoff's inequality where the noise is narrow or Laplace; exactly for one Laplace noise."""
+        if self.gaussian:
+            reach = -ndtri(alpha / 2) if self.scale >= NORMAL_FROM else np.sqrt(2 * np.log(2 / alpha))
+            # Of integers: those up to the next one weigh more than the normal law up to here.
+            return np.asarray(np.ceil(np.sqrt(self.parts) * self.scale * reach))
+        found = np.zeros(np.shape(self.parts))
+        for count in np.unique(self.parts[self.parts > 0]).tolist():
+            found = np.where(self.parts == count, sum_reaches(Spread(self.scale), count, alpha), found)
+        return found
 
-    def order(self) -> Array:
-        return np.arange(self.n)
-
-    def chart(self) -> Chart:
-        """The sums over time, with the band of their 95 % intervals."""
-        import altair as alt
-
-        from deniable.core.chart import Chart
-
-        low, high = self.interval()
-        columns = zip(self.times.tolist(), self.counts.tolist(), low.tolist(), high.tolist(), strict=True)
-        records = [{"step": step, "count": count, "low": least, "high": most} for step, count, least, most in columns]
-        base = alt.Chart(alt.InlineData(values=records)).encode(x=alt.X("step:Q", axis=alt.Axis(tickMinStep=1)))
-        band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="sum so far"), y2="high:Q")
-        title = alt.Title(self.headline().split(";")[0], subtitle="band: 95 % intervals, each by itself; errors are correlated over time")
-        return Chart((band + base.mark_line().encode(y="count:Q")).properties(title=title, width=480))
+    def select(self, positions: Array) -> TreeSums:
+        return replace(self, numbers=self.numbers[positions], parts=self.parts[positions])

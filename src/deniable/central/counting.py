@@ -5,21 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, log, sinh, sqrt
-from typing import Any
+from math import sqrt
 
 import numpy as np
-from scipy.special import ndtri
 
 from deniable.accounting import DiscreteGaussian, DiscreteLaplace, Event, Repeated
 from deniable.accounting.event import float_above
 from deniable.central.continual import ContinualCounter
+from deniable.central.count_series import TreeSums
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.rationals import exact_rate
 from deniable.kernels.compiled import Array
-
-NORMAL_FROM = 2.0
-"""Sigmas, in steps of the noise, from which a sum of discrete Gaussian noise is read as a normal one."""
 
 
 @dataclass
@@ -109,36 +105,5 @@ class BinaryTreeCounter(ContinualCounter):
             state.exact[below] = state.noisy[below] = 0
         return sum(state.noisy)
 
-    def variance(self, times: Any) -> Array:
-        one = self.scale**2 if self.gaussian else 1 / (2 * sinh(1 / (2 * self.scale)) ** 2)  # of a discrete Gaussian it is a little less
-        return np.asarray(np.bitwise_count(self._times(times)) * one)
-
-    def reach(self, times: Any, alpha: float) -> Array:
-        """By the normal law, or by an inequality where the noise is narrow or Laplace."""
-        parts = np.bitwise_count(self._times(times)).astype(int)
-        if self.gaussian:
-            reach = gaussian_reach(np.sqrt(parts) * self.scale, alpha, normal=self.scale >= NORMAL_FROM)
-            return np.ceil(reach)  # of integers: those up to the next one weigh more than the normal law up to here
-        table = [0.0, *(laplace_reach(self.scale, count, alpha) for count in range(1, self.levels + 1))]
-        return np.asarray(np.array(table)[parts])
-
-
-def gaussian_reach(sigma: Array, alpha: float, *, normal: bool) -> Array:
-    """How far a weighted sum of discrete Gaussian noise strays; without ``normal`` by Chernoff's inequality, which always holds."""
-    return np.asarray(sigma * (-float(ndtri(alpha / 2)) if normal else sqrt(2 * log(2 / alpha))))
-
-
-def laplace_reach(scale: float, count: int, alpha: float) -> float:
-    """How far a sum of so many discrete Laplace noises strays: exactly for one, by Chernoff's inequality for several.
-
-    E e^(s z) = (1 - a)^2 / ((1 - a e^s)(1 - a e^-s)) for s < 1 / scale, a = e^(-1 / scale). Any s gives a bound; the best of some counts.
-
-    >>> laplace_reach(10.0, 1, 0.05), round(laplace_reach(10.0, 8, 0.05), 1)
-    (30.0, 119.3)
-    """
-    rate = 1 / scale
-    if count == 1:  # P(|z| > h) = 2 a^(h + 1) / (1 + a)
-        return float(max(ceil(log(2 / (alpha * (1 + exp(-rate)))) / rate * (1 + 1e-12)) - 1, 0))
-    s = rate * np.linspace(0.005, 0.995, 199)
-    moment = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(s - rate)) - np.log(-np.expm1(-s - rate))
-    return float(np.min((count * moment + log(2 / alpha)) / s))
+    def law(self, times: Array, counts: Array) -> TreeSums:
+        return TreeSums(counts, np.bitwise_count(times).astype(np.int64), self.scale, self.gaussian)

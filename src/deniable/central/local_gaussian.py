@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.special import ndtri
 
 from deniable.accounting.calibration import calibrate, doubled
 from deniable.accounting.event import positive
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.gaussian import gaussian_variance
-from deniable.central.normal_counts import NormalCounts
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
@@ -21,6 +21,9 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import BulkHalf, Spec
 from deniable.contract.wire import Column, Layout
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits
+from deniable.core.law import CountLaw
 from deniable.core.reports import Reports
 from deniable.core.tally import WHOLE_DOMAIN, Candidates, Tally, require_same_spec
 from deniable.core.values import keys_of
@@ -92,7 +95,7 @@ class LocalGaussianHistogram(Spec):
 
         def privatize(self, values: Any, *, source: Source | None = None) -> Reports: ...
         def tally(self, reports: Any, *, candidates: Any = None) -> Tally: ...
-        def estimate(self, tally: Tally, *, candidates: Any = None) -> NormalCounts: ...
+        def estimate(self, tally: Tally, *, candidates: Any = None) -> FrequencyEstimate: ...
 
     @cached_property
     def sigma(self) -> float:
@@ -143,7 +146,7 @@ class LocalGaussianHistogram(Spec):
         """The variance of an estimated count among n reports, whatever the share f of those who hold the value."""
         return n * gaussian_variance(self.sigma)
 
-    def run(self, values: Any, *, source: Source | None = None) -> NormalCounts:
+    def run(self, values: Any, *, source: Source | None = None) -> FrequencyEstimate:
         """Reports, tally and estimate in one go, without keeping the reports."""
         keys = keys_of(self.domain, values)
         rows = max(1, _NUMBERS // self.domain_size)
@@ -181,25 +184,64 @@ class _Bulk:
         sums = reports.columns["point"].reshape(reports.n, self.spec.domain_size).sum(axis=0, dtype=np.int64)
         return Tally(self.spec, reports.n, sums)
 
-    def estimate(self, tally: Any, candidates: Any) -> NormalCounts:
+    def estimate(self, tally: Any, candidates: Any) -> FrequencyEstimate:
         if not isinstance(tally, Tally):
             raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
         require_same_spec(self.spec, tally.spec)
         if tally.digest != WHOLE_DOMAIN or tally.counters.size != self.spec.domain_size:
             raise MergeError("counters", tally.counters.size, allowed=f"{self.spec.domain_size} for {self.spec!r}", fix="tally again")
         sums = (tally.counters - tally.n * MIDDLE).astype(float)
-        whole = NormalCounts(
-            self.spec,
-            Candidates.everything(self.spec.domain).values,
-            tally.n,
-            sums,
-            self.spec.variance(tally.n),
-            tally.n * self.spec.sigma**2,
-        )
+        law = SubGaussianCounts(tally.n, sums, self.spec.variance(tally.n), tally.n * self.spec.sigma**2)
+        whole = FrequencyEstimate.of(self.spec, Candidates.everything(self.spec.domain).values, law)
         if candidates is None:
             return whole
         named = whole.select(Candidates.of(self.spec.domain, candidates).keys.astype(np.int64))
         return replace(named, family_size=len(named.values))  # named before looking: statements are about these alone
+
+
+@dataclass(frozen=True, eq=False)
+class SubGaussianCounts(CountLaw):
+    """Counts with integer noise that is sub-Gaussian: no tail is heavier than that of the normal law with the same sigma.
+
+    So bounds hold for any number of people, P(|error| > x) <= 2 e^(-x^2 / (2 ``most``)), where ``most`` is n sigma^2. Intervals use the
+    normal law itself from a variance of 200 on, where steps of 1 no longer matter, and that bound below.
+    """
+
+    n: int
+    noisy: Array
+    noise: float
+    """The variance of each count."""
+    most: float
+
+    @property
+    def point(self) -> Array:
+        return self.noisy
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        drawn = at * (1 - at / max(self.n, 1)) if population else 0.0
+        return np.asarray(np.full(np.shape(at), self.noise) + drawn)
+
+    @property
+    def enough(self) -> float:
+        return self.noise
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        if not self.n:  # among nobody, nobody holds it
+            return np.zeros(len(self.noisy)), np.zeros(len(self.noisy))
+        if self.enough < (NORMAL_TAILS_FROM if family else NORMAL_FROM):
+            extra = self.n / 4 if population else 0.0  # people drawn at random: sub-Gaussian with n / 4 at most (Hoeffding)
+            return self._around(np.sqrt(2 * np.log(2 / alpha) * (self.most + extra)))
+        return self._around(-ndtri(alpha / 2) * np.sqrt(self.variance(np.clip(self.noisy, 0, self.n), population=population)))
+
+    def bounds(self, alpha: float, method: str) -> Limits:
+        """Return the same inequality by either name: the noise is sub-Gaussian, and nothing is gained from its variance."""
+        return self._around(np.sqrt(2 * np.log(2 / alpha) * self.most))
+
+    def _around(self, reach: Any) -> Limits:
+        return self.noisy - reach, self.noisy + reach
+
+    def select(self, positions: Array) -> SubGaussianCounts:
+        return replace(self, noisy=self.noisy[positions])
 
 
 def _points(spec: LocalGaussianHistogram, keys: Array, source: Source | None) -> Array:

@@ -2,173 +2,179 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from deniable.central.release import Release
-from deniable.central.spread import Spread
-from deniable.core.exclusion import smallest_error
-from deniable.core.interval import check_level
-from deniable.core.number_chart import number_chart
-from deniable.core.table import Table
-from deniable.errors import MergeError, ParameterError
+from deniable.central.spread import Spread, pair_reach
+from deniable.core.interval import Limits
+from deniable.core.law import Law
+from deniable.core.number import NumberEstimate
 from deniable.kernels.compiled import Array
 
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
+_POINTS = 401
+_FINER = 3
+_ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NumberEstimate(Table):
-    """One number about the rows of a table. Errors and intervals cover the noise, which is all that stands between it and the truth.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ReleasedNumber(NumberEstimate):
+    """One number about the rows of a table. Errors and intervals cover the noise, the only difference between it and the truth.
 
-    ``release`` says what was asked, and at which price.
+    ``release`` says what was asked, and at which price. ``n`` is the number of rows where that is public: under "replace", among all rows.
+    Otherwise it is private too, and None. A count may come out negative; that is what makes it unbiased.
+
+    >>> release = Release("r1", "count", "Laplace", 0.1, "add-remove")
+    >>> ReleasedNumber.of(release, "count", LaplaceNumber(None, 1203, 10.0))
+    count: Laplace, epsilon = 0.1, add-remove; low and high: 95 %, noise only
+    value  count  stderr    low   high
+    count  1,203    14.1  1,173  1,233
     """
 
     release: Release
+
+    @classmethod
+    def of(cls, release: Release, quantity: str, law: Law, bias: str | None = None) -> Self:
+        """The number behind a release; ``quantity`` says what it is: a count, a sum or a mean. Only like is compared with like."""
+        return cls(
+            values=[quantity],
+            law=law,
+            about=release.headline(),
+            guarantee=release.guarantee,
+            quantity=quantity,
+            bias=bias,
+            title=release.ask,
+            release=release,
+        )
+
+    @property
+    def value(self) -> Any:
+        """The released number: an integer where it is on a grid of whole numbers."""
+        return self.point.item()
+
+    @property
+    def labels(self) -> list[Any]:
+        return [self.title]
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceNumber(Law):
+    """A number on a grid with discrete Laplace noise: a count, or a sum of clipped and rounded values, unbiased for these."""
+
     n: int | None
-    """How many rows there are, if that is public: under "replace", among all rows. Otherwise None, since it is private itself."""
-    biased: str | None
-    """What the number is about, where that is not what every row holds; None if it is."""
-
-    kind: ClassVar[str] = "number"
-
-    @property
-    @abstractmethod
-    def value(self) -> Any:
-        """The released number."""
-
-    @property
-    @abstractmethod
-    def stderr(self) -> float:
-        """Its standard error."""
-
-    @abstractmethod
-    def limits(self, alpha: float) -> tuple[float, float]:
-        """The limits that miss with probability alpha at most."""
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Limits (low, high) that cover at least the level, without any approximation."""
-        check_level("level", level)
-        return self.limits(1 - level)
-
-    def compare(self, other: NumberEstimate) -> NumberComparison:
-        """The change from this number to the ``other`` one of its kind, with a test."""
-        if not isinstance(other, NumberEstimate):
-            raise ParameterError("other", other, allowed="a number that a session released", fix="ask for the other one first")
-        return NumberComparison(self, other)
-
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        return {"value": [self.release.ask], self.kind: [self.value], "stderr": [self.stderr], "low": [low], "high": [high]}
-
-    def headline(self) -> str:
-        told = f"{self.release.headline()}; low and high: 95 %, noise only"
-        return f"{told}\n{self.biased}" if self.biased else told
-
-    def order(self) -> Array:
-        return np.arange(1)
-
-    def chart(self) -> Chart:
-        """The number with its 95 % interval."""
-        low, high = self.interval(0.95)
-        return number_chart([self.release.ask], [self.value], [low], [high], title=self.release.headline(), level=0.95)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SumEstimate(NumberEstimate):
-    """A sum, unbiased for the clipped and rounded values; in whole ``steps`` of the grid that the ``noise`` is on."""
-
     steps: int
-    noise: Spread
-
-    kind: ClassVar[str] = "sum"
-
-    @property
-    def value(self) -> Any:
-        return self.steps if self.noise.step == 1 else self.steps * self.noise.step
+    """The released number, in steps of the grid."""
+    scale: float
+    """The scale of the noise, in steps as well."""
+    step: float = 1.0
 
     @property
-    def stderr(self) -> float:
-        return float(self.noise.variance**0.5)
+    def noise(self) -> Spread:
+        """The law of the noise."""
+        return Spread(self.scale, self.step)
 
-    def limits(self, alpha: float) -> tuple[float, float]:
-        reach = self.noise.reach(alpha)
-        return self.value - reach, self.value + reach
+    @property
+    def point(self) -> Array:
+        return np.array([self.steps if self.step == 1 else self.steps * self.step])
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.array([self.noise.variance])
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        reach = self.noise.reaches(alpha)
+        return self.point - reach, self.point + reach
+
+    def select(self, positions: Array) -> Law:
+        return self  # there is one number
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CountEstimate(SumEstimate):
-    """How many rows match. It may come out negative; that is what makes it unbiased.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LaplaceRatio(Law):
+    """The mean of clipped values, from the sum of their distances to the middle of the range, and a count.
 
-    >>> release = Release("r1", "count", "Laplace", 0.1, "add-remove")
-    >>> CountEstimate(release, None, None, 1203, Spread(10.0))
-    count: Laplace, epsilon = 0.1, add-remove; low and high: 95 %, noise only
-    value  count  stderr    low   high
-    count   1203    14.1  1,173  1,233
+    With s and c released, x the distance of the true mean from the middle, and z, y their noises: s - x c = z - x y. So x is in the
+    interval exactly where |s - x c| is within what z - x y reaches, whatever the true count is (Fieller 1954). Where the count is not well
+    above its noise, the interval is the whole range, as it must be for nobody. A public count has no noise.
+
+    A ratio of noisy numbers is biased a little; the value is kept within the range. It is the middle if the count is not above 0.
     """
 
-    kind: ClassVar[str] = "count"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NumberComparison(Table):
-    """The change from the ``first`` released number to the ``second``; about the rows themselves, with the noise as the only error.
-
-    The two intervals, each with half of the error, bound the change together, whatever the two laws are. ``p_value`` is the smallest error
-    at which they rule out that nothing changed.
-    """
-
-    first: NumberEstimate
-    second: NumberEstimate
-    p_value: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        if self.first.kind != self.second.kind:
-            raise MergeError("other", self.second.kind, allowed=f"a {self.first.kind}, as the first one", fix="compare like with like")
-        object.__setattr__(self, "p_value", float(smallest_error(lambda alpha: self._limits(float(alpha[0])), 1)[0]))
+    n: int | None
+    ends: tuple[float, float]
+    """The range that values were clipped to."""
+    steps: int
+    """The released sum of distances, in steps of the grid."""
+    scale: float
+    """The scale of its noise, in steps as well."""
+    step: float
+    count: int
+    """The released number of rows, or the public one."""
+    count_scale: float | None
+    """The scale of its noise; None if it is public."""
 
     @property
-    def difference(self) -> float:
-        """The change, from the first to the second."""
-        return float(self.second.value - self.first.value)
+    def noise(self) -> Spread:
+        """The law of the sum's noise."""
+        return Spread(self.scale, self.step)
 
     @property
-    def stderr(self) -> float:
-        """Its standard error."""
-        return float((self.first.stderr**2 + self.second.stderr**2) ** 0.5)
+    def point(self) -> Array:
+        return np.array([self._middle + self._distance])
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Limits (low, high) for the change; they cover at least the level."""
-        check_level("level", level)
-        return self._limits(1 - level)
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        """The variance as far as the count is well above its noise; that of half the range at most."""
+        if self.count <= 0:
+            return np.array([self._half**2])
+        counted = 0.0 if self.count_scale is None else Spread(self.count_scale).variance
+        return np.array([min((self.noise.variance + self._distance**2 * counted) / self.count**2, self._half**2)])
 
-    def changed(self, alpha: float = 0.05) -> bool:
-        """Whether it changed; the chance of saying so wrongly is alpha at most."""
-        check_level("alpha", alpha)
-        return self.p_value <= alpha
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        error = np.asarray(alpha, dtype=float).item()
+        points = np.linspace(-self._half, self._half, _POINTS)
+        points = np.unique([*points, 0.0, self._distance])  # what is accepted may be far thinner than the points are apart
+        inside = np.flatnonzero(self._slack(points, error) >= 0)
+        if inside.size:
+            ends = self._edge(points, int(inside[0]), -1, error), self._edge(points, int(inside[-1]), 1, error)
+        else:  # the released numbers fit no mean in the range: the nearest end
+            ends = (float(points[0 if self._sum * max(self.count, 1) < 0 else -1]),) * 2
+        return np.array([self._middle + ends[0]]), np.array([self._middle + ends[1]])
 
-    def _limits(self, alpha: float) -> tuple[float, float]:
-        (low_1, high_1), (low_2, high_2) = self.first.limits(alpha / 2), self.second.limits(alpha / 2)
-        return low_2 - high_1, high_2 - low_1
+    def select(self, positions: Array) -> Law:
+        return self  # there is one number
 
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return {
-            "value": [self.first.release.ask],
-            "before": [float(self.first.value)],
-            "after": [float(self.second.value)],
-            "change": [self.difference],
-            "low": [low],
-            "high": [high],
-            "p": [self.p_value],
-        }
+    def _slack(self, points: Array, alpha: float) -> Array:
+        """By how much each distance from the middle is accepted."""
+        if self.count_scale is None:
+            reach: Any = self.noise.reach(alpha)
+        else:  # half a step for each noise, since they are discrete: see ``spread``
+            reach = pair_reach(self.scale * self.step, np.abs(points) * self.count_scale, alpha) + self.step / 2 + np.abs(points) / 2
+        return np.asarray(reach + _ROUNDING * abs(self._sum) - np.abs(self._sum - points * self.count))
 
-    def headline(self) -> str:
-        return f"Comparison of {self.first.release.ask!r} with {self.second.release.ask!r}; low and high: 95 %, noise only"
+    def _edge(self, points: Array, place: int, toward: int, alpha: float) -> float:
+        """Where acceptance ends, between an accepted point and the next one out, which is not; rounded outward."""
+        if not 0 <= place + toward < points.size:
+            return float(points[place])
+        good, bad = float(points[place]), float(points[place + toward])
+        for _ in range(_FINER):
+            between = np.linspace(good, bad, _POINTS)
+            last = int(np.flatnonzero(self._slack(between, alpha) >= 0)[-1])
+            good, bad = float(between[last]), float(between[min(last + 1, _POINTS - 1)])
+        return bad
 
-    def order(self) -> Array:
-        return np.arange(1)
+    @property
+    def _sum(self) -> float:
+        return self.steps * self.step
+
+    @property
+    def _distance(self) -> float:
+        return min(max(self._sum / self.count, -self._half), self._half) if self.count > 0 else 0.0
+
+    @property
+    def _middle(self) -> float:
+        return (self.ends[0] + self.ends[1]) / 2
+
+    @property
+    def _half(self) -> float:
+        return (self.ends[1] - self.ends[0]) / 2

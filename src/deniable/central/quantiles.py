@@ -14,10 +14,11 @@ References: Smith 2011 (the exponential mechanism for quantiles); Drechsler, Glo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,15 +27,11 @@ from deniable.central.release import Release
 from deniable.central.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from deniable.client.budget import exact
 from deniable.contract.source import Source
-from deniable.core.interval import check_level
-from deniable.core.number_chart import number_chart
-from deniable.core.rounding import level_text
-from deniable.core.table import Table
+from deniable.core.estimate import Estimate
+from deniable.core.interval import Limits, check_level
+from deniable.core.law import Law
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
 
 CHOICES = 3
 """For each quantile: itself, and its two limits."""
@@ -91,59 +88,71 @@ def read_quantiles(q: Any) -> tuple[Fraction, ...]:
     return found
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class QuantileEstimate(Table):
-    """Quantiles of a column on a grid, with limits at the level that was asked for: another level would be another question.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChosenQuantiles(Law):
+    """Quantiles on a grid whose limits were chosen with noise of their own, at one ``level``: another level would be another question.
 
-    ``release`` says what was asked, ``q`` at which shares, and ``biased`` how values count. ``missed`` says how many people the share
-    below each value is off by, at most, at the same level.
+    For a smaller error, as several statements together need it, all that is known is the grid, from end to end.
     """
 
-    release: Release
-    q: tuple[float, ...]
-    values: list[Any]
-    low: list[Any]
-    high: list[Any]
-    missed: list[float]
-    level: float
     n: int | None
-    biased: str
+    numbers: Array
+    low: Array
+    high: Array
+    missed: Array
+    """How many people the share below each number is off by, at most, at the same level."""
+    ends: tuple[float, float]
+    level: float
+
+    @property
+    def point(self) -> Array:
+        return self.numbers
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.full(len(self.numbers), np.nan)
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        known = np.asarray(alpha) >= 1 - self.level
+        return np.where(known, self.low, self.ends[0]), np.where(known, self.high, self.ends[1])
+
+    def select(self, positions: Array) -> ChosenQuantiles:
+        return replace(self, **{name: getattr(self, name)[positions] for name in ("numbers", "low", "high", "missed")})
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class QuantileEstimate(Estimate):
+    """Quantiles of a column at the shares ``values``, with limits at the level that was asked for. ``release`` says what was asked."""
+
+    law: ChosenQuantiles
+    release: Release
+    quantity: str = "quantile"
 
     kind: ClassVar[str] = "quantiles"
 
-    def quantile(self, q: float) -> Any:
+    @classmethod
+    def of(cls, release: Release, q: Sequence[float], law: ChosenQuantiles, bias: str) -> Self:
+        """The quantiles behind a release, at the shares q; ``bias`` says how values count."""
+        told: dict[str, Any] = {"about": release.headline(), "guarantee": release.guarantee, "title": release.ask, "release": release}
+        return cls(values=list(q), law=law, bias=bias, **told)
+
+    @property
+    def missed(self) -> Array:
+        """How many people the share below each value is off by, at most, at the level that was asked for."""
+        return self.law.missed
+
+    def quantile(self, q: float) -> float:
         """The quantile at a share q, one of those that were asked for."""
-        return self.values[self._place(q)]
+        if q not in self.values:
+            allowed = f"one of {list(self.values)}"
+            raise ParameterError("q", q, allowed=allowed, fix="every quantile has its price: ask for it in the question")
+        return float(self.point[list(self.values).index(q)])
 
-    def interval(self, level: float | None = None) -> tuple[list[Any], list[Any]]:
-        """Limits (low, high) for each quantile; each covers at least the level."""
-        if level is not None and level != self.level:
-            fix = "limits are chosen with noise of their own: ask for the level in the question"
-            raise ParameterError("level", level, allowed=f"{self.level}, as asked", fix=fix)
-        return self.low, self.high
+    @property
+    def labels(self) -> list[Any]:
+        return [f"{100 * q:g} % at most" for q in self.values]
 
-    def _place(self, q: float) -> int:
-        if q not in self.q:
-            raise ParameterError("q", q, allowed=f"one of {list(self.q)}", fix="every quantile has its price: ask for it in the question")
-        return self.q.index(q)
+    def further(self) -> dict[str, Any]:
+        return {"missed": self.missed}
 
-    def rows(self) -> dict[str, Any]:
-        return {
-            "value": [f"{100 * q:g} % at most" for q in self.q],
-            "quantile": self.values,
-            "low": self.low,
-            "high": self.high,
-            "missed": self.missed,
-        }
-
-    def headline(self) -> str:
-        told = f"{self.release.headline()}; low, high and missed people: {level_text(self.level)}, noise only"
-        return f"{told}\n{self.biased}"
-
-    def order(self) -> Array:
-        return np.arange(len(self.q))
-
-    def chart(self) -> Chart:
-        """The quantiles with their intervals."""
-        names = [f"{100 * q:g} % at most" for q in self.q]
-        return number_chart(names, self.values, self.low, self.high, title=self.release.headline(), level=self.level)
+    def notes(self) -> list[str]:
+        return ["missed: by how many people the share below a value is off at most, at the same level"]

@@ -29,15 +29,14 @@ from deniable.accounting.budget import SENT, BudgetFilter, Cost, read_book
 from deniable.accounting.event import NEIGHBORS, Event
 from deniable.central.answers import Answers
 from deniable.central.asking import Asked, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
-from deniable.central.histogram import CentralHistogram
-from deniable.central.mean import CentralMean
-from deniable.central.number import CountEstimate, SumEstimate
+from deniable.central.number import ReleasedNumber
 from deniable.central.quantiles import QuantileEstimate
 from deniable.central.release import ROW, Question
 from deniable.central.table import read_table
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError, ProtocolError
 
 
@@ -101,7 +100,7 @@ class Session:
 
     # --- questions ---
 
-    def count(self, *, where: Any = None, epsilon: float, request: str | None = None) -> CountEstimate:
+    def count(self, *, where: Any = None, epsilon: float, request: str | None = None) -> ReleasedNumber:
         """How many rows match."""
         return ask_count(Asked(self, where, epsilon, request))
 
@@ -115,7 +114,7 @@ class Session:
         where: Any = None,
         epsilon: float,
         request: str | None = None,
-    ) -> SumEstimate:
+    ) -> ReleasedNumber:
         """The sum of a column among the matching rows, each value clipped to the range from low to high and rounded to the grid."""
         return ask_sum(Asked(self, where, epsilon, request), column, low, high, grid)
 
@@ -129,7 +128,7 @@ class Session:
         where: Any = None,
         epsilon: float,
         request: str | None = None,
-    ) -> CentralMean:
+    ) -> ReleasedNumber:
         """The mean of a column among the matching rows, clipped and rounded to the grid as in ``sum``.
 
         Epsilon pays for a sum and, if it is private, a count.
@@ -138,7 +137,7 @@ class Session:
 
     def histogram(
         self, column: str, *, values: Sequence[Any], where: Any = None, epsilon: float, request: str | None = None
-    ) -> CentralHistogram:
+    ) -> FrequencyEstimate:
         """How many matching rows hold each of the listed values; rows with others are not counted."""
         return ask_histogram(Asked(self, where, epsilon, request), column, values)
 
@@ -160,7 +159,7 @@ class Session:
 
     def top(
         self, column: str, k: int, *, values: Sequence[Any], where: Any = None, epsilon: float, request: str | None = None
-    ) -> CentralHistogram:
+    ) -> FrequencyEstimate:
         """The k most frequent of the listed values, with their counts. A column of lists is searched by peeling; see ``asking``."""
         return ask_top(Asked(self, where, epsilon, request), column, k, values)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from deniable.accounting import ZCDP, Event
 from deniable.accounting.event import float_above
 from deniable.central.continual import ContinualCounter
-from deniable.central.counting import gaussian_reach
 from deniable.central.exact_noise import ExactNoise
+from deniable.core.normal import Normal
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
@@ -123,12 +123,10 @@ class SquareRootCounter(ContinualCounter):
         for start in range(0, self.horizon, _DRAWN):  # in bulk: one by one it takes longer than the sums
             yield from self.noise.draws(min(_DRAWN, self.horizon - start), self.source).tolist()
 
-    def variance(self, times: Any) -> Array:
+    def law(self, times: Array, counts: Array) -> Normal:
         sums = np.concatenate([[0.0], np.cumsum(self.factors.decode[::-1] ** 2)])
-        return np.asarray(sums[self._times(times)] * float(1 / (2 * self.noise.quadratic)) / GRID**2)
-
-    def reach(self, times: Any, alpha: float) -> Array:
-        return gaussian_reach(np.sqrt(self.variance(times)), alpha, normal=True)  # sigma is hundreds of thousands of steps
+        noise = np.asarray(sums[times] * float(1 / (2 * self.noise.quadratic)) / GRID**2)
+        return Normal(None, counts, noise, noise)  # sigma is hundreds of thousands of steps
 
 
 @lru_cache(maxsize=8)

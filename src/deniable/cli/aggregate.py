@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -108,13 +108,4 @@ def show(folder: Folder, json_output: Json = False) -> None:
 
 
 def _show(estimate: SumEstimate, json_output: bool) -> None:
-    if not json_output:
-        typer.echo(repr(estimate))
-        return
-    columns: dict[str, Any] = estimate.rows()
-    names = list(columns)
-    rows = [
-        dict(zip(names, (cell if name == "value" else float(cell) for name, cell in zip(names, line, strict=True)), strict=True))
-        for line in zip(*columns.values(), strict=True)
-    ]
-    print_json({"what": estimate.who, "interval": "95 %, noise only", "result": rows})
+    print_json({"estimate": estimate.to_json()}) if json_output else typer.echo(repr(estimate))

@@ -13,8 +13,7 @@ from deniable.cli.console import out, print_json, table, tell, working
 from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Json
 from deniable.cli.statuses import DIFFERS
-from deniable.client.frequency import FrequencySpec
-from deniable.client.numeric import NumericSpec
+from deniable.client.exact import ExactSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core.rounding import level_text
 from deniable.errors import ParameterError
@@ -65,7 +64,7 @@ def audit(
         raise typer.Exit(DIFFERS)
 
 
-def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_file: Path | None) -> FrequencySpec | NumericSpec:
+def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_file: Path | None) -> ExactSpec:
     if spec_file is not None:
         given = [value for value in (mechanism, epsilon, domain_size) if value is not None]
         if given:
@@ -75,12 +74,7 @@ def _spec(mechanism: Any, epsilon: float | None, domain_size: int | None, spec_f
         raise ParameterError("mechanism", None, allowed=f"one of {sorted(MECHANISMS)}, or --spec", fix="try: deniable audit GRR")
     else:
         cls: Any = MECHANISMS[str(mechanism)]
-        if issubclass(cls, NumericSpec):
-            steps = 1 if not cls.rounds else 3 if domain_size is None else domain_size - 1
-            numeric: NumericSpec = cls(low=0, high=steps, steps=steps, epsilon=1.0 if epsilon is None else epsilon)
-            return numeric
-        size = cls.default_size or cls.small_size if domain_size is None else domain_size
-        spec = cls(epsilon=cls.small_epsilon if epsilon is None else epsilon, domain_size=size, **cls.small)
-    if not isinstance(spec, FrequencySpec | NumericSpec):
+        spec = cls.example(epsilon, domain_size)
+    if not isinstance(spec, ExactSpec):
         raise ParameterError("mechanism", spec.mechanism, allowed="a mechanism with a law to enumerate", fix="see deniable audit --help")
     return spec

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from deniable.cli.console import out, print_json, remark, shown, table, tell
+from deniable.cli.answer_tables import print_table
+from deniable.cli.console import out, print_json, remark, tell
 from deniable.cli.demo_collector import Running, running_collector
 from deniable.cli.demo_devices import DURABLE, crowd
 from deniable.cli.demo_questions import Asked, questions
@@ -20,8 +20,10 @@ from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
 from deniable.cli.demo_survey import Found, Survey, publish
 from deniable.cli.options import Json
 from deniable.cli.statuses import TERMINATED
+from deniable.collect.analysis.shown import table_text
 from deniable.collect.tasks.task_file import read_task_file
-from deniable.core.chart import bar_chart, stacked
+from deniable.core.chart import stacked
+from deniable.core.saved import estimate_from_json
 
 LEAST = 100
 """With fewer people the last group of the search may be below the tasks' minimum batch."""
@@ -92,24 +94,20 @@ def _run(
 
 def _described(survey: Survey, found: Found) -> dict[str, Any]:
     """A task with truth, estimate and interval of each value that the collector names."""
-    answer = found.answer
-    rows = [
-        {"value": survey.asked.shown.get(row["value"], row["value"]), "truth": found.truth[row["value"]]}
-        | {name: round(row[key], 1) for name, key in {"estimate": "count", "stderr": "stderr", "low": "low", "high": "high"}.items()}
-        | ({"everyone": survey.asked.truth[row["value"]]} if found.rounds else {})
-        for row in found.rows
-    ]
+    estimate, words = found.estimate, survey.asked.shown
+    held = {"truth": [found.truth[value] for value in estimate.values]}
+    held |= {"everyone": [survey.asked.truth[value] for value in estimate.values]} if found.rounds else {}
     about = {name: found.content[name] for name in ("task", "name", "question", "statement")}
-    about |= {name: answer[name] for name in ("mechanism", "epsilon", "n", "values", "interval")}
-    return about | {"rounds": found.rounds, "result": rows}
+    about |= {name: found.answer[name] for name in ("mechanism", "epsilon")}
+    named = estimate.to_json()
+    named["columns"]["value"] = [words.get(value, value) for value in estimate.values]
+    return about | {"rounds": found.rounds, **held, "estimate": named}
 
 
 def _save_charts(tasks: list[dict[str, Any]], folder: Path) -> list[str]:
     charts = []
     for task in tasks:
-        columns = [[row[name] for row in task["result"]] for name in ("value", "estimate", "low", "high")]
-        together, truth = len(task["result"]) < task["values"], [row["truth"] for row in task["result"]]
-        charts.append(bar_chart(*columns, title=task["question"], together=together, truth=truth))
+        charts.append(estimate_from_json(task["estimate"]).chart(truth=task["truth"], title=task["question"]))
     files = [folder / f"demo.{ending}" for ending in ("svg", "html")]
     for file in files:
         stacked(charts).save(file)
@@ -118,7 +116,7 @@ def _save_charts(tasks: list[dict[str, Any]], folder: Path) -> list[str]:
 
 def _print(content: dict[str, Any]) -> None:
     for task in content["tasks"]:
-        out.print(_table(task), "")
+        _print_task(task)
     if "shuffled" in content:
         out.print(both_table(content["shuffled"], content["epsilon"]), "")
     tell("What each person was promised", style="bold")
@@ -132,19 +130,17 @@ def _print(content: dict[str, Any]) -> None:
     speed = f"{content['reports_per_second']:,} a second, each of them durable before it was acknowledged"
     tell(f"{content['reports']:,} reports, {content['bytes']:,} bytes, in {content['reporting_seconds']:.1f} s: {speed}.")
     tell(f"To {content['url']}; {content['seconds']:.0f} s from the start of the collector to the charts.")
-    tell(f"Charts: {' and '.join(content['charts'])} (bars: estimate, lines: 95 % interval, red: truth)")
+    tell(f"Charts: {' and '.join(content['charts'])} (bars: estimate, lines: 95 % interval, orange: truth)")
 
 
-def _table(task: dict[str, Any]) -> Table:
-    how = f"{task['n']:,} reports, {task['mechanism']}, epsilon = {task['epsilon']:.4g}"
-    everyone = ["in the whole crowd"] if task["rounds"] else []
-    found = f"found in {task['rounds']} rounds, counted in the last; 95 % intervals, together"
-    caption = found if everyone else "95 % interval of each value"
-    rows = table(f"{task['question']}\n{how}", ("value", "truth", "estimate", "from", "to", *everyone), caption=caption)
-    for row in task["result"]:
-        numbers = [row[name] for name in ("truth", "estimate", "low", "high", *(["everyone"] if everyone else []))]
-        rows.add_row(shown(row["value"]), *(f"{number:,.0f}" for number in numbers))
-    return rows
+def _print_task(task: dict[str, Any]) -> None:
+    """Truth, estimate and interval side by side."""
+    (first, *others), lines, remarks = table_text(estimate_from_json(task["estimate"]), len(task["truth"]))
+    known = {"truth": task["truth"]} | ({"in the whole crowd": task["everyone"]} if task["rounds"] else {})
+    beside = [[line[0], *(f"{held[place]:,}" for held in known.values()), *line[1:]] for place, line in enumerate(lines)]
+    rounds = [f"found in {task['rounds']} rounds, counted in the last"] if task["rounds"] else []
+    print_table(task["question"], [first, *known, *others], beside, [*remarks, *rounds])
+    tell("")
 
 
 def _keep_serving(collector: Running, content: dict[str, Any]) -> None:

@@ -17,9 +17,9 @@ from deniable.cli.demo_questions import DRINK, Asked
 from deniable.cli.demo_survey import Found, Survey, publish
 from deniable.cli.extra import server_extra
 from deniable.cli.remote import collector_at
-from deniable.collect.analysis.answer import picked_rows
 from deniable.collect.analysis.mixed import in_words
 from deniable.contract.notice import SHUFFLER
+from deniable.core.saved import estimate_from_json
 
 LARGEST_MINIMUM = 60_000
 LATE = 6
@@ -80,21 +80,22 @@ def _wait(collector: Running, survey: Survey, sent: int) -> dict[str, Any]:
 def _described(survey: Survey, content: dict[str, Any], before: Found, held: set[Any], drink: Asked) -> dict[str, Any]:
     """Both answers side by side, value by value, with both errors."""
     answer = content["answers"][0]
-    local = {row["value"]: row for row in picked_rows(before.answer, len(held) + 1)}
+    local, shuffled = (estimate_from_json(each["estimate"]).top(len(held) + 1) for each in (before.answer, answer))
+    found = {value: place for place, value in enumerate(local.values)}
     rows = [
         {
-            "value": drink.shown.get(row["value"], row["value"]),
-            "truth": drink.truth[row["value"]],
-            "local": round(local[row["value"]]["count"], 1),
-            "local_stderr": round(local[row["value"]]["stderr"], 1),
-            "shuffled": round(row["count"], 1),
-            "shuffled_stderr": round(row["stderr"], 1),
+            "value": drink.shown.get(value, value),
+            "truth": drink.truth[value],
+            "local": round(float(local.point[found[value]]), 1),
+            "local_stderr": round(float(local.stderr[found[value]]), 1),
+            "shuffled": round(float(shuffled.point[place]), 1),
+            "shuffled_stderr": round(float(shuffled.stderr[place]), 1),
         }
-        for row in picked_rows(answer, len(held) + 1)
-        if row["value"] in local
+        for place, value in enumerate(shuffled.values)
+        if value in found
     ]
     about = {name: content[name] for name in ("task", "name", "question", "statement", "shuffle")}
-    return about | {"n": answer["n"], "mechanism": answer["mechanism"], "result": rows, "end": survey.published.end}
+    return about | {"n": shuffled.n, "mechanism": answer["mechanism"], "result": rows, "end": survey.published.end}
 
 
 def both_table(told: dict[str, Any], epsilon: float) -> Table:

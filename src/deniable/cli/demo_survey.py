@@ -13,8 +13,9 @@ from deniable.cli.demo_collector import Running
 from deniable.cli.demo_devices import Devices
 from deniable.cli.demo_questions import Asked
 from deniable.cli.remote import collector_at
-from deniable.collect.analysis.answer import picked_rows
 from deniable.contract.task import Task
+from deniable.core.estimate import Estimate
+from deniable.core.saved import estimate_from_json
 
 MOST_ROWS = 20
 
@@ -36,9 +37,9 @@ class Found:
         return answer
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The largest counts, with their intervals."""
-        return picked_rows(self.answer, MOST_ROWS)
+    def estimate(self) -> Estimate:
+        """The largest counts, the largest first."""
+        return estimate_from_json(self.answer["estimate"]).top(MOST_ROWS)
 
 
 @dataclass(frozen=True)

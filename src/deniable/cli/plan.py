@@ -11,7 +11,7 @@ from deniable.cli.console import LEVELS, out, print_json, table, tell, working
 from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Chart, Epsilon, Json, People
 from deniable.core.chart import check_ending
-from deniable.core.rounding import below
+from deniable.core.table import cell_text
 from deniable.errors import ParameterError
 from deniable.tasks.plan import Plan
 from deniable.tasks.plan import plan as frequency_plan
@@ -83,16 +83,8 @@ def plan_table(rows: dict[str, Any], heads: dict[str, str], title: str, caption:
     for column in made.columns:
         column.no_wrap = True
     for cells in zip(*(rows[name] for name in names), strict=True):
-        made.add_row(*map(_text, cells))
+        made.add_row(*map(cell_text, cells))
     return made
-
-
-def _text(cell: Any) -> str:
-    if cell is None:
-        return "none"
-    if isinstance(cell, str | int):
-        return str(cell)
-    return f"{cell:,.0f}" if cell >= 1000 else below(cell, 1, 3) if cell >= 0.01 else f"{cell:.2g}"
 
 
 def _records(found: Plan) -> list[dict[str, Any]]:

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
-from rich.table import Table
 
-from deniable.cli.console import out, print_json, progress_bar, remark, shown, table, tell, working
+from deniable.cli.answer_tables import print_table
+from deniable.cli.console import print_json, progress_bar, remark, tell, working
 from deniable.cli.mechanisms import AUTO, Choice, oracle_for
 from deniable.cli.options import Chart, Epsilon, Json
+from deniable.collect.analysis.shown import table_text
 from deniable.contract.domain import Categories
 from deniable.contract.question import Question
 from deniable.contract.survey import Survey
-from deniable.core.chart import check_ending, count_chart
-from deniable.core.frequency import FrequencyEstimate
+from deniable.core.chart import check_ending
 from deniable.errors import DomainError, ParameterError, shorten
 
 MOST = 400
@@ -52,14 +52,17 @@ def simulate(
     survey = Survey((Question(name=column, spec=spec),))
     with progress_bar("randomizing and counting", quiet=json_output) as progress:
         estimate = survey.run(values.to_arrow(), progress=progress)[column].top(top)
+    held = [int(truth[value]) for value in estimate.values]
     if chart is not None:
-        count_chart(estimate, truth=[truth[value] for value in estimate.values], title=column).save(chart)
+        estimate.chart(top, truth=held, title=f"{column}: {estimate.headline()}").save(chart)
     statement = f"In a real survey with these settings:\n{survey.guarantee.statement()}"
     if json_output:
         content = {"column": column, "people": len(values), "missing": missing, "mechanism": spec.mechanism, "epsilon": spec.epsilon}
-        print_json(content | _rows(estimate, truth) | {"statement": statement})
+        print_json(content | {"truth": held, "estimate": estimate.to_json(), "statement": statement})
     else:
-        out.print(_table(estimate, truth))
+        (first, *others), lines, remarks = table_text(estimate, top)
+        beside = [[line[0], f"{held[place]:,}", *line[1:]] for place, line in zip(estimate.order(), lines, strict=True)]
+        print_table(column, [first, "truth", *others], beside, remarks)
         if missing:
             tell(f"{missing:,} rows without an answer were left out.")
         tell(statement)
@@ -92,30 +95,3 @@ def _read(file: Path, column: str, drop_missing: bool) -> tuple[pl.Series, int]:
         where = f"{column}, row {int(row or 0) + 1} of {len(values)}"
         raise DomainError(where, None, allowed="an answer in every row", fix=f"{missing} are missing: fill them, or pass --drop-missing")
     return values.drop_nulls(), missing
-
-
-def _table(estimate: FrequencyEstimate, truth: dict[Any, int]) -> Table:
-    """Truth, estimate and interval side by side; rows that were picked out of more get intervals that hold for all."""
-    caption = "95 % interval of each value"
-    if estimate.picked:
-        caption = f"the largest {len(estimate.values):,} of {estimate.family_size:,} values; 95 % intervals for all of them together"
-    marks = ["significant"] if estimate.picked else []
-    title = f"{estimate.n:,} reports, {estimate.spec.mechanism}, epsilon = {estimate.spec.epsilon:.4g}"
-    rows = table(title, ("value", "truth", "estimate", "± std. err.", "from", "to", *marks), caption=caption)
-    low, high = estimate.interval(0.95, simultaneous=estimate.picked)
-    for i, (value, clear) in enumerate(zip(estimate.values, estimate.significant(), strict=True)):
-        numbers = (f"{number:,.0f}" for number in (truth[value], estimate.counts[i], estimate.stderr[i], low[i], high[i]))
-        rows.add_row(shown(value), *numbers, *(["yes" if clear else "no"] if marks else []))
-    return rows
-
-
-def _rows(estimate: FrequencyEstimate, truth: dict[Any, int]) -> dict[str, Any]:
-    """The same as data."""
-    low, high = estimate.interval(0.95, simultaneous=estimate.picked)
-    columns = {"estimate": estimate.counts, "stderr": estimate.stderr, "low": low, "high": high}
-    rows = [
-        {"value": value, "truth": int(truth[value]), **{name: round(float(column[i]), 3) for name, column in columns.items()}}
-        | {"significant": bool(clear)}
-        for i, (value, clear) in enumerate(zip(estimate.values, estimate.significant(), strict=True))
-    ]
-    return {"values": estimate.family_size, "interval": "95 %, simultaneous" if estimate.picked else "95 %", "result": rows}

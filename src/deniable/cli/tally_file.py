@@ -20,10 +20,9 @@ CandidateFile = Annotated[
 
 def estimate_of(tally: Tally, name: str, candidates: list[Any] | None = None) -> dict[str, Any]:
     """The estimate as plain data, as ``Answer.to_json`` writes that of a task."""
-    from deniable.collect.analysis.answer import manner_for
+    from deniable.collect.analysis.answer import Asked
 
     estimate = tally.spec.estimate(tally, candidates=candidates)
-    manner = manner_for(estimate)
     return {
         "name": name,
         "question": repr(tally.spec),
@@ -31,7 +30,7 @@ def estimate_of(tally: Tally, name: str, candidates: list[Any] | None = None) ->
         "withheld": [],
         "provisional": False,
         "statement": tally.spec.guarantee.statement(),
-        "answers": [manner.estimate_json(name, manner.ready(estimate))],
+        "answers": [Asked.with_spec(name, estimate, tally.spec).answer(estimate)],
     }
 
 

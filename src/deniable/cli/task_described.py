@@ -11,7 +11,6 @@ from rich.text import Text
 
 from deniable.cli.console import LEVELS, out, tell
 from deniable.client.frequency import FrequencySpec
-from deniable.collect.tasks.number_asking import mean_of
 from deniable.collect.tasks.pricing import price
 from deniable.collect.tasks.spans import moment_in_words, span_in_words
 from deniable.collect.tasks.task_file import TaskFile
@@ -108,7 +107,7 @@ def _question(question: Question, file: TaskFile) -> dict[str, Any]:
     if isinstance(spec, FrequencySpec):
         found = {"error": predicted_error(spec, asked), "detectable": detectable(spec, asked)}
         content |= {name: number for name, number in found.items() if isfinite(number)}  # JSON has no infinity
-    mean = mean_of(spec) if isinstance(question.encoder, Identity | Attribute) else None  # others send what no person has typed
+    mean: Any = spec.mean_spec if isinstance(question.encoder, Identity | Attribute) else None  # others send what no person has typed
     if mean is not None:
         content["mean_error"] = worst_error(mean, asked)  # in the numbers of the domain; seconds for points in time
         content["error_in_words"] = number_in_words(mean.domain.shown_distance(content["mean_error"]))

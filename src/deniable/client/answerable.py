@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from deniable.client.longitudinal import Longitudinal
-from deniable.client.numeric import NumericSpec
 from deniable.contract.canonical import parse_canonical
 from deniable.contract.cells import Cell
 from deniable.contract.clusters import ClusterSide, Magnitude
@@ -80,8 +78,8 @@ def takes_all(question: Question, domain: Domain) -> bool:
     [False, True]
     """
     encoder, spec = question.encoder, question.spec
-    if isinstance(spec, Longitudinal) or (isinstance(spec, NumericSpec) and not spec.rounds):
-        return False  # what is kept about one round must not be asked about in the next; and some numbers have no answer
+    if not spec.answers_all:
+        return False
     if isinstance(encoder, Identity):
         return spec.domain == domain
     if isinstance(encoder, Attribute):

@@ -124,7 +124,7 @@ class BloomRR(FrequencySpec):
 
     @property
     def layout(self) -> Layout:
-        return (Column("cohort", limit=self.cohorts), Column.of_bits("bits", self.bits))
+        return (Column("cohort", limit=self.cohorts, drawn=True), Column.of_bits("bits", self.bits))
 
     @property
     def q(self) -> Fraction:

@@ -96,7 +96,7 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
 
     @property
     def personal_layout(self) -> Layout:
-        return (Column("buckets", limit=self.domain_size, count=self.bits, increasing=True),)
+        return (Column("buckets", limit=self.domain_size, count=self.bits, increasing=True, drawn=True),)
 
     @property
     def answer_layout(self) -> Layout:
@@ -105,6 +105,10 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
     @property
     def classes(self) -> int:
         return min(self.bits + 1, self.domain_size)
+
+    @property
+    def alike(self) -> bool:
+        return self.bits == self.domain_size  # all values are drawn by everybody
 
     @property
     def distinct(self) -> bool:

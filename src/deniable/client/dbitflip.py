@@ -72,7 +72,7 @@ class DBitFlip(LinearProtocol):
 
     @property
     def layout(self) -> Layout:
-        buckets = Column("buckets", limit=self.domain_size, count=self.bits, increasing=True)
+        buckets = Column("buckets", limit=self.domain_size, count=self.bits, increasing=True, drawn=True)
         return buckets, Column.of_bits("bits", self.bits)
 
     @property

@@ -45,6 +45,8 @@ class DiscreteLaplace(LatticeProtocol):
     References: Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2012 (geometric noise).
     """
 
+    preference: ClassVar[int | None] = 4
+
     tight: ClassVar[bool] = False  # the floor costs up to 1e-6 of epsilon
 
     def usual_steps(self) -> int:

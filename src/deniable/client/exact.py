@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import log_above
@@ -31,6 +32,11 @@ class ExactSpec(Spec):
     def ratio(self) -> Fraction:
         """The largest ratio of the probabilities of one report under two inputs: e to the effective epsilon."""
 
+    @classmethod
+    @abstractmethod
+    def example(cls, epsilon: float | None = None, size: int | None = None) -> Self:
+        """A spec whose reports can all be enumerated, unless ``epsilon`` or the ``size`` of its domain is too large for that."""
+
     def resolve(self) -> None:
         """Fill in the parameters that were left open, once epsilon and domain are known to be good."""
 
@@ -43,6 +49,20 @@ class ExactSpec(Spec):
     def report_epsilon(self) -> float:
         """The exact epsilon of one report, which is all there is unless a device answers again and again."""
         return self.effective_epsilon
+
+    @property
+    def report_claim(self) -> float:
+        """The epsilon that is promised for one report, which ``report_epsilon`` must not exceed."""
+        return self.epsilon
+
+    @property
+    def ways(self) -> int:
+        """How many ways lead to a report of one value, at most: as many as there are reports, unless they are drawn in two steps."""
+        return self.outputs
+
+    @abstractmethod
+    def event(self, report: Any, keys: tuple[int, ...]) -> Hashable:
+        """What a report shows about the values with these keys, in a few classes; audits by sampling count them."""
 
     @property
     def guarantee(self) -> Guarantee:

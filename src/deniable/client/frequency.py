@@ -9,11 +9,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import sqrt
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from deniable.client.exact import LARGEST_LAW, ExactSpec
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.law import Class, Law
+from deniable.contract.law import Law
 from deniable.contract.probability import check_epsilon, check_resolution
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ParameterError
@@ -38,6 +38,7 @@ class FrequencySpec(ExactSpec):
     default_size: ClassVar[int | None] = None
     largest_domain: ClassVar[int] = 1 << 64
     needs_listed_domain: ClassVar[bool] = True
+    lists_pairs: ClassVar[bool] = True
     preference: ClassVar[int | None] = None
     """Where "auto" may choose this oracle: its place among those with about the same error, the lowest first."""
     shares_hashes: ClassVar[bool] = False
@@ -82,11 +83,6 @@ class FrequencySpec(ExactSpec):
         def estimate(self, tally: Tally, *, candidates: Any = None) -> FrequencyEstimate: ...
 
     # --- what each mechanism provides, on keys ---
-
-    @property
-    def seed_words(self) -> int:
-        """How many words a report draws first and sends in the open."""
-        return 0
 
     @abstractmethod
     def perturb(self, key: int, source: Source) -> Any:
@@ -167,17 +163,23 @@ class FrequencySpec(ExactSpec):
         """The most negative covariance that the scores of all pairs of values can have alike."""
         return -self.variance(1, 0.0) / (self.domain_size - 1)
 
-    @property
-    def channel(self) -> tuple[Class, ...] | None:
-        """The outputs by classes of equal probability under two inputs, where all pairs are alike; None where the laws must be listed."""
-        return None
-
-    @property
-    def third(self) -> float | None:
-        """How often the holder of a third value sends a report that is likelier under a given one of two others than under the other."""
-        return None
-
     # --- what follows ---
+
+    @classmethod
+    def example(cls, epsilon: float | None = None, size: int | None = None) -> Self:
+        """By default with few values and parameters that keep reports few; the code is the same.
+
+        >>> from deniable.client import OUE
+        >>> OUE.example()
+        OUE(domain_size=4, epsilon=1.0)
+        """
+        made: Any = cls
+        size = cls.default_size or cls.small_size if size is None else size
+        spec: Self = made(epsilon=cls.small_epsilon if epsilon is None else epsilon, domain_size=size, **cls.small)
+        return spec
+
+    def event(self, report: Any, keys: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.evidence(report, key) for key in keys)
 
     def counters(self, values: int) -> int:
         """How many counters a tally about so many values has: one for each of them, or one for each of the domain."""

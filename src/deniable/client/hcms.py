@@ -69,7 +69,7 @@ class HCMS(SketchProtocol):
 
     @property
     def layout(self) -> Layout:
-        return (self.function_column, Column("row", limit=self.width), Column.of_bits("sign", 1))
+        return (self.function_column, Column("row", limit=self.width, drawn=True), Column.of_bits("sign", 1))
 
     @cached_property
     def p(self) -> Fraction:

@@ -57,7 +57,7 @@ class HRR(PureProtocol):
 
     @property
     def layout(self) -> Layout:
-        return (Column("row", limit=self.order), Column.of_bits("sign", 1))
+        return (Column("row", limit=self.order, drawn=True), Column.of_bits("sign", 1))
 
     @cached_property
     def p(self) -> Fraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from deniable.client.lattice import score_moments
 from deniable.client.mean import Linear
@@ -41,6 +42,8 @@ class Hybrid(OneBitProtocol):
 
     References: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019.
     """
+
+    preference: ClassVar[int | None] = 3
 
     window: int = None  # type: ignore[assignment]  # resolved below
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.client.frequency import FrequencySpec
 from deniable.errors import ParameterError
@@ -12,6 +12,9 @@ from deniable.errors import ParameterError
 
 class LinearProtocol(FrequencySpec):
     """A mechanism whose estimate of a count is a sum over the reports."""
+
+    averaged: ClassVar[bool] = True
+    """True if ``variance`` is an average over the values; False if all have it (of a coin with unequal sides, the last one)."""
 
     @abstractmethod
     def score(self, report: Any, key: int) -> Fraction:

@@ -80,7 +80,7 @@ class LOLOHA(LongitudinalSpec, OLH):
 
     @property
     def personal_layout(self) -> Layout:
-        return (Column("seed", limit=ONE, count=self.seed_words),)
+        return (Column("seed", limit=ONE, count=self.seed_words, drawn=True),)
 
     @property
     def answer_layout(self) -> Layout:

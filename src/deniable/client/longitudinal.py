@@ -12,8 +12,7 @@ answer in the one exactly when they do in the other. For histories of different 
 their instantaneous noise allows, which adds up with every report and without such noise has no limit at all. Changing at the same moments
 is not enough. Values may share a class, so whether a change shows depends on the values; and a value may come back, or a third one come.
 
-Some mechanisms also draw something **personal** once for all, whatever the value: a hash function, a cohort, a set of buckets. It is in
-every report, in the open, so it links the reports of a device.
+Some mechanisms also draw something **personal** once for all, such as a hash function: it is in every report and links those of a device.
 """
 
 from __future__ import annotations
@@ -52,6 +51,7 @@ class Longitudinal(Spec):
     """
 
     first_epsilon: float = None  # type: ignore[assignment]  # half of epsilon, in most mechanisms
+    assignable: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # what every family of mechanisms has
 
@@ -169,6 +169,28 @@ class Longitudinal(Spec):
     def report_epsilon(self) -> float:
         return self.first_effective_epsilon
 
+    @property
+    def report_claim(self) -> float:
+        return self.first_epsilon
+
+    @property
+    def ways(self) -> int:
+        """Through each permanent answer."""
+        return self.outputs**2
+
+    @property
+    def answers_all(self) -> bool:
+        """False: what is kept about one round must not be asked about in the next."""
+        return False
+
+    def check_value(self, value: Any) -> None:
+        self.key_of(value)
+
+    @property
+    def alike(self) -> bool:
+        """True if all devices draw the same for themselves, or nothing: their reports can then be compared."""
+        return not self.personal_layout
+
     def paid_answers(self, answers: int, values: int) -> int:
         return min(answers, values, self.classes)
 
@@ -245,7 +267,4 @@ class LongitudinalSpec(Longitudinal, FrequencySpec):
 
     @abstractmethod
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of an estimated count if the permanent answers were seen as they are, for a value that a fraction f holds.
-
-        It is what more rounds cannot average away, and the covariance of two rounds with the same people and the same values.
-        """
+        """The variance of a count from permanent answers themselves, for a fraction f of holders: more rounds do not average it away."""

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from deniable.client.numeric import NumericSpec
 from deniable.contract.work import Work
@@ -42,6 +42,9 @@ class MeanSpec(NumericSpec):
     if TYPE_CHECKING:
 
         def estimate(self, tally: Tally, *, candidates: Any = None) -> MeanEstimate: ...
+
+    preference: ClassVar[int | None] = None
+    """Where "auto" may choose this mechanism: its place among those with about the same error, the lowest first."""
 
     # --- what each mechanism provides ---
 
@@ -75,6 +78,10 @@ class MeanSpec(NumericSpec):
         return None
 
     # --- what follows ---
+
+    @property
+    def mean_spec(self) -> MeanSpec | None:
+        return self
 
     def counters(self, values: int) -> int:
         return len(self.scores.weights)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from deniable.client.exact import LARGEST_LAW, ExactSpec
 from deniable.contract.law import Law
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from deniable.core.tally import Tally
 
 _RANGE = ("low", "high", "steps", "clip")
+CLASSES = 64
+"""Into so many classes the reports about a number are sorted, by size, where they are more."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,6 +39,7 @@ class NumericSpec(ExactSpec):
     clip: bool = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # resolved at once, below
     domain: Numbers = None  # type: ignore[assignment]  # resolved at once, below
     epsilon: float
+    numeric: ClassVar[bool] = True
     rounds: ClassVar[bool] = True
     """Whether values between grid points are allowed, and rounded."""
 
@@ -92,6 +95,42 @@ class NumericSpec(ExactSpec):
         """The exact law of ``perturb`` for the grid point with this key."""
 
     # --- what follows ---
+
+    @classmethod
+    def example(cls, epsilon: float | None = None, size: int | None = None) -> Self:
+        """By default with a grid of four points, or two where nothing between is taken.
+
+        >>> from deniable.client import Duchi
+        >>> Duchi.example()
+        Duchi(low=0, high=3, steps=3, epsilon=1.0)
+        """
+        steps = 1 if not cls.rounds else 3 if size is None else size - 1
+        return cls(low=0, high=steps, steps=steps, epsilon=1.0 if epsilon is None else epsilon)
+
+    @property
+    def answers_all(self) -> bool:
+        return self.rounds
+
+    def check_value(self, value: Any) -> None:
+        self.position(value)
+
+    @property
+    def how_sent(self) -> str:
+        """What becomes of a number before it is sent, and of one out of range."""
+        domain = self.domain
+        ends = ((domain.low, 0), (domain.high, domain.steps))
+        low, high = (bound.isoformat(sep=" ") if domain.times else str(domain.value(key)) for bound, key in ends)
+        steps = "one step" if domain.steps == 1 else f"{domain.steps:,} equal steps"
+        told = f"How a number is sent: as a point of a grid with {steps} from {low} to {high}, randomized. One that lies between two "
+        told += "points becomes one of them at random, so that it is right on average. " if self.rounds else "points is not taken. "
+        if domain.clip:
+            told += "One out of range counts as the nearest end: the mean is then that of the clipped numbers, too high where small ones "
+            return f"{told}were clipped and too low where large ones were, and no report shows how far."
+        return f"{told}One out of range is refused on your device, and nothing is sent."
+
+    def event(self, report: int, keys: tuple[int, ...]) -> int:
+        """By size, whatever the keys: a large report speaks for large numbers."""
+        return report if self.outputs <= CLASSES else report * CLASSES // self.outputs
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
         """One person's report: the value rounded to the grid, at random and without bias, then the mechanism."""

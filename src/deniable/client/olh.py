@@ -44,6 +44,7 @@ class OLH(HashedResponse):
     hash_range: int = None  # type: ignore[assignment]  # resolved below
     """The symbols that values are hashed to: g. Left out, the one with the least variance."""
     candidates_at_tally: ClassVar[bool] = True
+    assignable: ClassVar[bool] = True
     preference: ClassVar[int | None] = 5
 
     @property
@@ -81,7 +82,7 @@ class OLH(HashedResponse):
 
     @property
     def layout(self) -> Layout:
-        return (Column("seed", limit=ONE, count=self.seed_words), Column("symbol", limit=self.hash_range))
+        return (Column("seed", limit=ONE, count=self.seed_words, drawn=True), Column("symbol", limit=self.hash_range))
 
     @property
     def outputs(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from deniable.client.one_bit import OneBitProtocol
 from deniable.contract.spec import mechanism
 
@@ -25,3 +27,5 @@ class OneBitMean(OneBitProtocol):
 
     References: Ding, Kulkarni, Yekhanin 2017.
     """
+
+    preference: ClassVar[int | None] = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cached_property
 from math import inf, nextafter
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.client.chain import exact_share
 from deniable.client.longitudinal import Longitudinal
@@ -44,6 +44,8 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
 
     References: Ding, Kulkarni, Yekhanin 2017.
     """
+
+    whole: ClassVar[bool] = True
 
     @classmethod
     def with_gamma(cls, gamma: Any, *, epsilon: float, **domain: Any) -> OneBitMeanPM:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from deniable.client.lattice import LatticeProtocol, score_moments
 from deniable.client.windows import Line, Parabola, best_window, window_moments, window_share
@@ -39,6 +40,8 @@ class Piecewise(LatticeProtocol):
 
     References: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019; Zhao et al. 2020 (better windows).
     """
+
+    preference: ClassVar[int | None] = 2
 
     window: int = None  # type: ignore[assignment]  # resolved below
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 from math import exp, expm1, log1p
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.client.linear import LinearProtocol, check_crowd
-from deniable.contract.law import PairLaw
 
 LARGEST_LIST = 1 << 18
 """So many pairs of a report and a value are looked at: a fraction of a second."""
@@ -23,6 +22,8 @@ LARGEST_LIST = 1 << 18
 
 class PureProtocol(LinearProtocol):
     """A mechanism whose reports support values."""
+
+    averaged: ClassVar[bool] = False
 
     @abstractmethod
     def supports(self, report: Any, key: int) -> bool:
@@ -62,11 +63,6 @@ class PureProtocol(LinearProtocol):
         if self.seed_words or self.outputs * self.domain_size > LARGEST_LIST:
             return self.domain_size
         return max(sum(self.supports(report, key) for key in range(self.domain_size)) for report in self.output_law(0, ()))
-
-    @property
-    def pair_law(self) -> PairLaw | None:
-        """How often a report supports two values; None where that is not known exactly."""
-        return None
 
     @property
     def pair_covariances(self) -> tuple[float, float]:

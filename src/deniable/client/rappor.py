@@ -125,7 +125,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
 
     @property
     def personal_layout(self) -> Layout:
-        return (Column("cohort", limit=self.cohorts),)
+        return (Column("cohort", limit=self.cohorts, drawn=True),)
 
     @property
     def answer_layout(self) -> Layout:

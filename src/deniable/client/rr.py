@@ -107,6 +107,10 @@ class RR(PureProtocol):
         return _ratio(self.coin)
 
     @property
+    def fair_coin(self) -> bool:
+        return self.p + self.q == 1
+
+    @property
     def outputs(self) -> int:
         return 2
 

@@ -67,7 +67,7 @@ class RWS(PureProtocol):
 
     @property
     def layout(self) -> Layout:
-        return (Column("step", limit=self.modulus - 1), Column("shift", limit=self.modulus))
+        return (Column("step", limit=self.modulus - 1, drawn=True), Column("shift", limit=self.modulus))
 
     @cached_property
     def p(self) -> Fraction:

@@ -43,6 +43,11 @@ class SignRR(OneBitProtocol):
     def usual_steps(self) -> int:
         return 1
 
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """Low and high."""
+        return self.domain.low, self.domain.high
+
     def resolve(self) -> None:
         if self.steps != 1:
             raise ParameterError("steps", self.steps, allowed="1: an answer is low or high", fix="use Duchi for numbers between")

@@ -79,7 +79,7 @@ class SketchProtocol(HashedProtocol):
     @property
     def function_column(self) -> Column:
         """The number of the function, first in every report."""
-        return Column("function", limit=self.hashes)
+        return Column("function", limit=self.hashes, drawn=True)
 
     @property
     def shared_variance(self) -> float:

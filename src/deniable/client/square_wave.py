@@ -115,6 +115,10 @@ class SquareWave(NumericSpec):
         window = range(key, key + self.window)
         return Law({cell: self.inside if cell in window else self.outside for cell in range(self.outputs)})
 
+    @property
+    def mean_spec(self) -> Piecewise:
+        return self.piecewise
+
     @cached_property
     def piecewise(self) -> Piecewise:
         """The same law by the name under which the mean is estimated."""

@@ -53,7 +53,7 @@ class SubsetSelection(PureProtocol):
         """The threshold of including the true value. Rounded down: including it less often than allowed only adds privacy."""
         return favored_threshold(self.epsilon, self.size, self.domain_size - self.size)
 
-    @property
+    @cached_property
     def first_draw(self) -> int:
         """The threshold of the bits that are drawn first: near w / d, where the fewest corrections follow. Any would do."""
         return floor_threshold(Fraction(self.size, self.domain_size))

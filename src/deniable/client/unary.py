@@ -108,8 +108,7 @@ def perturb_bits(place: int, count: int, raise_other: int, keep: int, source: So
 
 def bits_law(place: int, count: int, p: Fraction, q: Fraction) -> dict[int, Fraction]:
     """The exact law of ``perturb_bits``."""
-    weights = {}
-    for bits in range(1 << count):
-        others = (bits & ~(1 << place)).bit_count()
-        weights[bits] = (p if bits >> place & 1 else 1 - p) * q**others * (1 - q) ** (count - 1 - others)
-    return weights
+    others = [q**ones * (1 - q) ** (count - 1 - ones) for ones in range(count)]
+    zero, one = ([chance * weight for weight in others] for chance in (1 - p, p))
+    own = 1 << place
+    return {bits: one[bits.bit_count() - 1] if bits & own else zero[bits.bit_count()] for bits in range(1 << count)}

@@ -18,6 +18,7 @@ from typing import IO, Any, cast
 
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.work import MOST_WORK
+from deniable.core.estimate import Estimate
 from deniable.core.tally import Tally
 from deniable.errors import DeniableError, ProtocolError
 
@@ -25,7 +26,7 @@ SECONDS = 900.0
 """How long closing a round may take, whatever was predicted."""
 ROOM = 1 << 30
 """What a process needs beside the tallies and estimates that were predicted."""
-Outcome = Protocol | dict[str, Any]
+Outcome = Protocol | Estimate | Mapping[str, Estimate]
 """The next state, or the result."""
 
 
@@ -36,7 +37,8 @@ class UnfinishedError(ProtocolError):
 def finish(state: Protocol, tallies: Mapping[str, Tally], *, alone: bool = False) -> Outcome:
     """What a state's tallies lead to. ``alone``: in a process of its own although it should be light."""
     if not alone and not state.work().heavy:
-        return state.close(tallies)
+        outcome: Outcome = state.close(tallies)
+        return outcome
     return finish_alone(state, tallies)
 
 

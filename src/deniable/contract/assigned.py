@@ -21,13 +21,11 @@ from deniable.contract.spec import Spec
 
 _LABEL = b"deniable seed 1\n"
 _WORD_BYTES = 8
-ASSIGNABLE = frozenset({"OLH", "BLH"})
-"""Mechanisms whose reports begin with a seed of their own. Memoized ones keep theirs, and sketches have public functions."""
 
 
 def seed_words(spec: Spec) -> int:
-    """How many words a token assigns to a report; none for mechanisms without a seed."""
-    return spec.layout[0].count if spec.mechanism in ASSIGNABLE else 0
+    """How many words a token assigns to a report; none for mechanisms without a seed. Memoized ones keep theirs."""
+    return spec.seed_words if spec.assignable else 0
 
 
 def assigned_seed(token: bytes, count: int) -> tuple[int, ...]:

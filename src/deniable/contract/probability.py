@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from deniable.contract.source import ONE
 from deniable.errors import ParameterError
@@ -18,6 +19,8 @@ LARGEST_EPSILON = 30.0
 """Beyond it no mechanism's probabilities fit 64 bits; the exact limit of each is checked on its own law."""
 SMALLEST_EPSILON = 1e-8
 """Below it, estimators in double precision would lose the difference of the probabilities."""
+_remembered = lru_cache(maxsize=4096, typed=True)
+"""A search makes hundreds of specs with a few epsilons: each of its exponentials and logarithms is computed once. Typed, since 4 == 4.0."""
 TIGHTNESS = 1e-9
 """How far the exact epsilon of the integer law may stay below the epsilon asked for."""
 
@@ -57,6 +60,7 @@ def exact_epsilon(epsilon: float) -> Decimal:
     return min(Decimal(repr(epsilon)), Decimal(epsilon))
 
 
+@_remembered
 def exp_below(epsilon: float, share: Fraction = Fraction(1)) -> Fraction:
     """A rational just below e^(share epsilon): less than 1e-58 of it is lost.
 
@@ -69,11 +73,13 @@ def exp_below(epsilon: float, share: Fraction = Fraction(1)) -> Fraction:
     return Fraction(_PRECISE.next_minus(_exponent(epsilon, share).exp(_PRECISE)))
 
 
+@_remembered
 def exp_above(epsilon: float, share: Fraction) -> Fraction:
     """A rational just above e^(share epsilon); the share may be negative."""
     return Fraction(_PRECISE.next_plus(_exponent(epsilon, share).exp(_PRECISE)))
 
 
+@_remembered
 def log_above(ratio: Fraction) -> float:
     """The smallest float that is certainly not below ln(ratio).
 
@@ -101,6 +107,7 @@ def ceil_threshold(probability: Fraction) -> int:
     return math.ceil(probability * ONE)
 
 
+@_remembered
 def favored_threshold(epsilon: float, favored: int, others: int, share: Fraction = Fraction(1)) -> int:
     """The threshold of the ``favored`` outcomes together, each of them e^(share epsilon) times as likely as each of the ``others``.
 

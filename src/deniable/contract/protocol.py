@@ -1,7 +1,7 @@
 """Protocols: ways of asking, as state machines without input or output of their own.
 
 A question is an encoder, a spec and the share of people it asks; a round is a set of questions asked at once (``question``). A protocol
-is a serializable state: ``open()`` gives the round to ask, ``close(tallies)`` gives the next state or the result. Memory, collector and
+is a serializable state: ``open()`` gives the round to ask, ``close(tallies)`` gives the next state or an estimate. Memory, collector and
 engines drive every protocol alike.
 
 A person draws one **ticket** for the whole protocol, a number below its ``scale``, and answers the question whose interval holds it:
@@ -48,6 +48,8 @@ class Protocol(Document, ABC):
     kind: ClassVar[str]
     trust: ClassVar[str] = LOCAL
     """The trust model of its guarantee: a collector asks with local protocols only."""
+    result: ClassVar[str] = "result"
+    """What its estimate is called where several are shown."""
 
     def __init_subclass__(cls) -> None:
         PROTOCOLS[cls.__name__] = cls
@@ -58,8 +60,8 @@ class Protocol(Document, ABC):
         """The round to ask now."""
 
     @abstractmethod
-    def close(self, tallies: Mapping[str, Any]) -> Protocol | dict[str, Any]:
-        """The next state, or the result, given the tally of each question by name."""
+    def close(self, tallies: Mapping[str, Any]) -> Any:
+        """The next state or an estimate, given the tally of each question by name; a survey gives a mapping of estimates."""
 
     @property
     @abstractmethod
@@ -83,8 +85,8 @@ class Protocol(Document, ABC):
         """The question that the holder of a ticket is asked now; None if it is not the ticket's turn."""
         return self.open().question_of(ticket, self.scale)
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
-        """Ask a crowd held in memory, from the first round to the result.
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
+        """Ask a crowd held in memory, from the first round to the estimate; a survey gives a mapping of estimates.
 
         ``values`` is a column, or a mapping of columns for questions about attributes. ``progress`` is called with the number
         of people asked so far in this round and the number to ask.
@@ -93,8 +95,7 @@ class Protocol(Document, ABC):
             runner = importlib.import_module("deniable.core.run")  # the analyst's half; contract knows only the name
         except ModuleNotFoundError as error:
             raise MissingExtra("Protocol.run", "analysis", error.name) from error
-        result: dict[str, Any] = runner.run(self, values, source=source, progress=progress)
-        return result
+        return runner.run(self, values, source=source, progress=progress)
 
 
 @typed

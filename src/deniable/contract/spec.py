@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -19,13 +19,13 @@ from deniable.contract.arguments import typed
 from deniable.contract.canonical import canonical_json, number, parse_canonical, read_number, read_object
 from deniable.contract.domain import Domain
 from deniable.contract.domain_json import domain_from_json
+from deniable.contract.figures import Figures
 from deniable.contract.form import Form
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Coins, Law
+from deniable.contract.law import Law
 from deniable.contract.mechanisms import Mechanisms
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
-from deniable.contract.work import TALLY_BYTES, VALUE_BYTES, Work
 from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError
 
 SpecType = TypeVar("SpecType", bound="Spec")
@@ -51,7 +51,7 @@ class BulkHalf(Protocol):
         """As ``Spec.estimate``: from this tally, about these candidates."""
 
 
-class Spec(ABC):
+class Spec(Figures):
     """One mechanism with its parameters.
 
     ``candidates`` are the values to ask about: all of a listed domain if left out. Where reports are looked at once for each of them
@@ -61,6 +61,15 @@ class Spec(ABC):
     mechanism: ClassVar[str]
     candidates_at_tally: ClassVar[bool] = False
     """Whether a report must be looked at once for each candidate, so that they are needed before the reports are gone."""
+
+    numeric: ClassVar[bool] = False
+    """True if it randomizes a number of a range, and the result is about the range; False if it counts values."""
+    assignable: ClassVar[bool] = False
+    """True if a report begins with a seed that is drawn for it alone, so that a token can assign it."""
+    whole: ClassVar[bool] = False
+    """True if it takes only the whole numbers of its range."""
+    lists_pairs: ClassVar[bool] = False
+    """True if a shuffler's certificate may read the laws of all pairs of inputs; otherwise it goes by epsilon alone."""
 
     form: ClassVar[Form]
     """How a spec stands in a question: thresholds travel along, so it is more than its fields."""
@@ -106,29 +115,6 @@ class Spec(ABC):
         For all of them, unless a mechanism draws its noise once and reuses it.
         """
         return answers
-
-    @property
-    def report_bits(self) -> int:
-        """The size of a report in bits of information."""
-        return sum(column.information for column in self.layout)
-
-    @property
-    def largest_count(self) -> int:
-        """What one report adds to a counter of the tally, at most."""
-        return 1
-
-    def counters(self, values: int) -> int:
-        """How many counters a tally about so many values has."""
-        return values
-
-    @property
-    def popcount_laws(self) -> tuple[tuple[Coins, ...], ...]:
-        """The law of the number of set bits, as a mixture of coins; several where it depends on the value, none where it says nothing."""
-        return ()
-
-    def finishing(self, values: int) -> Work:
-        """What it takes to estimate so many values from a tally."""
-        return Work((kept := TALLY_BYTES * self.counters(values)) + VALUE_BYTES * values, values, kept)
 
     def encode(self, report: Any) -> bytes:
         """One report as bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -46,11 +47,12 @@ class Survey(Protocol):
     def open(self) -> Round:
         return Round(self.questions)
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The estimate of each question by name, with the guarantee of the whole survey (``core.answers``)."""
         self.open().check_tallies(tallies)
-        return {
-            question.name: question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in self.questions
-        }
+        found = {each.name: each.spec.estimate(tallies[each.name], candidates=each.candidates) for each in self.questions}
+        answers: Mapping[str, Any] = importlib.import_module("deniable.core.answers").Answers(found, self.guarantee)
+        return answers
 
     @property
     def guarantee(self) -> Guarantee:

@@ -56,6 +56,8 @@ class Column:
     ones: int | None = None
     increasing: bool = False
     """Whether each item must be larger than the one before: a set, which then has one form only."""
+    drawn: bool = False
+    """True if a device draws it uniformly without looking at the value: a seed, a cohort, a row."""
 
     @classmethod
     def of_bits(cls, name: str, count: int, ones: int | None = None) -> Column:

@@ -1,35 +1,27 @@
-"""The difference between two estimates, with a test."""
+"""The difference between two estimates of one kind, with a test."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import stats
 
-from deniable.core.exclusion import smallest_error
-from deniable.core.interval import NORMAL_TAILS_FROM, Limits, check_level, few_large
-from deniable.core.table import Table
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
+from deniable.core.interval import check_level
+from deniable.core.rounding import level_text
+from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
-    from deniable.core.frequency import FrequencyEstimate
 
-    Sides = tuple[FrequencyEstimate, FrequencyEstimate]
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Comparison(Estimate):
+    """How each number changed from the ``first`` estimate to the ``second``: shares of counts, means and single numbers as they are.
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Table):
-    """How each frequency changed from the ``first`` crowd to the ``second``; both count as samples of the people they stand for.
-
-    ``p_values`` test "no change" for each value on its own: with the variance that no change implies, or, where few reports support a
-    value by chance, exactly, given the total number of supports (Fisher 1934). Where no such test exists, p is the smallest error at which
-    the interval of the change excludes 0. A single interval at the level 1 - alpha never excludes 0 unless p is below alpha. ``adjusted``
-    (Holm 1979) keeps the chance of naming any value wrongly at the level it is compared with.
+    ``p_values`` test "no change" for each value on its own. A single interval at the level 1 - alpha never excludes 0 unless p is below
+    alpha. ``adjusted`` (Holm 1979) keeps the chance of naming any value wrongly at the level it is compared with.
 
     >>> from deniable.client import GRR
     >>> from deniable.testing import ReplaySource
@@ -40,118 +32,107 @@ class Comparison(Table):
     [0, 1]
     """
 
-    first: FrequencyEstimate
-    second: FrequencyEstimate
+    first: Any
+    second: Any
+    level: float = 0.95
+    """The level of the limits that views show."""
+
+    kind: ClassVar[str] = "comparison"
+
+    @classmethod
+    def of(cls, first: Estimate, second: Estimate) -> Self:
+        """The change between two estimates of the same values."""
+        if first.title:
+            about = f"Comparison of {first.title!r} with {second.title!r}"
+        else:
+            sizes = [f"{each.n:,} reports" if isinstance(each.n, int | np.integer) else each.about for each in (first, second)]
+            about = f"Comparison of {sizes[0].removesuffix(' reports')} with {sizes[1]}"
+        return cls(
+            values=first.values,
+            law=first.law.change(second.law),
+            about=about,
+            quantity="change",
+            family_size=first.family_size,
+            covers=first.change_covers,
+            first=first,
+            second=second,
+        )
 
     @property
-    def values(self) -> Sequence[Any]:
-        """What was counted."""
-        return self.first.values
+    def single(self) -> bool:  # type: ignore[override]  # as its sides
+        """True if this is the change of one number."""
+        return bool(self.first.single)
 
     @property
-    def difference(self) -> Array:
-        """The change of each frequency."""
-        return self.second.frequencies - self.first.frequencies
+    def shown_level(self) -> float | None:
+        return None if self.law.why else self.level
 
-    @cached_property
-    def stderr(self) -> Array:
-        """The standard error of each change."""
-        return np.asarray(np.sqrt(_variance(self.first, self.first.frequencies) + _variance(self.second, self.second.frequencies)))
+    @property
+    def together(self) -> bool:
+        return not self.single
 
-    @cached_property
+    @property
+    def out_of(self) -> float | None:
+        return None if self.first.out_of is None else 1.0  # shares are compared, where there are any
+
+    @property
+    def difference(self) -> Any:
+        """The change of each number: of shares, where people were counted; of points in time, a timedelta."""
+        return self._distance(self.point)
+
+    @property
     def p_values(self) -> Array:
         """The chance of a change at least as clear, if there was none; two-sided."""
-        if min(side.n for side in self._sides) == 0:
-            return np.ones(len(self.values))
-        pooled = (self.first.counts + self.second.counts) / (self.first.n + self.second.n)
-        if self._plenty:
-            variance, change = _variance(self.first, pooled) + _variance(self.second, pooled), np.abs(self.difference)
-            if self._jump:  # collisions are few and large: no normal law far out (Bernstein)
-                return np.asarray(np.minimum(2 * np.exp(-(change**2) / (2 * (variance + self._jump * change / 3))), 1.0))
-            return np.asarray(2 * stats.norm.sf(change / np.sqrt(variance)))
-        exact = self.first.exact_test(self.second)
-        return smallest_error(lambda alpha: self._crossed(alpha, self._alone), len(self.values)) if exact is None else exact
+        return self.law.p_values
+
+    @property
+    def p_value(self) -> float:
+        """The same where there is one number."""
+        (only,) = self.law.p_values
+        return float(only)
 
     @cached_property
     def adjusted(self) -> Array:
         """Holm's p-values, valid for all values together."""
         order = np.argsort(self.p_values)
-        steps = self.p_values[order] * (self.first.family_size - np.arange(order.size))  # all that were estimated, also after top()
+        steps = self.p_values[order] * (self.family_size - np.arange(order.size))  # all that were estimated, also after top()
         result = np.empty(order.size)
         result[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
         return result
 
     def changed(self, alpha: float = 0.05) -> list[Any]:
-        """The values whose frequency changed; the chance of naming any wrongly is alpha at most."""
+        """The values whose number changed; the chance of naming any wrongly is alpha at most."""
         check_level("alpha", alpha)
         return [self.values[i] for i in np.flatnonzero(self.adjusted <= alpha).tolist()]
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each change; for all of them together if simultaneous (Bonferroni)."""
-        check_level("level", level)
-        if min(side.n for side in self._sides) == 0:  # from nobody, nothing is known
-            return np.full(len(self.values), -1.0), np.full(len(self.values), 1.0)
-        alpha = (1 - level) / (self.first.family_size if simultaneous else 1)
-        if self._plenty:
-            reach = few_large(self.stderr**2, self._jump, alpha) if self._jump else stats.norm.isf(alpha / 2) * self.stderr
-            low, high = self.difference - reach, self.difference + reach
-        else:
-            low, high = self._crossed(alpha, self._sides if simultaneous else self._alone)
-        possible = self.p_values >= alpha  # by the test: with the variance that no change implies, 0 may be possible just outside
-        return np.where(possible, np.minimum(low, 0.0), low), np.where(possible, np.maximum(high, 0.0), high)
+    def _shown(self, numbers: Array) -> Any:
+        return self._distance(numbers)
 
-    def _crossed(self, alpha: Any, sides: Sides) -> Limits:
-        """The limits of both sides, each with half of the error, bound the change together; they hold however small alpha is."""
-        (low_1, high_1), (low_2, high_2) = (
-            tuple(limit / side.n for limit in side.limits(alpha / 2, simultaneous=True, population=True)) for side in sides
-        )
-        return low_2 - high_1, high_2 - low_1
-
-    @property
-    def _sides(self) -> Sides:
-        return self.first, self.second
-
-    @cached_property
-    def _alone(self) -> Sides:
-        """Both sides for statements about each value on its own."""
-        return replace(self.first, family_size=1), replace(self.second, family_size=1)
-
-    @property
-    def _plenty(self) -> bool:
-        return all(side.enough >= NORMAL_TAILS_FROM for side in self._sides)
-
-    @property
-    def _jump(self) -> float:
-        """What a single collision changes a frequency by, at most."""
-        return sum(side.jump / max(side.n, 1) for side in self._sides)
+    def _distance(self, numbers: Array) -> Any:
+        return self.first._distance(numbers)  # differences are in the units of their sides
 
     # --- what people see ---
 
     def rows(self) -> dict[str, Any]:
-        low, high = self.interval(simultaneous=True)
-        return {
-            "value": list(self.values),
-            "before": self.first.frequencies,
-            "after": self.second.frequencies,
-            "change": self.difference,
-            "low": low,
-            "high": high,
-            "p_adjusted": self.adjusted,
-        }
+        low, high = self.interval(self.level, simultaneous=not self.single)
+        sides = {"before": self.first.compared, "after": self.second.compared, "change": self.difference, "low": low, "high": high}
+        test = {"p": self.p_values} if self.single else {"p_adjusted": self.adjusted}
+        return {"value": self.labels, **{name: [cell] if self.single else cell for name, cell in sides.items()}, **test}
 
     def headline(self) -> str:
-        return f"Comparison of {self.first.n:,} with {self.second.n:,} reports; low, high and p hold for all values together (95 %)"
+        if self.single:
+            return f"{self.about}; low and high: {level_text(self.level)}, {self.covers}"
+        return f"{self.about}; low, high and p hold for all values together ({level_text(self.level)})"
 
     def order(self) -> Array:
         return np.argsort(self.p_values, kind="stable")
 
-    def chart(self, k: int = 20) -> Chart:
-        """The k clearest changes with their intervals."""
-        from deniable.core.chart import change_chart
+    def select(self, positions: Any) -> Self:
+        at = row_numbers(positions, len(self.values))
+        return replace(super().select(at), first=self.first.select(at), second=self.second.select(at))
 
-        return change_chart(self, self.order()[:k])
-
-
-def _variance(side: FrequencyEstimate, frequencies: Array) -> Array:
-    """The variance of each estimated frequency of a sample, if these, cut to 0 .. 1, were the true ones."""
-    return np.asarray(side.variance(np.clip(frequencies, 0, 1) * side.n, population=True) / max(side.n, 1) ** 2)
+    def figures(self) -> tuple[Figure, ...]:
+        told = f"{level_text(self.level)} {'interval' if self.single else 'intervals that hold together'}"
+        return (
+            Figure(mark="points", number="change", axis=f"change of the {self.first.compared_name or self.first.quantity}", interval=told),
+        )

@@ -10,60 +10,77 @@ reports favors candidates that noise happened to lift: small counts come out too
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import optimize, stats
 
+from deniable.core.estimate import Estimate
 from deniable.core.interval import check_level
-from deniable.core.regression import RegressionEstimate
-from deniable.core.table import Table
+from deniable.core.law import Unknown
+from deniable.core.regression import Regression
+from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
+if TYPE_CHECKING:
+    from deniable.core.frequency import FrequencyEstimate
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Decoded(Table):
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Decoded(Estimate):
     """The candidates that were found, the largest first. The counts are biased by the selection."""
 
-    values: list[Any]
-    counts: Array
-    stderr: Array
     p_values: Array
     """For each, the chance of such a count if nobody held it."""
-    candidates: int
-    n: int
 
-    def rows(self) -> dict[str, Any]:
-        return {"value": self.values, "count": self.counts, "stderr": self.stderr, "p": self.p_values}
+    kind: ClassVar[str] = "decoded"
 
-    def headline(self) -> str:
-        return f"{len(self.values):,} of {self.candidates:,} candidates found in {self.n:,} reports; selection makes small counts too large"
+    @property
+    def counts(self) -> Array:
+        """The estimated number of people behind each."""
+        return self.point
 
-    def order(self) -> Array:
-        return np.arange(len(self.values))
+    def further(self) -> dict[str, Any]:
+        return {"p": self.p_values}
+
+    def select(self, positions: Any) -> Self:
+        return replace(super().select(positions), p_values=self.p_values[row_numbers(positions, len(self.values))])
 
 
-def decode(estimate: RegressionEstimate, alpha: float) -> Decoded:
-    """Select candidates, then estimate those selected."""
+def decode(estimate: FrequencyEstimate, law: Regression, alpha: float) -> Decoded:
+    """Select candidates by the estimate's ``law``, then estimate those selected."""
     check_level("alpha", alpha)
     size = len(estimate.values)
-    kept = _select(estimate, alpha) if size and estimate.n else []
+    kept = _select(law, alpha) if size and law.n else []
     if not kept:
-        return Decoded([], np.zeros(0), np.zeros(0), np.zeros(0), size, estimate.n)
-    values = [estimate.values[i] for i in kept]
-    left = replace(estimate, values=values, design=estimate.design[:, :, kept], complete=False, family_size=size)
-    p_values = stats.norm.sf(left.counts / np.sqrt(left.variance(np.zeros(len(kept)))))
+        return _decoded(estimate, [], np.zeros(0), np.zeros(0), np.zeros(0))
+    values, few = [estimate.values[i] for i in kept], replace(law, design=law.design[:, :, kept], complete=False)
+    left = replace(estimate, values=values, law=few, family_size=size)
+    p_values = stats.norm.sf(left.counts / np.sqrt(few.variance(np.zeros(len(kept)))))
     low, _ = left.interval(1 - 2 * alpha, simultaneous=True)  # one side counts: that of more than nobody
     found = [int(i) for i in np.argsort(-left.counts, kind="stable") if low[i] > 0]
-    return Decoded([values[i] for i in found], left.counts[found], left.stderr[found], p_values[found], size, estimate.n)
+    return _decoded(estimate, [values[i] for i in found], left.counts[found], left.stderr[found], p_values[found])
 
 
-def _select(estimate: RegressionEstimate, alpha: float) -> list[int]:
+def _decoded(estimate: FrequencyEstimate, values: list[Any], counts: Array, stderr: Array, p_values: Array) -> Decoded:
+    size = len(estimate.values)
+    return Decoded(
+        values=values,
+        law=Unknown(estimate.n, counts, "selection makes small counts too large", stderr),
+        about=f"{len(values):,} of {size:,} candidates found in {estimate.n:,} reports",
+        guarantee=estimate.guarantee,
+        quantity="count",
+        family_size=size,
+        p_values=p_values,
+    )
+
+
+def _select(law: Regression, alpha: float) -> list[int]:
     """The positions with a positive count in the penalized regression."""
-    cohorts, bits, size = estimate.design.shape
-    flat, target = estimate.design.reshape(cohorts * bits, size), cohorts * estimate.seen.ravel()
+    cohorts, bits, size = law.design.shape
+    flat, target = law.design.reshape(cohorts * bits, size), cohorts * law.seen.ravel()
     longest = float(np.sqrt((flat**2).sum(axis=0).max()))
-    penalty = stats.norm.isf(alpha / size) * longest * np.sqrt(estimate.n * cohorts * estimate.noise)
+    penalty = stats.norm.isf(alpha / size) * longest * np.sqrt(law.n * cohorts * law.noise)
     ridge = 1e-3 * longest  # makes the solution unique; its square is a millionth of a column's
     stacked = np.vstack([flat, ridge * np.eye(size)])
     found, _ = optimize.nnls(stacked, np.concatenate([target, np.full(size, -penalty / ridge)]))

@@ -1,189 +1,103 @@
-"""The estimate of how many people hold each value, with its error: what all of them share.
-
-``supports`` and ``scores`` say where counts and errors come from.
-"""
+"""The estimate of how many people hold each value."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from deniable.contract.spec import Spec
-from deniable.core.comparison import Comparison
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
 from deniable.core.interval import Limits, check_level
-from deniable.core.screening import ALPHA, Screening
-from deniable.core.table import Table, count_rows
-from deniable.errors import MergeError, ParameterError
+from deniable.core.law import CountLaw
+from deniable.core.regression import Regression
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
-    from deniable.core.chart import Chart
-    from deniable.core.histogram import HistogramEstimate
+    from deniable.core.decoding import Decoded
+    from deniable.core.distribution import DistributionEstimate
     from deniable.core.postprocess import Postprocessed
 
-Kind = TypeVar("Kind", bound="FrequencyEstimate")
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FrequencyEstimate(Estimate):
+    """Unbiased counts for a list of values. Single estimates may be negative; that is what makes their sums right.
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FrequencyEstimate(Table):
-    """Unbiased counts for a list of values. Single estimates may be negative; that is what makes their sums right."""
+    >>> from deniable.client import RR
+    >>> from deniable.core.supports import Supports
+    >>> spec = RR.from_probabilities("3/4", "1/4")
+    >>> FrequencyEstimate.of(spec, ["no", "yes"], Supports(100, np.array([35, 65]), np.array(0.75), np.array(0.25)))
+    100 reports, RR, epsilon = 1.099; low and high: 95 %, noise only
+    value  count  stderr  low  high  frequency
+    yes       80    8.66   63    98        0.8
+    no        20    8.66    2    37        0.2
+    """
 
-    spec: Spec
-    """The mechanism of the reports."""
-    values: Sequence[Any]
-    n: int
-    family_size: int = field(default=0, kw_only=True)
-    """How many values simultaneous statements are about: all that were estimated, also when only the top ones are kept."""
-    screening: Screening | None = field(default=None, kw_only=True)
-    """What a search tested, and dropped, before it named these values; None where the values were listed beforehand."""
+    spec: Any
+    """The mechanism of the reports, or what else promised the ``guarantee``."""
+    law: CountLaw
+    quantity: str = "count"
 
     kind: ClassVar[str] = "frequency"
+    falling: ClassVar[bool] = True
+    compared_name: ClassVar[str] = "frequency"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "family_size", self.family_size or len(self.values))
-
-    # --- what each kind of estimate provides ---
-
-    @property
-    @abstractmethod
-    def counts(self) -> Array:
-        """The estimated number of people behind each value, among those who reported."""
-
-    @abstractmethod
-    def variance(self, counts: Array, *, population: bool = False) -> Array:
-        """The variance of each estimated count if these were the true ones; with ``population``, of drawing the people too."""
-
-    @property
-    @abstractmethod
-    def enough(self) -> float:
-        """How many reports' worth of noise there is: where it is small, no test is normal."""
-
-    @abstractmethod
-    def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
-        """The interval for each count that misses with probability alpha; the other two are as in ``interval``, ``population`` too."""
-
-    @abstractmethod
-    def bounds(self, alpha: float, method: str) -> Limits:
-        """The bound for each count that misses with probability alpha at most, by the inequality that ``method`` names."""
-
-    @abstractmethod
-    def select(self: Kind, positions: Any) -> Kind:
-        """The estimate for some of the values, by position."""
-
-    @property
-    def jump(self) -> float:
-        """What a single collision of a shared hash function adds to a count, at most; 0 where no function is shared."""
-        return 0.0
-
-    def exact_test(self, other: FrequencyEstimate) -> Array | None:
-        """P-values of "no change" to the other estimate that need no normal law, where there is such a test."""
-        return None
-
-    # --- what follows ---
+    @classmethod
+    def of(cls, spec: Any, values: Sequence[Any], law: CountLaw, **options: Any) -> Self:
+        """The estimate behind counts of reports by a spec; ``options`` are further fields."""
+        promise = options.get("guarantee") or spec.guarantee
+        spent = f"epsilon = {promise.epsilon:.4g}" + (f", delta = {promise.delta:.2g}" if promise.delta else "")
+        told: dict[str, Any] = {"about": f"{law.n:,} reports, {spec.mechanism}, {spent}", "guarantee": promise}
+        return cls(spec=spec, values=values, law=law, **(told | options))
 
     @property
     def epsilon(self) -> float:
         """What a report costs the person who sends it."""
-        return self.spec.epsilon
+        return self.spec.epsilon if self.guarantee is None else self.guarantee.epsilon
+
+    @property
+    def whole(self) -> int:
+        """How many values people can hold, estimated or not; those that were asked for where nobody declared them."""
+        return self.family_size if self.spec.domain is None else int(self.spec.domain.size)
+
+    @property
+    def counts(self) -> Array:
+        """The estimated number of people behind each value, among those who reported."""
+        return self.law.point
 
     @cached_property
     def frequencies(self) -> Array:
         """The estimated share of people behind each value."""
-        return self.counts / max(self.n, 1)
+        return np.asarray(self.counts / max(self.n, 1))
 
-    @cached_property
-    def stderr(self) -> Array:
-        """The standard error of each count: the mechanism's noise, for the people who reported."""
-        return np.asarray(np.sqrt(np.maximum(self.variance(np.clip(self.counts, 0, self.n)), 0.0)))
+    @property
+    def out_of(self) -> float:
+        return float(max(self.n, 1))
+
+    @property
+    def compared(self) -> Array:
+        return self.frequencies
 
     @property
     def frequency_stderr(self) -> Array:
         """The standard error of each frequency."""
-        return self.stderr / max(self.n, 1)
+        return np.asarray(self.stderr / max(self.n, 1))
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False, population: bool = False) -> Limits:
-        """Limits (low, high) for each count.
-
-        They cover the mechanism's noise; with ``population=True`` also that the people are a sample, for statements about everyone
-        like them. ``simultaneous=True`` makes all intervals hold at once (Bonferroni). Where little noise was seen (below
-        ``enough`` = 200, or 1000 if simultaneous) exact tests or inequalities are inverted: then the limits cover at least the level.
-        """
-        alpha = self._alpha(level, simultaneous)
-        if self.n == 0:  # among nobody, nobody holds it
-            return np.zeros(len(self.values)), np.zeros(len(self.values))
-        return self.limits(alpha, simultaneous=simultaneous, population=population)
+    def further(self) -> dict[str, Any]:
+        return {"frequency": self.frequencies}
 
     def bound(self, level: float = 0.95, method: str = "bernstein", *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
             raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="bernstein is the tighter one here")
-        alpha = self._alpha(level, simultaneous)
+        check_level("level", level)
         if self.n == 0:  # among nobody, nobody holds it
             return np.zeros(len(self.values)), np.zeros(len(self.values))
-        return self.bounds(alpha, method)
-
-    def top(self: Kind, k: int = 10) -> Kind:
-        """The k largest counts, the largest first."""
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one value")
-        return self.select(np.argsort(-self.counts, kind="stable")[:k])
-
-    def significant(self, alpha: float = ALPHA, method: str = "familywise") -> Array:
-        """Whether each value stands out of the noise: a test of "nobody holds it" that allows for all values that were estimated.
-
-        ``method`` is "familywise": the chance that any value is marked that nobody holds is alpha at most (Bonferroni); these are the
-        values whose simultaneous interval excludes 0. Or it is "benjamini-yekutieli": of the values that are marked, the expected share
-        that nobody holds is alpha at most, however the counts depend on each other (Benjamini and Yekutieli 2001).
-        """
-        check_level("alpha", alpha)
-        if method == "familywise":
-            return self._above_zero(alpha / self.family_size if self.family_size else alpha)
-        if method != "benjamini-yekutieli":
-            raise ParameterError("method", method, allowed="familywise or benjamini-yekutieli", fix="familywise is the stricter one")
-        step = alpha / (self.family_size * np.sum(1 / np.arange(1, self.family_size + 1))) if self.family_size else alpha
-        marked = self._above_zero(step * len(self.values))
-        # The largest number of values that are all below the level which that number allows: it only shrinks from here.
-        while (fewer := self._above_zero(step * max(marked.sum(), 1))).sum() < marked.sum():
-            marked = fewer
-        return marked
-
-    def _above_zero(self, alpha: float) -> Array:
-        """Whether the interval of each count at this alpha, small enough for far tails, excludes 0."""
-        if not self.n or not len(self.values):
-            return np.zeros(len(self.values), dtype=bool)
-        low, _ = self.limits(alpha, simultaneous=True, population=False)
-        return np.asarray(low > 0)
-
-    def found(self: Kind, positions: Any, *, share: Fraction) -> Kind:
-        """What a search names of its candidates: those at the ``positions`` that are significant among all of them.
-
-        ``share`` is that of the people in the smallest group of the search. What was at the positions before the test stays in ``ranked``.
-        """
-        clear, at = self.significant(), np.asarray(positions, dtype=np.int64)
-        noise = float(np.mean(self.variance(np.zeros(len(self.values))))) / max(self.n, 1)
-        tested = Screening(self.select(at), len(self.values), int((~clear).sum()), self.n, share, noise)
-        return replace(self.select(at[clear[at]]), screening=tested)
-
-    @property
-    def ranked(self) -> FrequencyEstimate:
-        """The strongest candidates of a search in their order, significant or not; of any other estimate, all values."""
-        return self if self.screening is None else self.screening.ranked
-
-    def compare(self, other: FrequencyEstimate) -> Comparison:
-        """The change of each frequency from this estimate to the ``other`` one, with a test."""
-        if not isinstance(other, FrequencyEstimate):
-            raise ParameterError("other", other, allowed="a FrequencyEstimate", fix="estimate the other crowd first")
-        if list(self.values) != list(other.values):
-            raise MergeError(
-                "values", list(other.values)[:5], allowed="the same values in the same order", fix="estimate both with one list"
-            )
-        return Comparison(self, other)
+        return self.law.bounds((1 - level) / (max(self.family_size, 1) if simultaneous else 1), method)
 
     def postprocess(self, method: str) -> Postprocessed:
         """Counts made consistent by a method: "base-cut", "norm", "norm-sub", "norm-mul" or "mle". Biased, see ``core.postprocess``."""
@@ -191,39 +105,20 @@ class FrequencyEstimate(Table):
 
         return postprocess(self, method)
 
-    def distribution(self) -> HistogramEstimate:
+    def distribution(self) -> DistributionEstimate:
         """The distribution of numbers whose grid points were counted: quantiles, cumulative shares, mean; see ``core.histogram``."""
-        from deniable.core.histogram import HistogramEstimate
+        from deniable.core.histogram import distribution_of
 
-        return HistogramEstimate.of(self)
+        return distribution_of(self)
 
-    def _alpha(self, level: float, simultaneous: bool) -> float:
-        check_level("level", level)
-        return (1 - level) / (max(self.family_size, 1) if simultaneous else 1)
+    def decode(self, alpha: float = 0.05) -> Decoded:
+        """The candidates that are there, but for an error probability ``alpha``, from a list of any length; see ``core.decoding``."""
+        from deniable.core.decoding import decode
 
-    # --- what people see ---
+        if not isinstance(self.law, Regression):
+            allowed = "an estimate by regression, as of BloomRR and RAPPOR"
+            raise ParameterError("estimate", self.spec.mechanism, allowed=allowed, fix="use significant() or top() here")
+        return decode(self, self.law, alpha)
 
-    @property
-    def picked(self) -> bool:
-        """Whether these are some of more values that were estimated: then views show intervals that hold for all of those."""
-        return len(self.values) < self.family_size
-
-    def rows(self) -> dict[str, Any]:
-        rows = count_rows(self.values, self.counts, self.stderr, self.interval(0.95, simultaneous=self.picked), self.frequencies)
-        return rows | {"significant": self.significant()} if self.picked and self.screening is None else rows  # a search names no others
-
-    def headline(self) -> str:
-        together = f" for all {self.family_size:,} values together" if self.picked else ""
-        return f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.epsilon:.4g}; low and high: 95 %{together}, noise only"
-
-    def order(self) -> Array:
-        return np.argsort(-self.counts, kind="stable")
-
-    def notes(self) -> list[str]:
-        return [] if self.screening is None else [self.screening.told(len(self.values))]
-
-    def chart(self, k: int = 20) -> Chart:
-        """The k largest counts with their 95 % intervals."""
-        from deniable.core.chart import count_chart
-
-        return count_chart(self.top(k))
+    def figures(self) -> tuple[Figure, ...]:
+        return tuple(replace(figure, axis="people") for figure in super().figures())

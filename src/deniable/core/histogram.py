@@ -6,7 +6,7 @@ makes a distribution of it: the nearest counts that are not negative and add up 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import nan
 
@@ -19,6 +19,7 @@ from deniable.core.distribution import DistributionEstimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.mean import MeanEstimate
 from deniable.core.postprocess import norm_sub
+from deniable.core.replicates import Fit
 from deniable.core.resampling import Progress
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError
@@ -26,8 +27,8 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.multinomial import fill_uniform
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class HistogramEstimate(DistributionEstimate):
+@dataclass(frozen=True, eq=False)
+class Counting(Fit):
     """Shares of a few points, from ``raw``, an unbiased estimate of the counts.
 
     Errors of different counts are taken to be independent. Where a report speaks for some points and so against others (GRR, subset
@@ -43,32 +44,24 @@ class HistogramEstimate(DistributionEstimate):
     (50, (50, 50), 0.337, 49.1)
     """
 
-    raw: FrequencyEstimate = field(kw_only=True)
+    raw: FrequencyEstimate
+    how = "counting"
+    bias = "making the shares add up without negative ones biases them"
 
-    @classmethod
-    def of(cls, raw: FrequencyEstimate) -> HistogramEstimate:
-        """The distribution behind ``raw``, the counts of all points of a grid."""
-        domain = raw.spec.domain
-        if not isinstance(domain, Numbers) or len(raw.values) != domain.size:
-            raise ParameterError(
-                "domain",
-                domain,
-                allowed="Numbers, every point of its grid counted",
-                fix="count with domain=Numbers(low, high, steps=20), or use SquareWave",
-            )
-        return cls(raw.spec, raw.n, raw=raw)
+    @property
+    def n(self) -> int:
+        """How many people reported."""
+        return self.raw.law.n
+
+    @property
+    def domain(self) -> Numbers:
+        """The range and its grid."""
+        domain: Numbers = self.raw.spec.domain
+        return domain
 
     @cached_property
-    def frequencies(self) -> Array:
+    def shares(self) -> Array:
         return self._shares(self.raw.counts) if self.n else np.full(self.domain.size, nan)
-
-    @property
-    def how(self) -> str:
-        return "counting"
-
-    @property
-    def biased(self) -> str:
-        return "making the shares add up without negative ones biases them"
 
     @cached_property
     def mean(self) -> MeanEstimate:
@@ -77,12 +70,12 @@ class HistogramEstimate(DistributionEstimate):
         places = (np.arange(steps + 1) - steps / 2) * float(self.domain.width / steps)
         middle, n = float(self.domain.start + self.domain.width / 2), max(self.n, 1)
         noise, drawn = (
-            float(np.sum(places**2 * np.maximum(self.raw.variance(np.clip(self.raw.counts, 0, self.n), population=some), 0.0))) / n**2
+            float(np.sum(places**2 * np.maximum(self.raw.law.variance(np.clip(self.raw.counts, 0, self.n), population=some), 0.0))) / n**2
             for some in (False, True)
         )
-        reach = self.raw.spec.influence * float(np.abs(places).sum())  # type: ignore[attr-defined]  # every frequency oracle has one
-        return MeanEstimate(
-            self.spec,
+        reach = self.raw.spec.influence * float(np.abs(places).sum())
+        return MeanEstimate.of(
+            self.raw.spec,
             self.n,
             middle + float(places @ self.raw.counts) / n,
             noise=noise,
@@ -93,8 +86,8 @@ class HistogramEstimate(DistributionEstimate):
         )
 
     def draw(self, replicates: int, source: Source | None, progress: Progress | None) -> Array:
-        counts = self.n * self.frequencies
-        errors = np.sqrt(np.maximum(self.raw.variance(counts, population=True), 0.0))
+        counts = self.n * self.shares
+        errors = np.sqrt(np.maximum(self.raw.law.variance(counts, population=True), 0.0))
         uniform = np.empty(replicates * self.domain.size)
         serve_everyone(uniform.size, lambda part, words: fill_uniform(uniform[part], words), source)
         drawn = counts + errors * special.ndtri(uniform).reshape(replicates, -1)
@@ -102,3 +95,16 @@ class HistogramEstimate(DistributionEstimate):
 
     def _shares(self, counts: Array) -> Array:
         return norm_sub(counts, float(self.n)) / self.n
+
+
+def distribution_of(raw: FrequencyEstimate) -> DistributionEstimate:
+    """Return the distribution behind ``raw``, the counts of all points of a grid."""
+    domain = raw.spec.domain
+    if not isinstance(domain, Numbers) or len(raw.values) != domain.size:
+        raise ParameterError(
+            "domain",
+            domain,
+            allowed="Numbers, every point of its grid counted",
+            fix="count with domain=Numbers(low, high, steps=20), or use SquareWave",
+        )
+    return DistributionEstimate.of(raw.spec, raw.n, Counting(raw))

@@ -66,11 +66,11 @@ def few_large(variance: Array, jump: Any, alpha: float) -> Array:
     return np.asarray(log * jump / 3 + np.sqrt((log * jump / 3) ** 2 + 2 * log * variance))
 
 
-def exact(supports: Array, n: int, p: Array, q: Array, alpha: float) -> Limits:
+def exact(supports: Array, n: int, p: Array, q: Array, alpha: Any) -> Limits:
     """Limits by inverting both one-sided tests at alpha / 2 with the exact law of I; within 0..n."""
-    p, q = np.broadcast_to(p, supports.shape), np.broadcast_to(q, supports.shape)
-    rows, back = np.unique(np.stack([supports, p, q]), axis=1, return_inverse=True)  # equal supports have equal limits
-    seen, p, q = rows[0], rows[1], rows[2]
+    given = [np.broadcast_to(each, supports.shape) for each in (p, q, alpha)]
+    rows, back = np.unique(np.stack([supports, *given]), axis=1, return_inverse=True)  # equal supports have equal limits
+    seen, p, q, alpha = rows
     low = _first_count(lambda count: _tail(seen, n, count, p, q) > alpha / 2, n, seen.size)
     # P(I <= i) falls as the count grows: the last count it accepts comes just before the first it rejects.
     high = _first_count(lambda count: 1 - _tail(seen + 1, n, count, p, q) <= alpha / 2, n + 1, seen.size) - 1

@@ -18,16 +18,17 @@ many steps, and is not offered beside it. For all other supports it is the norma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import stats
 
+from deniable.core.estimate import Estimate
 from deniable.core.interval import few_large
-from deniable.core.supports import SupportEstimate
-from deniable.core.table import Table
+from deniable.core.law import Unknown
+from deniable.core.supports import Supports
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -35,50 +36,60 @@ if TYPE_CHECKING:
     from deniable.core.frequency import FrequencyEstimate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Postprocessed(Table):
-    """Counts after post-processing by a method, with the raw estimate that has the errors.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Postprocessed(Estimate):
+    """Counts after post-processing by a method, with the ``raw`` estimate that has the errors.
 
     >>> norm_sub(np.array([6.0, 3.0, -2.0]), 10.0).tolist()
     [6.5, 3.5, 0.0]
     """
 
-    method: str
-    counts: Array
     raw: FrequencyEstimate
 
+    kind: ClassVar[str] = "postprocessed"
+    falling: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, raw: FrequencyEstimate, method: str, counts: Array) -> Self:
+        """The counts that a method made of a raw estimate."""
+        why = f"{method} biases single counts; low and high: 95 %, of the raw estimate"
+        about, law = f"{raw.n:,} reports after {method}", Unknown(raw.n, counts, why)
+        return cls(values=raw.values, law=law, about=about, guarantee=raw.guarantee, quantity=method, raw=raw)
+
     @property
-    def values(self) -> Sequence[Any]:
-        """What was counted."""
-        return self.raw.values
+    def method(self) -> str:
+        """The method's name."""
+        return self.quantity
+
+    @property
+    def counts(self) -> Array:
+        """The counts after post-processing."""
+        return self.point
 
     @property
     def frequencies(self) -> Array:
         """The counts as shares of all reports."""
-        return self.counts / max(self.raw.n, 1)
+        return np.asarray(self.counts / max(self.n, 1))
 
-    def rows(self) -> dict[str, Any]:
+    def further(self) -> dict[str, Any]:
         low, high = self.raw.interval(0.95)
-        return {"value": list(self.values), self.method: self.counts, "raw": self.raw.counts, "low": low, "high": high}
-
-    def headline(self) -> str:
-        return f"{self.raw.n:,} reports after {self.method}, which biases single counts; low and high: 95 %, of the raw estimate"
-
-    def order(self) -> Array:
-        return np.argsort(-self.counts, kind="stable")
+        return {"raw": self.raw.counts, "low": low, "high": high}
 
 
 def postprocess(estimate: FrequencyEstimate, method: str) -> Postprocessed:
     """Apply a method by its name."""
-    if method not in METHODS:
-        raise ParameterError("method", method, allowed=f"one of {sorted(METHODS)}", fix="norm-sub suits whole distributions")
-    whole = max(estimate.family_size, estimate.spec.domain.size)
+    offered = estimate.law.postprocessing
+    if method not in offered:
+        raise ParameterError(
+            "method", method, allowed=f"one of {sorted(offered)} for {estimate.spec.mechanism}", fix="norm-sub suits whole distributions"
+        )
+    whole = max(estimate.family_size, estimate.whole)
     if len(estimate.values) < whole and method != "base-cut":
         shown = f"{len(estimate.values)} of {whole if whole < 1 << 64 else 'many more'} values"
         raise ParameterError("estimate", shown, allowed="all values, which add up to n", fix="post-process a whole domain, before top()")
     if estimate.n == 0:  # among nobody, nobody holds it
-        return Postprocessed(method, np.zeros(len(estimate.values)), estimate)
-    return Postprocessed(method, METHODS[method](estimate), estimate)
+        return Postprocessed.of(estimate, method, np.zeros(len(estimate.values)))
+    return Postprocessed.of(estimate, method, METHODS[method](estimate))
 
 
 def norm_sub(counts: Array, total: float) -> Array:
@@ -98,15 +109,15 @@ def most_likely(supports: Array, p: Array, q: Array) -> Array:
     return np.asarray(np.maximum(supports / _level(supports.astype(float), offset, 0.0, 1.0) - offset, 0.0))
 
 
-def about_most_likely(estimate: SupportEstimate) -> Array:
+def about_most_likely(law: Supports) -> Array:
     """The shares that leave the least sum of (I/n - mean)^2 / variance, mean and variance being what the shares themselves imply.
 
     With x the multiplier of the sum, f = (I/n - q - s x) / (p - q + (p (1 - p) - q (1 - q)) x), where s = q (1 - q) is the variance of one
     report's support for a value that its sender does not hold. The denominator is always positive, so sorting finds which f are zero.
     """
-    p, q = float(np.ravel(estimate.p)[0]), float(np.ravel(estimate.q)[0])  # they differ by value only where reports support exactly one
-    above, more = estimate.supports / estimate.n - q, p * (1 - p) - q * (1 - q)
-    noise = np.broadcast_to(q * (1 - q) + estimate.shared * (p - q) ** 2 / estimate.n, above.shape)
+    p, q = float(np.ravel(law.p)[0]), float(np.ravel(law.q)[0])  # they differ by value only where reports support exactly one
+    above, more = law.supports / law.n - q, p * (1 - p) - q * (1 - q)
+    noise = np.broadcast_to(q * (1 - q) + law.shared * (p - q) ** 2 / law.n, above.shape)
     x = _level(above, noise, q - p, more)
     return np.asarray(np.maximum((above - noise * x) / (p - q + more * x), 0.0))
 
@@ -122,8 +133,9 @@ def _level(heights: Array, widths: Array, height: float, width: float) -> float:
 
 
 def _base_cut(estimate: FrequencyEstimate) -> Array:
-    variance, alpha = estimate.variance(np.zeros(len(estimate.values))), 0.05 / estimate.family_size  # of a value that nobody holds
-    threshold = few_large(variance, estimate.jump, 2 * alpha) if estimate.jump else stats.norm.isf(alpha) * np.sqrt(variance)
+    law, alpha = estimate.law, 0.05 / estimate.family_size
+    variance = law.variance(np.zeros(len(estimate.values)))  # of a value that nobody holds
+    threshold = few_large(variance, law.jump, 2 * alpha) if law.jump else stats.norm.isf(alpha) * np.sqrt(variance)
     return np.where(estimate.counts >= threshold, estimate.counts, 0.0)
 
 
@@ -137,14 +149,11 @@ def _norm_mul(estimate: FrequencyEstimate) -> Array:
 
 
 def _mle(estimate: FrequencyEstimate) -> Array:
-    if not isinstance(estimate, SupportEstimate):
-        others = sorted(set(METHODS) - {"mle"})
-        raise ParameterError(
-            "method", "mle", allowed=f"one of {others} for {estimate.spec.mechanism}, whose reports support no values", fix="use norm-sub"
-        )
-    p, q = (np.broadcast_to(item, estimate.supports.shape) for item in (estimate.p, estimate.q))
-    one_each = estimate.supports.sum() == estimate.n and np.allclose(p - q + q.sum(), 1.0, rtol=0, atol=1e-9)
-    return estimate.n * (most_likely(estimate.supports, p, q) if one_each else about_most_likely(estimate))
+    law = estimate.law
+    assert isinstance(law, Supports)  # noqa: S101  # no other law offers it
+    p, q = (np.broadcast_to(item, law.supports.shape) for item in (law.p, law.q))
+    one_each = law.supports.sum() == law.n and np.allclose(p - q + q.sum(), 1.0, rtol=0, atol=1e-9)
+    return law.n * (most_likely(law.supports, p, q) if one_each else about_most_likely(law))
 
 
 METHODS: dict[str, Callable[[FrequencyEstimate], Array]] = {

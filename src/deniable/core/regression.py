@@ -14,31 +14,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
-from deniable.core.scores import ScoreEstimate
+from deniable.core.law import CountLaw
+from deniable.core.scores import Scores
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-
-if TYPE_CHECKING:
-    from deniable.core.decoding import Decoded
 
 _CONDITION = 1e-8
 """Designs whose smallest squared singular value is below this share of the largest are not solved: errors would be meaningless."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RegressionEstimate(FrequencyEstimate):
+@dataclass(frozen=True, eq=False)
+class Regression(CountLaw):
     """Least-squares counts. ``design`` is cohorts x bits x candidates, ``seen`` cohorts x bits, both centered; ``noise`` is the variance of
     one debiased bit, and ``largest`` how large it can be.
     """
 
+    n: int
     design: Array
     seen: Array
     noise: float = field(kw_only=True)
@@ -83,7 +81,7 @@ class RegressionEstimate(FrequencyEstimate):
         return float(np.clip(found / even, 0.0, float(self.n) ** 2))
 
     @cached_property
-    def scores(self) -> ScoreEstimate:
+    def scores(self) -> Scores:
         """The solution, as a sum of scores."""
         inverse, weights, sums = self._solved
         cohorts = self.design.shape[0]
@@ -95,9 +93,7 @@ class RegressionEstimate(FrequencyEstimate):
         spread = moved + self.n * noise + np.diag(inverse) * cohorts * rest
         reach = float(np.max(np.abs(weights).sum(axis=2), initial=0.0)) * (self.largest + self.filled)
         collisions = self.filled * (1 - self.filled) * np.diag(inverse)  # for each squared count of a value that is not on the list
-        return ScoreEstimate(
-            self.spec,
-            self.values,
+        return Scores(
             self.n,
             sums,
             spread,
@@ -109,35 +105,31 @@ class RegressionEstimate(FrequencyEstimate):
             shared=collisions * self.off_list,
             most_shared=0.0 if self.complete else collisions * float(self.n) ** 2,
             jump=self.off_list**0.5 * int((self.design > 0).sum(axis=1).max(initial=0)) * float(np.abs(weights).max(initial=0.0)) / cohorts,
-            family_size=self.family_size,
         )
 
     @property
-    def counts(self) -> Array:
-        return self.scores.counts
+    def point(self) -> Array:
+        return self.scores.point
 
-    def variance(self, counts: Array, *, population: bool = False) -> Array:
-        return self.scores.variance(counts, population=population)
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return self.scores.variance(at, population=population)
 
     @property
-    def jump(self) -> float:
+    def jump(self) -> float:  # type: ignore[override]  # known once the regression is solved
         return self.scores.jump
 
     @property
     def enough(self) -> float:
         return self.scores.enough
 
-    def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
-        return self.scores.limits(alpha, simultaneous=simultaneous, population=population)
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        return self.scores.limits(alpha, family=family, population=population)
 
     def bounds(self, alpha: float, method: str) -> Limits:
         return self.scores.bounds(alpha, method)
 
-    def select(self, positions: Any) -> ScoreEstimate:  # type: ignore[override]  # solved with all candidates, then picked
-        return self.scores.select(positions)
+    def select(self, positions: Array) -> Scores:
+        return self.scores.select(positions)  # solved with all candidates, then picked
 
-    def decode(self, alpha: float = 0.05) -> Decoded:
-        """The candidates that are there, selected from a list of any length; see ``core.decoding``."""
-        from deniable.core.decoding import decode
-
-        return decode(self, alpha)
+    def settled(self) -> Scores:
+        return self.scores

@@ -27,10 +27,10 @@ CHUNK = 1 << 18
 
 
 @typed
-def run(protocol: Protocol, values: Any, *, source: Source | None, progress: Progress | None) -> dict[str, Any]:
-    """Ask everyone, round after round, until the protocol has its result."""
+def run(protocol: Protocol, values: Any, *, source: Source | None, progress: Progress | None) -> Any:
+    """Ask everyone, round after round, until the protocol has its estimate."""
     tickets = draw_tickets(protocol, crowd_size(values), source)
-    state: Protocol | dict[str, Any] = protocol
+    state: Any = protocol
     while isinstance(state, Protocol):
         state = state.close(ask(state, values, tickets, source=source, progress=progress))
     return state

@@ -12,7 +12,12 @@ from fractions import Fraction
 from math import ceil, floor, inf, log10, sqrt
 from typing import Any
 
+import numpy as np
 from scipy import stats
+
+from deniable.core.law import Law
+from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
 
 ALPHA = 0.05
 """The family-wise error of a search."""
@@ -38,6 +43,8 @@ class Screening:
     """The share of all people in the smallest group that a value must stand out in, of those who search and those who count."""
     noise: float
     """The variance of the frequency of a value that nobody holds, times ``people``."""
+    how: str = ""
+    """How the search was done, in words."""
 
     @property
     def reach(self) -> float:
@@ -76,3 +83,22 @@ def _rounded(number: float) -> int:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.995 else "99 %"
+
+
+def marked(law: Law, family: int, alpha: float, method: str) -> Array:
+    """Return which numbers of a law are above 0, by a test that allows for a ``family`` of them; ``Estimate.significant`` has methods."""
+
+    def above(each: float) -> Array:
+        low, _ = law.limits(each, family=family)
+        return np.asarray(low > 0)
+
+    if method == "familywise":
+        return above(alpha / family)
+    if method != "benjamini-yekutieli":
+        raise ParameterError("method", method, allowed="familywise or benjamini-yekutieli", fix="familywise is the stricter one")
+    step = alpha / (family * float(np.sum(1 / np.arange(1, family + 1))))
+    found = above(step * len(law.point))
+    # The largest number of values that are all below the level which that number allows: it only shrinks from here.
+    while (fewer := above(step * max(int(found.sum()), 1))).sum() < found.sum():
+        found = fewer
+    return found

@@ -1,16 +1,23 @@
-"""One manner for everything that is a table of results: text, notebook, Arrow and Polars."""
+"""One form for everything that is a table of results: text, notebook, Arrow, Polars, pandas, CSV and chart."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from datetime import datetime, timedelta
 from html import escape
-from typing import Any, ClassVar
+from math import isnan
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from deniable.core.figure import Figure
 from deniable.core.rounding import below
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+
+if TYPE_CHECKING:
+    from deniable.core.chart import Chart
 
 SHOWN = 10
 
@@ -29,7 +36,7 @@ def row_numbers(positions: Any, rows: int) -> Array:
 
 
 class Table(ABC):
-    """Results by value. A subclass says what its columns are; the four views follow."""
+    """Results by value. A subclass says what its columns are; all views follow."""
 
     shown: ClassVar[int] = SHOWN
     """How many rows text and notebook show."""
@@ -50,11 +57,27 @@ class Table(ABC):
         """What else to know about the table, a line each."""
         return []
 
+    def brief(self) -> dict[str, list[str]] | None:
+        """Columns of text that printing shows instead of the rows, where these are too many to be read; None if it shows the rows."""
+        return None
+
+    def figures(self) -> tuple[Figure, ...]:
+        """How the table is drawn, one figure below the other; empty if it is not drawn."""
+        return ()
+
+    def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
+        """The table as a chart under a ``title``: the first k rows, if they are bars or points; ``truth``, if known, is drawn as well."""
+        from deniable.core.chart import table_chart
+
+        return table_chart(self, k, truth=truth, title=title)
+
     def to_arrow(self) -> Any:
         """All rows as a pyarrow Table, in the order of the domain."""
         import pyarrow as pa
 
         rows = self.rows()
+        if "value" not in rows:
+            return pa.table(rows)
         values = rows.pop("value")
         whole = all(isinstance(value, int) for value in values)
         kind = pa.uint64() if whole and values and min(values) >= 0 and max(values) >= 1 << 63 else None
@@ -68,8 +91,17 @@ class Table(ABC):
 
         return pl.DataFrame(pl.from_arrow(self.to_arrow()))
 
+    def to_pandas(self) -> Any:
+        """All rows as a pandas DataFrame, in the order of the domain."""
+        return self.to_arrow().to_pandas()
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str | None:
+        """All rows as CSV, in the order of the domain: written to a path, or returned as text without one."""
+        text: str | None = self.to_polars().write_csv(path)
+        return text
+
     def __repr__(self) -> str:
-        head, lines = self._cells()
+        head, lines = self.cells()
         widths = [max(len(row[i]) for row in [head, *lines]) for i in range(len(head))]
         text = [
             "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
@@ -78,7 +110,7 @@ class Table(ABC):
         return "\n".join([self.headline(), *(line.rstrip() for line in text), *self._rest()])
 
     def _repr_html_(self) -> str:
-        head, lines = self._cells()
+        head, lines = self.cells()
         cells = "".join(
             "<tr>"
             + "".join(f"<td style='text-align:{'right' if i else 'left'}'>{escape(cell)}</td>" for i, cell in enumerate(row))
@@ -89,14 +121,18 @@ class Table(ABC):
         rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest())
         return f"<p><b>{escape(self.headline())}</b></p><table><thead><tr>{header}</tr></thead><tbody>{cells}</tbody></table>{rest}"
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def cells(self, most: int | None = None) -> tuple[list[str], list[list[str]]]:
+        """The names of the columns and the first rows as text, ``most`` at most: what printing, notebooks, commands and web pages show."""
+        brief = self.brief()
+        if brief is not None:
+            return list(brief), [list(line) for line in zip(*brief.values(), strict=True)]
         rows = self.rows()
-        shown = self.order()[: self.shown]
-        columns = [[_text(column[i]) for i in shown] for column in rows.values()]
+        shown = self.order()[: self.shown if most is None else most]
+        columns = [[cell_text(column[i]) for i in shown] for column in rows.values()]
         return list(rows), [list(line) for line in zip(*columns, strict=True)]
 
     def _rest(self) -> list[str]:
-        hidden = len(self.order()) - self.shown
+        hidden = 0 if self.brief() is not None else len(self.order()) - self.shown
         return ([f"... and {hidden:,} more"] if hidden > 0 else []) + self.notes()
 
 
@@ -106,13 +142,27 @@ def count_rows(values: Any, counts: Array, stderr: Array, limits: tuple[Array, A
     return {"value": list(values), "count": counts, "stderr": stderr, "low": low, "high": high, "frequency": frequencies}
 
 
-def _text(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
+    r"""A cell in as many digits as a person reads; a dash where nothing is known.
+
+    >>> cell_text(0.123456), cell_text(-1234.5), cell_text(None), cell_text("a\nb"), cell_text(7), cell_text(timedelta(seconds=-90.4))
+    ('0.123', '-1,234', '–', "'a\\nb'", '7', '-0:01:30')
+    """
     if isinstance(cell, bool | np.bool_):
         return "yes" if cell else "no"
-    if not isinstance(cell, float | np.floating):
-        text = str(cell)
-        return text if text.isprintable() else repr(text)  # a line break or a control character must not reach the terminal
-    cell = float(cell)
-    if cell == 0 or 1000 <= abs(cell) < 1e15:
-        return f"{cell:,.0f}"
-    return below(cell, 1, 3)
+    if cell is None or (isinstance(cell, float | np.floating) and isnan(cell)):
+        return "–"
+    if isinstance(cell, float | np.floating):
+        number = float(cell)
+        return f"{number:,.0f}" if number == 0 or 1000 <= abs(number) < 1e15 else below(number, 1, 3)
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ", timespec="seconds")
+    if isinstance(cell, timedelta):
+        return f"{'-' if cell < timedelta(0) else ''}{timedelta(seconds=round(abs(cell.total_seconds())))}"
+    text = f"0x{cell.hex()}" if isinstance(cell, bytes) else str(cell)
+    return text if text.isprintable() else repr(text)  # a line break or a control character must not reach the terminal
+
+
+def as_column(numbers: Any) -> Any:
+    """Return numbers as they are, and a single one as a list of one."""
+    return numbers if isinstance(numbers, np.ndarray | list) else [numbers]

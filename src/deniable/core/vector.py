@@ -4,38 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy import stats
 
 from deniable.contract.spec import Spec
-from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.core.estimate import Estimate
+from deniable.core.normal import Normal
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
-    from deniable.core.chart import Chart
     from deniable.core.mean import MeanEstimate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VectorEstimate(Table):
-    """The mean of people's vectors by a ``spec``, coordinate by coordinate; unbiased, so that it may be longer than any of theirs."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class VectorEstimate(Estimate):
+    """The mean of people's vectors by a ``spec``, coordinate by coordinate; unbiased, so that it may be longer than any of theirs.
+
+    Intervals are by the normal law, which sums of normal noise obey.
+    """
 
     spec: Spec
-    n: int
-    mean: Array
-    noise: Array
-    """The variance of each coordinate through the mechanism, for the people who reported."""
-    drawn: Array
-    """The same if the people are a sample."""
-    names: Sequence[Any] = ()
-    """What the coordinates are called; if left out, 0, 1, 2 and so on."""
+    law: Normal
+    quantity: str = "mean"
+
+    kind: ClassVar[str] = "vector"
 
     @classmethod
-    def from_means(cls, means: Mapping[Any, MeanEstimate]) -> VectorEstimate:
+    def of(
+        cls, spec: Spec, n: int, mean: Array, noise: Array, drawn: Array, *, names: Sequence[Any] = (), covers: str = "noise only"
+    ) -> Self:
+        """The mean of n reports; ``noise`` is the variance of each coordinate, ``drawn`` the same if the people are a sample.
+
+        ``names`` is what the coordinates are called; if left out, 0, 1, 2 and so on.
+        """
+        return cls(
+            spec=spec,
+            values=list(names or range(mean.size)),
+            law=Normal(n, mean, noise, drawn),
+            about=f"{n:,} reports, {spec.mechanism}, epsilon = {spec.epsilon:.4g}",
+            guarantee=spec.guarantee,
+            covers=covers,
+        )
+
+    @classmethod
+    def from_means(cls, means: Mapping[Any, MeanEstimate]) -> Self:
         """A vector from the means of its coordinates, each asked of other people: a survey with one question for each coordinate.
 
         Whom a coordinate was asked of is chance. So even for the people who reported, its error is that of a sample.
@@ -46,7 +60,7 @@ class VectorEstimate(Table):
         >>> survey = Survey.of(east=Hybrid(low=-1, high=1, epsilon=1.0), north=Hybrid(low=-1, high=1, epsilon=1.0))
         >>> people = {"east": np.full(20_000, 0.5), "north": np.full(20_000, -0.25)}
         >>> VectorEstimate.from_means(survey.run(people, source=ReplaySource.from_key("vector")))
-        20,000 reports, Hybrid, epsilon = 1; low and high: 95 % each, noise and sampling
+        20,000 reports, Hybrid, epsilon = 1; low and high: 95 %, noise and sampling
         expected distance from the true mean: 0.0293
         value   mean  stderr     low    high
         east     0.5  0.0207    0.46   0.541
@@ -55,51 +69,23 @@ class VectorEstimate(Table):
         if not means:
             raise ParameterError("means", means, allowed="one mean for each coordinate", fix="run a survey of numbers")
         found = list(means.values())
-        center, drawn = (np.array([getattr(mean, name) for mean in found]) for name in ("center", "drawn"))
+        center, drawn = (np.array([getattr(mean.law, name) for mean in found]) for name in ("center", "drawn"))
         drawn[[mean.n == 0 for mean in found]] = np.inf
-        return cls(found[0].spec, sum(mean.n for mean in found), center, drawn, drawn, tuple(means))
+        n, names = sum(mean.n for mean in found), tuple(means)
+        return cls.of(found[0].spec, n, center, drawn, drawn, names=names, covers="noise and sampling")
 
     @property
-    def stderr(self) -> Array:
-        """The standard error of each coordinate through the mechanism's noise."""
-        return np.sqrt(self.noise)
+    def mean(self) -> Array:
+        """The estimated mean, coordinate by coordinate."""
+        return self.point
 
     @property
     def distance(self) -> float:
         """How far the estimate is from the true mean, as a root mean square: the length of its error."""
-        return float(np.sqrt(self.noise.sum()))
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False, population: bool = False) -> Limits:
-        """Limits (low, high) for each coordinate, by the normal law, which sums of normal noise obey.
-
-        They cover the mechanism's noise; with ``population=True`` also that the people are a sample. ``simultaneous=True`` makes all of
-        them hold at once (Bonferroni).
-        """
-        check_level("level", level)
-        alpha = (1 - level) / (self.mean.size if simultaneous else 1)
-        reach = stats.norm.isf(alpha / 2) * np.sqrt(self.drawn if population else self.noise)
-        return self.mean - reach, self.mean + reach
-
-    # --- what people see ---
-
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        return {"value": list(self.names or range(self.mean.size)), "mean": self.mean, "stderr": self.stderr, "low": low, "high": high}
+        return float(np.sqrt(self.law.noise.sum()))
 
     def headline(self) -> str:
-        errors = "noise and sampling" if self.names else "noise only"
-        told = f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; low and high: 95 % each, {errors}"
-        return f"{told}\nexpected distance from the true mean: {self.distance:.3g}"
+        return f"{super().headline()}\nexpected distance from the true mean: {self.distance:.3g}"
 
     def order(self) -> Array:
-        return np.argsort(-np.abs(self.mean), kind="stable")
-
-    def chart(self, k: int = 20) -> Chart:
-        """The k largest coordinates with 95 % intervals that hold for all together."""
-        from deniable.core.chart import point_chart
-
-        low, high = self.interval(0.95, simultaneous=True)
-        first = self.order()[:k]
-        return point_chart(
-            [self.rows()["value"][i] for i in first], self.mean[first], low[first], high[first], title=self.headline().splitlines()[0]
-        )
+        return np.argsort(-np.abs(self.point), kind="stable")

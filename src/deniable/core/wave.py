@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import exp, nan
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.client.square_wave import SquareWave
 from deniable.contract.source import Source
-from deniable.core.distribution import DistributionEstimate
+from deniable.core.replicates import Fit
 from deniable.core.resampling import Progress, patiently, resample
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
@@ -31,9 +31,9 @@ REMEMBERED = 8
 """Tallies whose replicates are kept: two megabytes each, on the usual grid."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WaveEstimate(DistributionEstimate):
-    """Shares that explain the counts of the cells, found step by step from equal ones.
+@dataclass(frozen=True, eq=False)
+class Wave(Fit):
+    """Shares that explain the counts of the cells, ``counters``, found step by step from equal ones.
 
     The likeliest shares are a few spikes that follow the noise. So the steps end early, and ``ems``, the usual method, also averages
     neighboring points in each step. Both draw the estimate towards smooth ones.
@@ -47,39 +47,36 @@ class WaveEstimate(DistributionEstimate):
     (50, (49, 50), 0.051, 0.029)
     """
 
-    counters: Array = field(kw_only=True)
-    method: str = field(kw_only=True)
     spec: SquareWave
-
-    bias: ClassVar[dict[str, str]] = {
-        "ems": "smoothing biases the shares, so limits miss more often than they say",
-        "em": "stopping early biases the shares, so limits miss more often than they say",
-    }
+    n: int
+    counters: Array
+    method: str
 
     @classmethod
-    def of(cls, spec: SquareWave, tally: Tally) -> WaveEstimate:
-        """The estimate behind a tally, by the usual method."""
-        return cls(spec, tally.n, counters=tally.counters, method="ems" if spec.steps >= SMOOTH_FROM else "em")
+    def of(cls, spec: SquareWave, tally: Tally) -> Wave:
+        """The fit of a tally, by the usual method."""
+        return cls(spec, tally.n, tally.counters, "ems" if spec.steps >= SMOOTH_FROM else "em")
 
-    def using(self, method: str) -> WaveEstimate:
-        """The same tally estimated by "em" or "ems"."""
+    def using(self, method: str) -> Wave:
+        """The same tally by another method."""
         if method not in METHODS:
             raise ParameterError(
                 "method", method, allowed=f"one of {sorted(METHODS)}", fix="ems, which smooths, errs less where values are many"
             )
-        return replace(self, method=method, replicates=None)
+        return replace(self, method=method)
 
     @cached_property
-    def frequencies(self) -> Array:
-        return self._solve(self.counters) if self.n else np.full(self.domain.size, nan)
+    def shares(self) -> Array:
+        return self._solve(self.counters) if self.n else np.full(self.spec.steps + 1, nan)
 
     @property
-    def how(self) -> str:
+    def how(self) -> str:  # type: ignore[override]  # it depends on the method
         return METHODS[self.method]
 
     @property
-    def biased(self) -> str:
-        return self.bias[self.method]
+    def bias(self) -> str:  # type: ignore[override]
+        cause = "smoothing" if self.method == "ems" else "stopping early"
+        return f"{cause} biases the shares, so limits miss more often than they say"
 
     @cached_property
     def mean(self) -> MeanEstimate:
@@ -90,18 +87,17 @@ class WaveEstimate(DistributionEstimate):
 
     def draw(self, replicates: int, source: Source | None, progress: Progress | None) -> Array:
         expected = np.empty(self.counters.size)
-        expect(self.frequencies, *self._law, np.empty(self.domain.size + 1), expected)
+        expect(self.shares, *self._law, np.empty(self.spec.steps + 2), expected)
         tallies = resample(expected, self.n, replicates, source)
         return np.stack(patiently(self._solve, list(tallies), progress))
 
-    def replayed(self) -> WaveEstimate:
-        """As for every distribution; for the last few tallies that were asked for it is known already."""
-        known = _replicates(self.spec, self.n, self.counters.tobytes(), self.method)
-        return replace(self, replicates=known)
+    def replayed(self, key: str) -> Array:
+        """As for every fit; for the last few tallies that were asked for it is known already."""
+        return _replayed(self.spec, self.n, self.counters.tobytes(), self.method, key)
 
     def _solve(self, counters: Array) -> Array:
         smooth = self.method == "ems"
-        shares = np.full(self.domain.size, 1 / self.domain.size)
+        shares = np.full(self.spec.steps + 1, 1 / (self.spec.steps + 1))
         tolerance = GAIN if smooth else GAIN * exp(self.spec.epsilon)
         settle(counters.astype(np.float64), *self._law, smooth, tolerance, MOST_STEPS, shares)
         return shares
@@ -112,7 +108,6 @@ class WaveEstimate(DistributionEstimate):
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _replicates(spec: SquareWave, n: int, counters: bytes, method: str) -> Array | None:
-    """What ``replayed`` draws and solves anew for a tally: seconds of work, whose outcome follows from the tally alone."""
-    estimate = WaveEstimate(spec, n, counters=np.frombuffer(counters, dtype=np.int64), method=method)
-    return super(WaveEstimate, estimate).replayed().replicates
+def _replayed(spec: SquareWave, n: int, counters: bytes, method: str, key: str) -> Array:
+    """Return what ``replayed`` draws and solves anew for a tally: seconds of work, whose outcome follows from the tally alone."""
+    return Fit.replayed(Wave(spec, n, np.frombuffer(counters, dtype=np.int64), method), key)

@@ -100,7 +100,7 @@ class Privatize(beam.PTransform):  # type: ignore[misc]  # Beam is untyped
 
 def run(
     protocol: Protocol, crowd: Callable[[Any], Any], *, key: bytes | None = None, options: Any = None, folder: str | None = None
-) -> dict[str, Any]:
+) -> Any:
     """Ask a simulated crowd, round after round, one pipeline each; the result is that of the last.
 
     ``crowd`` begins a pipeline and gives (index, values), as ``lambda pipeline: pipeline | beam.Create(enumerate(chunks))`` does; values
@@ -108,7 +108,7 @@ def run(
     other machines, one that they can write into, at any address that Beam knows.
     """
     key = new_key() if key is None else key
-    state: Protocol | dict[str, Any] = protocol
+    state: Any = protocol
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as place:
         while isinstance(state, Protocol):
             canonical = state.canonical

@@ -82,8 +82,8 @@ def tally(
 @typed
 def run(
     protocol: Protocol, dataset: Any, column: str | Sequence[str], *, key: bytes | None = None, progress: Progress | None = None
-) -> dict[str, Any]:
-    """Ask the people of a dataset, one in each row, round after round until the protocol has its result.
+) -> Any:
+    """Ask the people of a dataset, one in each row, round after round until the protocol has its estimate.
 
     ``column`` names the column of their values, or several where questions ask about several. ``progress`` is told, in every round, how
     many people had their turn, of how many. The key is the operating system's unless one is given, for tests: then the result is always the
@@ -95,14 +95,14 @@ def run(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pl.DataFrame({"code": np.arange(30_000) % 3 * 50}).write_parquet(f"{folder}/people.parquet")
     ...     found = run(PEM(bits=8, k=3, epsilon=4.0), folder, "code", key=b"an example, thus the same always")
-    >>> [sorted(estimate.values) for estimate in found.values()]
-    [[0, 50, 100]]
+    >>> sorted(found.values)
+    [0, 50, 100]
     """
     partitions = Dataset.open(dataset).partitions(PEOPLE)
     if not partitions:
         raise ParameterError("dataset", dataset, allowed="one person or more", fix="check which files are there")
     key = new_key() if key is None else key
-    state: Protocol | dict[str, Any] = protocol
+    state: Any = protocol
     while isinstance(state, Protocol):
         state = state.close(_ask(state, partitions, column, key, progress))
     return state

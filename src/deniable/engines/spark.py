@@ -92,7 +92,7 @@ def privatize(dataframe: DataFrame, column: str, spec: Spec) -> DataFrame:
     return dataframe.select(column, sql.functions.monotonically_increasing_id()).mapInArrow(randomize, schema)
 
 
-def run(protocol: Protocol, dataframe: DataFrame, column: str | Sequence[str], *, key: bytes | None = None) -> dict[str, Any]:
+def run(protocol: Protocol, dataframe: DataFrame, column: str | Sequence[str], *, key: bytes | None = None) -> Any:
     """Ask simulated people, one in each row, round after round until the protocol has its result; one job a round.
 
     ``column`` names the column of their values, or several where questions ask about several. The key is the operating system's unless one
@@ -106,7 +106,7 @@ def run(protocol: Protocol, dataframe: DataFrame, column: str | Sequence[str], *
     _check_columns(dataframe, names)
     people = dataframe.select(*names)
     key = partition.new_key() if key is None else key
-    state: Protocol | dict[str, Any] = protocol
+    state: Any = protocol
     before: int | None = None
     while isinstance(state, Protocol):
         nobody = partition.answer(state, _column([[]] * len(names), column), key=key, partition=0)

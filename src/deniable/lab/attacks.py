@@ -20,6 +20,7 @@ OLH's is reached: a device chooses its own hash function, and some put all targe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,25 +136,58 @@ def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: So
     if kind == "lying":
         claimed = [spec.domain.value(int(key)) for key in targets]
         return spec.privatize([claimed[i % len(claimed)] for i in range(count)], source=source)
-    if isinstance(spec, UnaryEncoding):
-        made_up = Reports.empty(spec, count)
-        for start in range(0, count, TOGETHER):
-            part = made_up.columns["bits"][start : start + TOGETHER]
-            bits = _with_room(spec, targets, len(part), source) if kind == "hidden" else np.zeros((len(part), spec.domain_size), bool)
-            bits[:, targets] = True
-            part[:] = np.packbits(bits, axis=1, bitorder="little")
-        return made_up
-    if kind == "crafted" and isinstance(spec, GRR):
-        made_up = Reports.empty(spec, count)
-        made_up.columns["symbol"][:] = np.resize(targets, count)
-        return made_up
-    if kind == "crafted" and isinstance(spec, OLH):
-        return _on_one_symbol(spec, targets, count, source)
-    if kind == "searched" and isinstance(spec, OLH):
-        return craft_searched(spec, targets, count, source, tries)
-    raise ParameterError(
-        "kind", kind, allowed=f"an attack on {spec.mechanism}", fix="crafted works on GRR, OLH and unary encoding, searched on OLH"
-    )
+    attack = next((ATTACKS[cls, kind] for cls in type(spec).__mro__ if (cls, kind) in ATTACKS), None)
+    if attack is None:
+        known = sorted(f"{each} on {cls.__name__}" for cls, each in ATTACKS)
+        raise ParameterError("kind", kind, allowed=f"an attack on {spec.mechanism}", fix=f"lying works on all, {', '.join(known)}")
+    return attack(spec, targets, count, source, tries)
+
+
+Crafting = Callable[[Any, Array, int, Source, int], Reports]
+ATTACKS: dict[tuple[type, str], Crafting] = {}
+"""Attacks by the mechanism, or family, whose reports they make up, and by their kind: each is about the reports of that one."""
+
+
+def _attack_on(mechanism: type, *kinds: str) -> Callable[[Crafting], Crafting]:
+    """Decorator: the decorated function makes up the reports of ``mechanism``, and of what derives from it, for attacks of these kinds."""
+
+    def register(craft: Crafting) -> Crafting:
+        ATTACKS.update({(mechanism, kind): craft for kind in kinds})
+        return craft
+
+    return register
+
+
+@_attack_on(GRR, "crafted")
+def _only_targets(spec: GRR, targets: Array, count: int, source: Source, tries: int) -> Reports:
+    made_up = Reports.empty(spec, count)
+    made_up.columns["symbol"][:] = np.resize(targets, count)
+    return made_up
+
+
+@_attack_on(UnaryEncoding, "crafted", "searched")
+def _only_bits(spec: UnaryEncoding, targets: Array, count: int, source: Source, tries: int) -> Reports:
+    return _bits_set(spec, targets, count, lambda size: np.zeros((size, spec.domain_size), bool))
+
+
+@_attack_on(UnaryEncoding, "hidden")
+def _among_bits(spec: UnaryEncoding, targets: Array, count: int, source: Source, tries: int) -> Reports:
+    return _bits_set(spec, targets, count, lambda size: _with_room(spec, targets, size, source))
+
+
+def _bits_set(spec: UnaryEncoding, targets: Array, count: int, others: Callable[[int], Array]) -> Reports:
+    made_up = Reports.empty(spec, count)
+    for start in range(0, count, TOGETHER):
+        part = made_up.columns["bits"][start : start + TOGETHER]
+        bits = others(len(part))
+        bits[:, targets] = True
+        part[:] = np.packbits(bits, axis=1, bitorder="little")
+    return made_up
+
+
+@_attack_on(OLH, "searched")
+def _best_seeds(spec: OLH, targets: Array, count: int, source: Source, tries: int) -> Reports:
+    return craft_searched(spec, targets, count, source, tries)
 
 
 def _with_room(spec: UnaryEncoding, targets: Array, count: int, source: Source) -> Array:
@@ -170,7 +204,8 @@ def _with_room(spec: UnaryEncoding, targets: Array, count: int, source: Source) 
     return bits
 
 
-def _on_one_symbol(spec: OLH, targets: Array, count: int, source: Source) -> Reports:
+@_attack_on(OLH, "crafted")
+def _on_one_symbol(spec: OLH, targets: Array, count: int, source: Source, tries: int) -> Reports:
     """Reports under a hash function that puts all targets, and as few other values as possible, on one symbol.
 
     Multipliers of every size are tried: small ones keep neighbors together. The low halves of both words have no influence on the

@@ -96,7 +96,8 @@ class SetSearch(Method):
         return self.make(population=population, epsilon=epsilon, k=self._asked(population.items))
 
     def run(self, setup: Protocol, values: ItemSets, source: Source) -> Outcome:
-        found: Any = setup.run(values, source=source)["items"].ranked  # papers measure lists of k, before the test that drops noise
+        result: Any = setup.run(values, source=source)
+        found = result.parts.get("items", result).ranked  # papers measure lists of k, before the test that drops noise
         k, truth = self._asked(values.domain.items.size), values.counts
         best = np.argsort(-found.frequencies, kind="stable")[:k]
         listed = [found.values[i][0] if isinstance(found.values[i], tuple) else int(found.values[i]) for i in best]

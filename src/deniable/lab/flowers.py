@@ -24,7 +24,6 @@ from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require
 from deniable.lab.records import Fit, OneWay, draw_rows
 from deniable.tasks.learning import KMeans
-from deniable.tasks.learning.k_means import RESULT
 
 RANGES = {"petal length": (1, 7), "petal width": (0, 3), "sepal length": (4, 8), "sepal width": (2, 5)}
 KINDS = 3
@@ -95,7 +94,7 @@ class Clustered(OneWay):
         search = KMeans(features=setup.population.ranges, clusters=KINDS, epsilon=setup.epsilon, people=max(setup.people, 1))
         flowers = FeatureTable(setup.population.rows(np.arange(FLOWERS)), search.features).points / HALF
         if self.way == "private":
-            centers = np.array(search.run(values, source=source)[RESULT].grid) / HALF
+            centers = np.array(search.run(values, source=source).grid) / HALF
         else:
             centers = self._plain(setup, FeatureTable(values, search.features).points / HALF, source)
         near = np.argmin(((flowers[:, None] - centers) ** 2).sum(axis=2), axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 
 from deniable.contract.record import Document
 from deniable.contract.source import Source
+from deniable.core.number import NumberEstimate
 from deniable.core.stream import random_words
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
@@ -18,7 +19,8 @@ from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, require, require_one_of
 from deniable.local.choose import check_people
-from deniable.tasks.graphs import ClippedStars, ClippedTriangles, CountEstimate, Degrees, Graph, Triangles
+from deniable.tasks.graphs import ClippedStars, ClippedTriangles, Degrees, Graph, Triangles
+from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.triangles import triples
 
 NOTHING = "nothing"
@@ -71,14 +73,14 @@ class Plan(Document):
     epsilon: float
 
 
-Said = tuple[int, "float | CountEstimate"]
+Said = tuple[int, "float | NumberEstimate"]
 """The truth, and what a way says; a bare number where it knows no error."""
 
 
 def _edges_from_bits(sizes: Any, graph: Graph, source: Source) -> Said:
     noisy = Triangles(**sizes).privatize(graph, source=source)
     error = noisy.spreads[0] * comb(graph.nodes, 2)  # the coin is fair: the same for ties and for none
-    return graph.edges, CountEstimate("edges", noisy.edges, error**0.5, graph.nodes, Triangles(**sizes).guarantee)
+    return graph.edges, graph_count("edges", GraphCount(n=graph.nodes, number=noisy.edges, noise=error), Triangles(**sizes).guarantee)
 
 
 def _noisy_triangles(sizes: Any, graph: Graph, source: Source) -> Said:
@@ -118,8 +120,8 @@ class Counting(Method):
     def run(self, setup: Plan, values: Graph, source: Source) -> Outcome:
         truth, said = WAYS[self.way]({"nodes": setup.nodes, "epsilon": setup.epsilon}, values, source)
         predicted = {}
-        if isinstance(said, CountEstimate):
-            if said.biased is None and truth:
+        if isinstance(said, NumberEstimate):
+            if said.bias is None and truth:
                 predicted["relative_error"] = sqrt(2 / pi) * said.stderr / truth  # the mean of a normal error's size
             said = said.value
         return Outcome([self.way], np.array([truth]), np.array([said]), predicted=predicted)

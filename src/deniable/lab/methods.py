@@ -141,9 +141,9 @@ class Oracle(Method):
 class Search(Method):
     """A protocol that finds the k most frequent values, made by ``make(epsilon=, n=, k=)``; use ``functools.partial`` for more parameters.
 
-    Its result is taken under ``result``, before the test that drops noise (``ranked``), in the order reported: papers measure lists of k
-    values, significant or not. ``predict(metric, population, epsilon,
-    n)`` is what theory or a reference expects, or None.
+    Its result is taken before the test that drops noise (``ranked``), in the order reported: papers measure lists of k values, significant
+    or not; of a survey, the answer to the question ``result``. ``predict(metric, population, epsilon, n)`` is what theory or a reference
+    expects, or None.
     """
 
     label: str
@@ -171,7 +171,9 @@ class Search(Method):
 
     def run(self, setup: Protocol, values: Any, source: Source) -> Outcome:
         held, truth = distinct(values)
-        result = setup.run(values, source=source)[self.result]
+        result = setup.run(values, source=source)
+        if isinstance(result, Mapping):
+            result = result[self.result]
         ranked = getattr(result, "ranked", result)  # a search of one's own need not test what it lists
         found = [value.item() if isinstance(value, np.generic) else value for value in ranked.values]
         return Outcome(held, truth, None, self.k, found[: self.k])

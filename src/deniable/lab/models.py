@@ -25,7 +25,6 @@ from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require
 from deniable.lab.records import Fit, OneWay, draw_rows
 from deniable.tasks.learning import LogisticRegression, RotatingModels, WholeGradients
-from deniable.tasks.learning.logistic import RESULT
 
 LABEL = "diagnosis"
 CLASSES = Categories("malignant", "benign")
@@ -120,7 +119,7 @@ class Fitted(OneWay):
             return np.array(WholeGradients(epsilon=setup.epsilon, **options).run(values, source=source).predict(hidden))
         more: dict[str, Any] = {"epsilon": setup.epsilon, "people": setup.people}
         fit = RotatingModels(models=5, **options, **more) if self.way == "rotating" else LogisticRegression(**options, **more)
-        return np.array(fit.run(values, source=source)[RESULT].predict(hidden))
+        return np.array(fit.run(values, source=source).predict(hidden))
 
     @property
     def gives(self) -> set[str]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from deniable.client.dbit_flip_pm import DBitFlipPM
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.contract.source import Source
 from deniable.contract.spec import MECHANISMS
@@ -64,8 +63,7 @@ class Observer(Method):
             options["first_epsilon"] = self.first * epsilon
         made: Any = MECHANISMS[self.mechanism]
         spec: LongitudinalSpec = made(**options)
-        drawn = bool(spec.personal_layout) and not (isinstance(spec, DBitFlipPM) and spec.bits == spec.domain_size)
-        if drawn or len(spec.permanent_law(0, None)) > 64:
+        if not spec.alike or len(spec.permanent_law(0, None)) > 64:
             allowed = "a mechanism with few answers and nothing personal in them"
             raise ParameterError("mechanism", self.mechanism, allowed=allowed, fix="take a small domain")
         return spec

@@ -18,7 +18,7 @@ from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require_one_of
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.grid import Grid
-from deniable.tasks.places.quadtree import RESULT, QuadTree
+from deniable.tasks.places.quadtree import QuadTree
 from deniable.tasks.places.uniform import UniformGrid
 
 BOX = Box(-125, 24, -66, 50)
@@ -151,8 +151,8 @@ class Where(Method):
             raw = spec.estimate(spec.tally(spec.privatize(grid.cells(points), source=source))).counts
             told = np.array([grid.covered(box) @ raw for box in questions()]) / len(values)
         else:
-            found = setup.run(points, source=source)[RESULT] if isinstance(setup, QuadTree) else setup.asking.run(points, source=source)
-            told = np.array([found.count(box).count for box in questions()]) / max(found.n, 1)
+            found = (setup if isinstance(setup, QuadTree) else setup.asking).run(points, source=source)
+            told = np.array([found.count(box).value for box in questions()]) / max(found.n, 1)
         return Outcome(range(QUESTIONS), truth, told)
 
     @property

@@ -21,7 +21,6 @@ from deniable.tasks.ranges.ahead import AHEAD
 from deniable.tasks.ranges.choose import predicted_haar, predicted_tree
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
-from deniable.tasks.ranges.levels import RESULT
 
 ROWS = 20_190
 LIMIT = 256
@@ -92,7 +91,7 @@ class Ranges(Method):
     def run(self, setup: Any, values: Any, source: Source) -> Outcome:
         size = setup.domain.size
         truth = np.bincount(np.asarray(values) - int(setup.domain.value(0)), minlength=size)
-        counts = np.full(size, len(values) / size) if isinstance(setup, Guess) else setup.run(values, source=source)[RESULT].counts
+        counts = np.full(size, len(values) / size) if isinstance(setup, Guess) else setup.run(values, source=source).counts
         return Outcome([setup.domain.value(key) for key in range(size)], truth, counts)
 
     @property

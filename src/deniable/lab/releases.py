@@ -29,7 +29,7 @@ SINGLE = 2.9
 
 
 @dataclass(frozen=True)
-class Plan:
+class SeriesSetup:
     """A mechanism for series of so many points."""
 
     way: str
@@ -50,7 +50,7 @@ class Plan:
 
 
 @lru_cache(maxsize=64)
-def mechanism_of(plan: Plan) -> Any:
+def mechanism_of(plan: SeriesSetup) -> Any:
     """The mechanism itself; what is known about its noise is worked out once."""
     return WAYS[plan.way](points=plan.points, epsilon=plan.epsilon, **dict(plan.parameters))
 
@@ -84,12 +84,12 @@ class Release(Method):
             own.setdefault("k", n)
         if "changes" in own and not isinstance(population, Switching):
             raise ParameterError("population", population.describe(), allowed="people whose changes are known", fix="take Switching")
-        plan = Plan(self.way, population.points, epsilon, tuple(sorted(own.items())))
+        plan = SeriesSetup(self.way, population.points, epsilon, tuple(sorted(own.items())))
         if self.way != CONSTANT:
             mechanism_of(plan)  # refuses what cannot be
         return plan
 
-    def run(self, setup: Plan, values: Drawn, source: Source) -> Outcome:
+    def run(self, setup: SeriesSetup, values: Drawn, source: Source) -> Outcome:
         truth = values.sums
         if self.way == CONSTANT:
             said = np.full(truth.size, values.people / 2)
@@ -99,13 +99,13 @@ class Release(Method):
         kept = estimate.mechanism.reconstruct(estimate.mechanism.ask(asked))
         if self.part == "lost":
             return Outcome(range(truth.size), truth, kept)
-        told = estimate.values - (kept - truth if self.part == "noise" else 0)
+        told = estimate.point - (kept - truth if self.part == "noise" else 0)
         if self.smooth is not None:
             basis = Cosine(truth.size)
             told = basis.series(basis.coefficients(told, self.smooth))
         known = self.way != "EFPA" and self.smooth is None  # its noise depends on what it chose, and that on the data
         bias = np.zeros(truth.size) if self.part == "noise" else kept - truth
-        predicted = {"mae": expected_error(bias, estimate.stderr, estimate.kurtosis)} if known else {}
+        predicted = {"mae": expected_error(bias, estimate.stderr, estimate.law.kurtosis)} if known else {}
         return Outcome(range(truth.size), truth, told, predicted=predicted)
 
     @property

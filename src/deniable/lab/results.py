@@ -64,8 +64,8 @@ class Results(Table):
         """All rows, one for each cell and metric."""
         return self.table
 
-    def chart(self) -> Chart:
-        """Means with their standard errors; lines are what theory predicts, where it does."""
+    def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
+        """Means with their standard errors under a ``title``; lines are what theory predicts, where it does."""
         from deniable.lab.results_chart import results_chart
 
         return results_chart(self)

@@ -18,6 +18,7 @@ from deniable.contract.numbers import Numbers
 from deniable.contract.record import Document
 from deniable.contract.source import Source
 from deniable.core.cells import KeyedTable
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
@@ -27,7 +28,7 @@ from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.components import positions
 from deniable.tasks.marginals.designs import METHODS, wanted
 from deniable.tasks.marginals.groups import oracle_for
-from deniable.tasks.marginals.protocol import RESULT, Marginals
+from deniable.tasks.marginals.protocol import Marginals
 
 COLUMNS: dict[str, Domain] = {
     "marriage": Integers(1, 5),
@@ -126,8 +127,8 @@ class Pairs(Method):
             counts = np.concatenate([np.full(columns.cells(pair), len(values) / columns.cells(pair)) for pair in pairs])
             return Outcome(range(truth.size), truth, counts)
         if isinstance(setup, Marginals):
-            table = setup.run(records_of(values), source=source)[RESULT]
-            found = [table[pair] for pair in pairs]
+            table = setup.run(records_of(values), source=source)
+            found: list[FrequencyEstimate] = [table[pair] for pair in pairs]
         else:
             specs = [oracle_for(columns.cells(pair), setup.epsilon / len(pairs), setup.n) for pair in pairs]
             found = [s.estimate(s.tally(s.privatize(place, source=source))) for s, place in zip(specs, places, strict=True)]

@@ -18,7 +18,7 @@ from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require_one_of
 from deniable.lab.populations.observed import Words
 from deniable.local.choose import check_people
-from deniable.tasks.text import Bigrams, PairCounts, Texts, WordPairs
+from deniable.tasks.text import Bigrams, PairShares, Texts, WordPairs
 from deniable.tasks.text.topics import factorize
 
 WAYS = ("one", "all", "not private", "guess", "one topic")
@@ -225,7 +225,7 @@ class Grouped(_Way):
         if self.way == "all":
             each = np.stack([rows[:, pair] for pair in several], axis=1).ravel()
             epsilon, texts = epsilon / len(several), Texts(values.labels, each, np.arange(0, each.size + 1, 2))
-        found: PairCounts = WordPairs(vocabulary=values.labels, epsilon=epsilon, people=len(texts)).run(texts, source=source)
+        found: PairShares = WordPairs(vocabulary=values.labels, epsilon=epsilon, people=len(texts)).run(texts, source=source)
         return np.asarray(found.topics(population.topics).weights.argmax(axis=0))
 
     @property

@@ -19,9 +19,6 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import CLOSE, DEVICE_BITS, check_people
 
-PREFERENCE = ("OneBitMean", "Piecewise", "Hybrid", "DiscreteLaplace")
-"""The mechanisms considered; the earlier one wins where the predicted errors are within 3 %. Duchi is OneBitMean by another name."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanChoice(Table):
@@ -86,7 +83,7 @@ def mean_oracle(
     and perhaps ``clip``, or a ``domain``. Mechanisms whose reports exceed ``max_bits`` are not considered.
     """
     check_people(n)
-    able, refused = means_for(PREFERENCE, low=low, high=high, clip=clip, domain=domain, epsilon=epsilon)
+    able, refused = means_for(preferred_means(), low=low, high=high, clip=clip, domain=domain, epsilon=epsilon)
     considered = [spec for spec in able if spec.report_bits <= max_bits]
     refused += [f"{spec.mechanism} needs {spec.report_bits} bits" for spec in able if spec.report_bits > max_bits]
     if not considered:
@@ -94,6 +91,12 @@ def mean_oracle(
     least = min(worst_error(spec, n) for spec in considered)
     chosen = next(spec for spec in considered if worst_error(spec, n) <= CLOSE * least)
     return MeanChoice(chosen, n, tuple(considered), tuple(refused))
+
+
+def preferred_means() -> list[str]:
+    """The mechanisms that "auto" considers; the earlier one wins where the predicted errors are within 3 %."""
+    found = {name: cls.preference for name, cls in MECHANISMS.items() if issubclass(cls, MeanSpec)}
+    return sorted((name for name, place in found.items() if place is not None), key=lambda name: (found[name], name))
 
 
 def means_for(

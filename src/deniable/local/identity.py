@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.source import Source
+from deniable.core.frequency import FrequencyEstimate
 from deniable.core.reports import Reports
-from deniable.core.supports import SupportEstimate
+from deniable.core.supports import Supports
 from deniable.core.tally import Candidates, Tally
 from deniable.testing.identity import Identity
 
@@ -25,6 +26,6 @@ class BulkIdentity:
     def tally(self, reports: Reports, candidates: Any) -> Tally:
         return Tally(self.spec, reports.n, np.bincount(reports.columns["symbol"].astype(np.int64), minlength=self.spec.domain.size))
 
-    def estimate(self, tally: Tally, candidates: Any) -> SupportEstimate:
+    def estimate(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
         values = Candidates.everything(self.spec.domain).values
-        return SupportEstimate(self.spec, values, tally.n, tally.counters, np.asarray(1.0), np.asarray(0.0))
+        return FrequencyEstimate.of(self.spec, values, Supports(tally.n, tally.counters, np.asarray(1.0), np.asarray(0.0)))

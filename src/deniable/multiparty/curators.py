@@ -29,11 +29,12 @@ from deniable.central.laplace import Laplace
 from deniable.contract.domain import Categories
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.number import NumberEstimate
 from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.driving import run_sum
-from deniable.multiparty.estimate import JointMean, SumEstimate
+from deniable.multiparty.estimate import Quotient, SumEstimate
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
 from deniable.multiparty.terms import Terms
 from deniable.sealing.identity import new_identity, public_key
@@ -106,7 +107,7 @@ class Curators:
 
     def mean(
         self, data: Sequence[Any], *, low: float, high: float, epsilon: float, steps: int = 1 << 16, source: Source | None = None
-    ) -> JointMean:
+    ) -> NumberEstimate:
         """The mean of all people's numbers, in the range and on the grid of ``steps`` as for ``total``.
 
         How many they are is private too: half of epsilon counts them, under add-remove.
@@ -120,7 +121,14 @@ class Curators:
         sums = [np.array([int((column - center).sum())]) for column in columns]
         total = self._summed(sums, around, labels=("sum",), source=source).combined(np.array([[grid]]), labels=("sum",))
         people = self._summed([np.array([column.size]) for column in columns], counted, labels=("people",), source=source)
-        return JointMean(total, people, center * grid, (low, high))
+        return NumberEstimate(
+            values=["mean"],
+            law=Quotient(total.law, people.law, center * grid, (float(low), float(high))),
+            about=f"{total.about} for the sum and again for the people",
+            guarantee=self.guarantee(epsilon),
+            quantity="mean",
+            title=total.title,
+        )
 
     def _each(self, data: Sequence[Any]) -> Sequence[Any]:
         if len(data) != self.count:
@@ -146,9 +154,16 @@ class Curators:
             for number, (identity, vector) in enumerate(zip(identities, noisy, strict=True))
         }
         total = run_sum(parties, PairwiseAggregator(terms))
-        who = f"{self.count} curators, discrete Laplace noise of each, epsilon = {noise.epsilon:g}"
-        variance = np.full(len(total), self.count * noise.variance)
-        return SumEstimate(tuple(labels), total.astype(float), variance, who)
+        return SumEstimate.of(
+            labels,
+            total.astype(float),
+            np.full(len(total), self.count * noise.variance),
+            self.guarantee(noise.epsilon, noise.neighbors),
+            n=None,  # how many people there are is private
+            step=1.0,
+            who=f"{self.count} curators",
+            how=f"discrete Laplace noise of each, epsilon = {noise.epsilon:g}",
+        )
 
 
 def _grid(low: float, high: float, steps: int) -> float:

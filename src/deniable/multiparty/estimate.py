@@ -3,126 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import stats
 
-from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.contract.guarantee import Guarantee
+from deniable.core.estimate import Estimate
+from deniable.core.interval import Limits
+from deniable.core.law import Law
+from deniable.core.tailed import Tailed
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
 
 KURTOSIS = 3.0
 """Excess, of a Laplace variable; that of a sum of several is smaller."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SumEstimate(Table):
-    """Noisy sums ``totals``, one for each of ``values``, unbiased; ``variance`` is of the noise, which lies on a grid of ``step``.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SumEstimate(Estimate):
+    """Noisy sums, one for each of ``values``, unbiased; ``about`` says who added which noise."""
 
-    ``who`` says in words who added which noise.
-
-    Limits are those of a normal law with the longer tails of a Laplace variable (Cornish and Fisher, excess kurtosis 3), and a step more:
-    so they cover at least the level, also where the noise is often 0.
-    """
-
-    values: tuple[Any, ...]
-    totals: Array
-    variance: Array
-    who: str
-    step: float = 1.0
+    law: Tailed
+    quantity: str = "sum"
 
     kind: ClassVar[str] = "sum"
 
-    @property
-    def stderr(self) -> Array:
-        """The standard error of each sum."""
-        return np.sqrt(self.variance)
+    @classmethod
+    def of(
+        cls, values: Sequence[Any], totals: Array, variance: Array, guarantee: Guarantee, *, n: int | None, step: float, who: str, how: str
+    ) -> Self:
+        """The sums behind ``totals``; ``variance`` is of their noise, which lies on a grid of ``step``. ``who`` added it, and ``how``."""
+        size = len(totals)
+        law = Tailed(n=n, numbers=totals, noise=variance, kurtosis=np.full(size, KURTOSIS), step=np.full(size, step))
+        return cls(values=tuple(values), law=law, about=f"{who}, {how}", guarantee=guarantee, title=who)
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each sum; for all of them together if simultaneous (Bonferroni)."""
-        check_level("level", level)
-        z = float(stats.norm.isf((1 - level) / 2 / (len(self.values) if simultaneous else 1)))
-        reach = self.stderr * (z + KURTOSIS * max(z**3 - 3 * z, 0.0) / 24) + self.step
-        return self.totals - reach, self.totals + reach
-
-    def combined(self, weights: Array, *, labels: Sequence[Any]) -> SumEstimate:
+    def combined(self, weights: Array, *, labels: Sequence[Any]) -> Self:
         """Linear combinations of the sums, one for each row of weights, and their labels; the noises of the sums are independent."""
         weights = np.asarray(weights, dtype=float)
         if weights.shape != (len(labels), len(self.values)):
             allowed = f"{len(labels)} rows of {len(self.values)} weights"
             raise ParameterError("weights", weights.shape, allowed=allowed, fix="a weight for each sum")
-        step = self.step * float(np.abs(weights).sum(axis=1).max())
-        return SumEstimate(tuple(labels), weights @ self.totals, weights**2 @ self.variance, self.who, step)
-
-    # --- what people see ---
-
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return {"value": list(self.values), "sum": self.totals, "stderr": self.stderr, "low": low, "high": high}
-
-    def headline(self) -> str:
-        return f"{self.who}; low and high: 95 %, noise only"
-
-    def order(self) -> Array:
-        return np.arange(len(self.values))
-
-    def chart(self) -> Chart:
-        """The sums with their 95 % intervals."""
-        from deniable.core.number_chart import number_chart
-
-        low, high = self.interval()
-        names = [str(value) for value in self.values]
-        return number_chart(names, self.totals.tolist(), low.tolist(), high.tolist(), title=self.who, level=0.95)
+        law = self.law.linear(weights)
+        law = replace(law, step=np.full(len(labels), law.step.max()))  # one grid for all
+        return replace(self, values=tuple(labels), law=law, family_size=len(labels))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class JointMean(Table):
+@dataclass(frozen=True, eq=False)
+class Quotient(Law):
     """A mean as the quotient of two noisy sums: ``total``, of the distances from ``center``, and ``people``.
 
-    Limits keep to the range, ``span``.
+    It is the middle of the range, ``span``, if hardly anybody was counted. Limits keep to the range; half of what may go wrong is for
+    either sum, so they cover at least the level. The variance is to first order.
     """
 
-    total: SumEstimate
-    people: SumEstimate
+    total: Tailed
+    people: Tailed
     center: float
     span: tuple[float, float]
 
-    kind: ClassVar[str] = "mean"
+    @property
+    def n(self) -> None:
+        """None: how many people there are is private, too."""
+        return
 
     @property
-    def value(self) -> float:
-        """The estimated mean; the middle of the range if hardly anybody was counted."""
-        return float(np.clip(self.center + self.total.totals[0] / max(self.people.totals[0], 1.0), *self.span))
+    def point(self) -> Array:
+        return np.clip(self.center + self.total.point / self._counted, *self.span)
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.asarray((self.total.noise + (self.point - self.center) ** 2 * self.people.noise) / self._counted**2)
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        low, high = self.total.limits(alpha / 2)
+        fewest, most = (np.maximum(limit, 1.0) for limit in self.people.limits(alpha / 2))
+        ends = np.array([self.center + distance / people for distance in (low, high) for people in (fewest, most)])
+        nobody = self.people.limits(alpha / 2)[0] < 1  # then the mean is anything
+        found = zip((ends.min(axis=0), ends.max(axis=0)), self.span, strict=True)
+        below, above = (np.where(nobody, end, np.clip(limit, *self.span)) for limit, end in found)
+        return below, above
 
     @property
-    def stderr(self) -> float:
-        """The standard error, to first order."""
-        people, distance = max(float(self.people.totals[0]), 1.0), self.value - self.center
-        return float(np.sqrt(self.total.variance[0] + distance**2 * self.people.variance[0]) / people)
+    def _counted(self) -> Array:
+        return np.maximum(self.people.point, 1.0)
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Limits (low, high): half of what may go wrong is for either sum, so they cover at least the level."""
-        check_level("level", level)
-        each = 1 - (1 - level) / 2
-        (low,), (high,) = self.total.interval(each)
-        (fewest,), (most,) = self.people.interval(each)
-        if fewest < 1:
-            return self.span
-        ends = [self.center + distance / people for distance in (low, high) for people in (fewest, most)]
-        return float(np.clip(min(ends), *self.span)), float(np.clip(max(ends), *self.span))
-
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return {"value": ["mean"], "mean": [self.value], "stderr": [self.stderr], "low": [low], "high": [high]}
-
-    def headline(self) -> str:
-        return f"{self.total.who} for the sum and again for the people; low and high: 95 %, noise only"
-
-    def order(self) -> Array:
-        return np.arange(1)
+    def select(self, positions: Array) -> Law:
+        return self  # there is one number

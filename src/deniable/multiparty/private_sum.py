@@ -101,8 +101,16 @@ class PrivateSum:
             raise ParameterError("total", np.shape(total), allowed=f"{self.codec.length} integers", fix="pass what the engine opened")
         names = tuple(range(self.codec.length)) if labels is None else tuple(labels)
         kind = "Skellam" if self.delta else "discrete Laplace"
-        who = f"{self.parties:,} parties, {self.honest} of them honest, {kind} noise in shares, epsilon = {self.epsilon:g}"
-        return SumEstimate(names, self.codec.decode(total), self.stderr(survivors) ** 2, who, step=1 / (1 << self.codec.bits))
+        return SumEstimate.of(
+            names,
+            self.codec.decode(total),
+            self.stderr(survivors) ** 2,
+            self.guarantee,
+            n=self.parties if survivors is None else survivors,
+            step=1 / (1 << self.codec.bits),
+            who=f"{self.parties:,} parties",
+            how=f"{self.honest} of them honest, {kind} noise in shares, epsilon = {self.epsilon:g}",
+        )
 
     @property
     def event(self) -> Event:

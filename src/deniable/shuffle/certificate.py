@@ -15,8 +15,7 @@ from math import exp, inf
 
 import numpy as np
 
-from deniable.client.rr import RR
-from deniable.contract.spec import Spec
+from deniable.contract.spec import MECHANISMS, Spec
 from deniable.errors import ParameterError
 from deniable.shuffle.blanket import Blanket, Pair
 from deniable.shuffle.channel import pairs_of
@@ -130,7 +129,7 @@ def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, delt
     if promise is None or promise.delta or promise.model != "local" or not promise.epsilon < inf or promise.unit != "one report":
         allowed = "a mechanism with a pure local epsilon for one report"  # what a device keeps links its reports, whoever shuffles them
         raise ParameterError("spec", spec, allowed=allowed, fix="as in GRR(domain_size=10, epsilon=2.0)")
-    if type(spec) is RR and spec.p + spec.q == 1:
+    if spec.fair_coin and MECHANISMS.get(spec.mechanism) is type(spec):  # a subclass may change its law
         return CloneCertificate(spec.epsilon, n, delta, binary=True)
     pairs = pairs_of(spec)
     return CloneCertificate(spec.epsilon, n, delta) if pairs is None else BlanketCertificate(spec.epsilon, pairs, n, delta)

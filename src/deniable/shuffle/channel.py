@@ -1,7 +1,7 @@
 """From a spec to the pairs of inputs that an accountant must look at, outputs merged into classes.
 
 Outputs with the same probabilities under both inputs and under the blanket count as one class, and pairs with the same classes as one
-pair. Most mechanisms have one pair up to symmetry, and say it themselves (``FrequencySpec.channel``); it is the same as what ``spec.law``
+pair. Most mechanisms have one pair up to symmetry, and say it themselves (``Spec.channel``); it is the same as what ``spec.law``
 says, which tests compare. Any other finite mechanism is read from its laws.
 """
 
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from deniable.client.frequency import FrequencySpec
 from deniable.contract.law import Class
 from deniable.contract.spec import MECHANISMS, Spec
 from deniable.errors import ParameterError
@@ -30,7 +29,7 @@ def pairs_of(spec: Spec) -> list[Pair] | None:
     if found is None:
         return None
     distinct = {tuple(sorted(merged(pair))): None for one in found for pair in (one, [(b, a, w) for a, b, w in one])}
-    third = spec.third if isinstance(spec, FrequencySpec) and classes is not None else None
+    third = spec.third if classes is not None else None
     found_pairs = []
     for pair in distinct:
         one, other, blanket = (np.array(column, dtype=float) for column in zip(*pair, strict=True))
@@ -55,13 +54,13 @@ def merged(classes: list[Class]) -> list[Class]:
 
 def _written_down(spec: Any) -> list[Class] | None:
     """The classes of a mechanism that treats all pairs of values alike; of registered ones only, since a subclass may change its law."""
-    known = isinstance(spec, FrequencySpec) and MECHANISMS.get(spec.mechanism) is type(spec)
+    known = MECHANISMS.get(spec.mechanism) is type(spec)
     return None if not known or spec.channel is None else list(spec.channel)
 
 
 def _from_laws(spec: Any) -> list[list[Class]] | None:
     """All pairs of inputs of a mechanism whose laws can be listed."""
-    small = isinstance(spec, FrequencySpec) and spec.domain.listed and spec.domain_size <= MOST_INPUTS and not spec.seed_words
+    small = spec.lists_pairs and spec.domain.listed and spec.domain_size <= MOST_INPUTS and not spec.seed_words
     if not small or spec.outputs > MOST_OUTPUTS or spec.domain_size**2 * spec.outputs > MOST_WORK:
         return None
     laws = [spec.law(spec.domain.value(key)) for key in range(spec.domain_size)]

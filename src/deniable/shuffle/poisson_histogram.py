@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,8 +18,8 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits, clopper_pearson
+from deniable.core.law import CountLaw
 from deniable.core.stream import serve_everyone
-from deniable.core.table import row_numbers
 from deniable.core.tally import Candidates
 from deniable.core.values import keys_of
 from deniable.errors import ParameterError
@@ -107,7 +106,7 @@ class PoissonHistogram(ShuffleProtocol):
         serve_everyone(dummies.size, lambda part, words: fill_below(np.uint64(self.domain_size), dummies[part], words), source)
         return np.concatenate([keys.astype(np.int64), dummies])
 
-    def estimate(self, messages: Any, *, people: int | None = None) -> DummyEstimate:
+    def estimate(self, messages: Any, *, people: int | None = None) -> FrequencyEstimate:
         """Unbiased counts; ``people`` is how many took part. Each brought dummies, so without it nobody knows how many to take off."""
         sent = checked(messages, self.domain_size)
         if type(people) is not int or not self.n <= people <= sent.size:
@@ -117,26 +116,27 @@ class PoissonHistogram(ShuffleProtocol):
             )
         received = np.bincount(sent, minlength=self.domain_size)
         noise = float(self.rate * people / self.domain_size)
-        return DummyEstimate(self, Candidates.everything(self.domain).values, people, received, noise)  # type: ignore[arg-type]  # names and epsilon, as a spec
+        return FrequencyEstimate.of(self, Candidates.everything(self.domain).values, PoissonCounts(people, received, noise))
 
     def variance(self) -> float:
         return self.noise
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DummyEstimate(FrequencyEstimate):
-    """Counts of messages less the Poisson number of dummies that is expected among them, with exact intervals."""
+@dataclass(frozen=True, eq=False)
+class PoissonCounts(CountLaw):
+    """Counts of messages less the Poisson number of dummies that is expected among them, with exact limits."""
 
-    values: Sequence[Any]
+    n: int
     received: Array
     noise: float
+    """The dummies that are expected with each value: the variance."""
 
     @cached_property
-    def counts(self) -> Array:
+    def point(self) -> Array:
         return self.received - self.noise
 
-    def variance(self, counts: Array, *, population: bool = False) -> Array:
-        drawn = counts * (1 - counts / max(self.n, 1)) if population else 0.0
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        drawn = at * (1 - at / max(self.n, 1)) if population else 0.0
         return np.asarray(self.noise + drawn + np.zeros(self.received.size))
 
     @property
@@ -144,7 +144,7 @@ class DummyEstimate(FrequencyEstimate):
         """The dummies with each value: the inverse of the kurtosis."""
         return self.noise
 
-    def limits(self, alpha: float, *, simultaneous: bool, population: bool) -> Limits:
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         share = alpha / 2 if population else alpha  # half of the error for the noise, half for who was asked
         low, high = (self.received - side(share / 2, self.noise) for side in (stats.poisson.isf, stats.poisson.ppf))
         if not population:
@@ -153,9 +153,8 @@ class DummyEstimate(FrequencyEstimate):
         return self.n * clopper_pearson(inside[0], self.n, share)[0], self.n * clopper_pearson(inside[1], self.n, share)[1]
 
     def bounds(self, alpha: float, method: str) -> Limits:
-        """The exact limits, which no inequality can better."""
-        return self.limits(alpha, simultaneous=False, population=False)
+        """Return the exact limits: no inequality is tighter."""
+        return self.limits(alpha)
 
-    def select(self, positions: Any) -> DummyEstimate:
-        positions = row_numbers(positions, len(self.values))
-        return replace(self, values=[self.values[i] for i in positions], received=self.received[positions])
+    def select(self, positions: Array) -> PoissonCounts:
+        return replace(self, received=self.received[positions])

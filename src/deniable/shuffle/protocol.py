@@ -8,7 +8,7 @@ part; fewer are refused, since the promise would not hold.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -22,7 +22,8 @@ from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
-from deniable.core.table import Table
+from deniable.core.estimate import Estimate
+from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
@@ -77,7 +78,7 @@ class ShuffleProtocol(ABC):
         """Everybody's messages, not yet shuffled."""
 
     @abstractmethod
-    def estimate(self, messages: Any) -> Table:
+    def estimate(self, messages: Any) -> Estimate:
         """What shuffled messages say, with its error."""
 
     @abstractmethod
@@ -155,11 +156,15 @@ class SingleMessage(ShuffleProtocol):
     def counters(self, messages: Array) -> Array:
         """The tally's counters of messages."""
 
-    def estimate(self, messages: Any) -> Any:
+    def estimate(self, messages: Any) -> Estimate:
+        found = self.local(messages)
+        return FrequencyEstimate.of(self, found.values, found.law)  # so that it names the protocol, and the epsilon of the batch
+
+    def local(self, messages: Any) -> Any:
+        """What the local mechanism makes of messages."""
         sent = checked(messages, self.spec.outputs)
         self.require_people(sent.size)
-        found = self.spec.estimate(Tally(self.spec, sent.size, self.counters(sent)))
-        return replace(found, spec=self)  # so that it names the protocol, and the epsilon of the batch
+        return self.spec.estimate(Tally(self.spec, sent.size, self.counters(sent)))
 
 
 def checked(messages: Any, limit: int) -> Array:

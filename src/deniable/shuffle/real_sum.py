@@ -13,7 +13,7 @@ from deniable.client.grr import GRR
 from deniable.client.piecewise import Piecewise
 from deniable.contract.arguments import typed
 from deniable.contract.numbers import LARGEST_STEPS
-from deniable.core.mean import MeanEstimate
+from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.amplification import local_epsilon_for
@@ -21,7 +21,7 @@ from deniable.shuffle.certificate import Certificate, certificate
 from deniable.shuffle.dummies import MOST_NOISE, dummies_for, dummy_delta
 from deniable.shuffle.event import ShuffledGRR
 from deniable.shuffle.protocol import MOST_LOCAL, SingleMessage
-from deniable.shuffle.sums import ShuffledSum, released, sum_domain
+from deniable.shuffle.sums import CrowdSum, shuffled_sum, sum_domain
 
 
 @typed
@@ -87,15 +87,10 @@ class ShuffledRealSum(SingleMessage):
         points = messages.astype(np.int64)
         return np.array([points.sum(), (points**2).sum()])
 
-    def estimate(self, messages: Any) -> ShuffledSum:
-        mean: MeanEstimate = super().estimate(messages)
-
-        def reach(alpha: float) -> float:
-            low, high = mean.interval(1 - alpha)
-            return float(mean.n * (high - low) / 2)
-
-        told = released(self.mechanism, self.epsilon, mean.n)
-        return ShuffledSum(told, mean.n, mean.biased, mean.n * mean.center, mean.n * mean.noise**0.5, reach)
+    def estimate(self, messages: Any) -> NumberEstimate:
+        """The sum of all numbers; divided by ``n``, it is the mean."""
+        mean = self.local(messages)
+        return shuffled_sum(self, CrowdSum(mean.law), mean.bias)
 
     def variance(self) -> float:
         """The variance of the *sum* of n numbers, at worst over what they are."""

@@ -16,14 +16,14 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import LARGEST_STEPS, Numbers, round_at_random
 from deniable.contract.probability import exp_above
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.number import NumberEstimate
 from deniable.core.number_column import number_column
 from deniable.core.stream import random_words
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.protocol import ShuffleProtocol, checked, shuffled_promise
 from deniable.shuffle.shares import shares_for
-from deniable.shuffle.sums import ShuffledSum, released, sum_domain
-from deniable.shuffle.tails import reach_of
+from deniable.shuffle.sums import PolyaSum, shuffled_sum, sum_domain
 
 CROWD = 4
 """How many times n people there may be before a sum no longer fits."""
@@ -135,7 +135,8 @@ class SplitAndMixSum(ShuffleProtocol):
             points[i] = round_at_random(column.exact_place(int(i)), _Continued(int(words[i]), source or SYSTEM)) - 1
         return points.astype(np.int64) + 1
 
-    def estimate(self, messages: Any) -> ShuffledSum:
+    def estimate(self, messages: Any) -> NumberEstimate:
+        """The sum of all numbers; divided by ``n``, it is the mean."""
         sent = checked(messages, self.modulus)
         people, rest = divmod(sent.size, self.shares)
         if rest or people > CROWD * self.n:
@@ -146,14 +147,15 @@ class SplitAndMixSum(ShuffleProtocol):
         if total > self.modulus - self._margin:
             total -= self.modulus  # noise may carry a sum below zero
         unit = self.domain.width / self.steps
-        return ShuffledSum(
-            released(self.mechanism, self.epsilon, people),
-            people,
-            None,
-            float(people * self.domain.start + total * unit),
-            sqrt(self.variance(people)),
-            lambda alpha: float(unit) * reach_of(float(self.ratio), people / self.n, people / 4, alpha),
+        law = PolyaSum(
+            n=people,
+            total=float(people * self.domain.start + total * unit),
+            noise=self.variance(people),
+            unit=float(unit),
+            ratio=float(self.ratio),
+            shape=people / self.n,
         )
+        return shuffled_sum(self, law)
 
     def variance(self, people: int | None = None) -> float:
         """The variance of the sum, at worst; ``people`` is how many take part, n if left out."""

@@ -2,44 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from deniable.accounting.event import REPLACE
-from deniable.central.number import NumberEstimate
-from deniable.central.release import Release
 from deniable.contract.numbers import Numbers
+from deniable.core.average import Average
+from deniable.core.interval import Limits
+from deniable.core.law import Law
+from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
+from deniable.kernels.compiled import Array
+from deniable.shuffle.tails import reach_of
+
+if TYPE_CHECKING:
+    from deniable.shuffle.protocol import ShuffleProtocol
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ShuffledSum(NumberEstimate):
-    """A sum over n people, ``total``, unbiased, and its standard ``error``. ``mean`` is the same per person."""
+def shuffled_sum(protocol: ShuffleProtocol, law: Law, bias: str | None = None) -> NumberEstimate:
+    """The sum that a protocol's messages say, with its errors; divided by ``n``, it is the mean."""
+    asked = f"sum over {law.n:,} people"
+    return NumberEstimate(
+        values=["sum"],
+        law=law,
+        about=f"{asked}: {protocol.mechanism}, epsilon = {protocol.epsilon:.4g}, {REPLACE}",
+        guarantee=protocol.guarantee,
+        quantity="sum",
+        bias=bias,
+        title=asked,
+    )
 
+
+@dataclass(frozen=True, eq=False)
+class CrowdSum(Law):
+    """The sum of what n people hold, from the law of their mean."""
+
+    mean: Average
+
+    @property
+    def n(self) -> int:
+        """How many people sent a report."""
+        return self.mean.n
+
+    @property
+    def point(self) -> Array:
+        return self.n * self.mean.point
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return self.n**2 * self.mean.variance(self.mean.point, population=population)
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        low, high = self.mean.limits(alpha, family=family, population=population)
+        return self.n * low, self.n * high
+
+    def select(self, positions: Array) -> Law:
+        return self  # there is one number
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PolyaSum(Law):
+    """A sum on a grid with the noise shares of n people, which are Polya variables, and their rounding errors; see ``tails``."""
+
+    n: int
     total: float
-    error: float
-    reach: Callable[[float], float]
-    """How far the sum strays with this probability at most."""
-
-    kind: ClassVar[str] = "sum"
-
-    @property
-    def value(self) -> float:
-        return self.total
-
-    @property
-    def stderr(self) -> float:
-        return self.error
+    noise: float
+    """The variance of the sum, at worst."""
+    unit: float
+    """A step of the grid."""
+    ratio: float
+    """Of neighboring probabilities of the noise."""
+    shape: float
+    """How many times as many people sent noise as the promise needs."""
 
     @property
-    def mean(self) -> float:
-        """The estimated mean."""
-        return self.total / (self.n or 1)
+    def point(self) -> Array:
+        return np.array([self.total])
 
-    def limits(self, alpha: float) -> tuple[float, float]:
-        reach = self.reach(alpha)
-        return self.total - reach, self.total + reach
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.array([self.noise])
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        reach = self.unit * reach_of(self.ratio, self.shape, self.n / 4, np.asarray(alpha, dtype=float).item())
+        return self.point - reach, self.point + reach
+
+    def select(self, positions: Array) -> Law:
+        return self  # there is one number
 
 
 def sum_domain(low: Any, high: Any, steps: int) -> Numbers:
@@ -48,8 +97,3 @@ def sum_domain(low: Any, high: Any, steps: int) -> Numbers:
     if domain.times:
         raise ParameterError("low, high", (low, high), allowed="numbers: points in time have no sum", fix="send distances")
     return domain
-
-
-def released(mechanism: str, epsilon: float, people: int) -> Release:
-    """What an estimate says about where it comes from."""
-    return Release("", f"sum over {people:,} people", mechanism, epsilon, REPLACE)

@@ -25,3 +25,10 @@ def check_whole(name: str, value: object, least: int, most: int | None = None, *
 def check_people(people: object) -> None:
     """Refuse a number of expected people that is none."""
     check_whole("people", people, 0, MOST_PEOPLE, fix="say how many reports you expect")
+
+
+def check_noise_only(population: bool) -> None:
+    """Raise if limits are to cover sampling, where only those for the people who reported are known."""
+    if population:
+        fix = "leave it out: these limits are about the people who reported"
+        raise ParameterError("population", population, allowed="False", fix=fix)

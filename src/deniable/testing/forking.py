@@ -1,7 +1,7 @@
 """A source that takes every branch: the exact law of shipping code, without a single sample.
 
-Each draw either follows a script and multiplies the branch's weight by the exact probability of the scripted outcome, or,
-past the end of the script, stops the run and says how many outcomes the draw has. Walking all scripts enumerates the law.
+Each draw follows a script and multiplies the branch's weight by the exact probability of the scripted outcome. Past the end of the script a
+draw takes its first outcome and notes scripts for the others. Walking all scripts enumerates the law.
 """
 
 from __future__ import annotations
@@ -14,30 +14,38 @@ from typing import TypeVar
 from deniable.contract.arguments import typed
 from deniable.contract.law import Law
 from deniable.contract.source import ONE, Source
-from deniable.errors import ProtocolError
+from deniable.errors import ParameterError, ProtocolError
 
 Report = TypeVar("Report", bound=Hashable)
 
 
-class Undecided(Exception):  # noqa: N818  # a signal between the source and the walk, not an error
-    """A draw past the end of the script, with so many ``outcomes``."""
-
-    def __init__(self, outcomes: int) -> None:
-        super().__init__(outcomes)
-        self.outcomes = outcomes
-
-
-@typed
 class ForkingSource(Source):
-    """The primitives of a source with scripted outcomes: ``script`` has one for each draw.
+    """The primitives of a source with scripted outcomes: ``script`` has one for each draw, and later draws take their first.
 
     ``seed`` answers ``words``, whose 2^64 outcomes cannot be walked.
     """
 
     def __init__(self, script: tuple[int, ...], seed: tuple[int, ...] = ()) -> None:
-        self._script = iter(script)
+        for name, given in (("script", script), ("seed", seed)):
+            if type(given) is not tuple:  # a walk makes many sources: nothing more is checked
+                raise ParameterError(name, given, allowed="a tuple of integers", fix="pass a tuple, () if nothing is known beforehand")
+        self._taken: list[int] = []
+        self._script = script
         self._seed = iter(seed)
-        self.weight = Fraction(1)
+        self.others: list[tuple[int, ...]] = []
+        """The scripts of the branches that draws past the end of the script did not take."""
+        self.numerator, self.denominator = 1, 1
+        """The weight of this branch; not in lowest terms, which would take most of the time."""
+
+    @property
+    def weight(self) -> Fraction:
+        """The probability of the outcomes so far."""
+        return Fraction(self.numerator, self.denominator)
+
+    def weigh(self, probability: Fraction) -> None:
+        """Multiply the weight by the probability of an outcome, for draws that are not primitives."""
+        self.numerator *= probability.numerator
+        self.denominator *= probability.denominator
 
     def word(self) -> int:
         word = next(self._seed, None)
@@ -46,37 +54,40 @@ class ForkingSource(Source):
         return word
 
     def bernoulli(self, threshold: int) -> bool:
-        outcome = self.outcome(2)
-        self.weight *= Fraction(threshold if outcome else ONE - threshold, ONE)
-        return bool(outcome)
+        return self.bernoulli_ratio(threshold, ONE)
 
     def bernoulli_ratio(self, numerator: int, denominator: int) -> bool:
         outcome = self.outcome(2)
-        self.weight *= Fraction(numerator if outcome else denominator - numerator, denominator)
+        self.numerator *= numerator if outcome else denominator - numerator
+        self.denominator *= denominator
         return bool(outcome)
 
     def pick(self, cumulative: Sequence[int]) -> int:
         outcome = self.outcome(len(cumulative) + 1)
         edges = (0, *cumulative, ONE)
-        self.weight *= Fraction(edges[outcome + 1] - edges[outcome], ONE)
+        self.numerator *= edges[outcome + 1] - edges[outcome]
+        self.denominator *= ONE
         return outcome
 
     def below(self, count: int) -> int:
-        outcome = self.outcome(count)
-        self.weight /= count
-        return outcome
+        self.denominator *= count
+        return self.outcome(count)
 
     def bernoulli_bits(self, threshold: int, count: int, lanes: int = 64) -> int:
-        bits = 0
-        for lane in range(count):
-            bits |= self.bernoulli(threshold) << lane
+        bits = self.outcome(1 << count)
+        self.numerator *= threshold ** bits.bit_count() * (ONE - threshold) ** (count - bits.bit_count())
+        self.denominator *= ONE**count
         return bits
 
     def outcome(self, outcomes: int) -> int:
-        """The scripted outcome of a draw, or the signal that the script ends here."""
-        outcome = next(self._script, None)
-        if outcome is None:
-            raise Undecided(outcomes)
+        """The scripted outcome of a draw, or its first past the end of the script."""
+        taken = self._taken
+        if len(taken) < len(self._script):
+            outcome = self._script[len(taken)]
+        else:
+            outcome = 0
+            self.others += [(*taken, other) for other in range(1, outcomes)]
+        taken.append(outcome)
         return outcome
 
 
@@ -87,15 +98,13 @@ def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (),
     ``seed`` is what the source answers where raw words are drawn, and ``fork`` the kind of source that walks.
 
     >>> law_of(lambda source: source.below(3) + source.bernoulli(ONE // 4))
-    Law({3: Fraction(1, 12), 2: Fraction(1, 3), 1: Fraction(1, 3), 0: Fraction(1, 4)})
+    Law({0: Fraction(1, 4), 1: Fraction(1, 3), 2: Fraction(1, 3), 3: Fraction(1, 12)})
     """
-    weights: defaultdict[Report, Fraction] = defaultdict(Fraction)
+    weights: defaultdict[Report, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
     scripts: list[tuple[int, ...]] = [()]
     while scripts:
-        script = scripts.pop()
-        source = fork(script, seed)
-        try:
-            weights[randomize(source)] += source.weight
-        except Undecided as draw:
-            scripts += [(*script, outcome) for outcome in range(draw.outcomes)]
-    return Law(weights)
+        source = fork(scripts.pop(), seed)
+        report = randomize(source)
+        scripts += source.others
+        weights[report][source.denominator] += source.numerator
+    return Law({report: sum((Fraction(*reversed(part)) for part in parts.items()), Fraction(0)) for report, parts in weights.items()})

@@ -14,7 +14,6 @@ from deniable.core.tally import Tally
 from deniable.errors import WireError
 from deniable.testing import ReplaySource, law_of
 
-RESULT = "heavy_hitters"
 PEOPLE = 40_000
 HEAVY = [0xDEADBEEF, 7, 2**31, 123_456_789]
 SHARES = [0.25, 0.15, 0.1, 0.08]
@@ -45,7 +44,7 @@ of_every_kind = pytest.mark.parametrize(
 
 def finds(search, values, key, heavy, wanted):
     """The first of the planted values, nothing that was not planted, and an honest count of the most frequent."""
-    found = search.run(values, source=ReplaySource.from_key(key))[RESULT]
+    found = search.run(values, source=ReplaySource.from_key(key))
     assert found.values[:wanted] == heavy[:wanted]
     assert set(found.values) <= set(heavy)
     assert found.frequencies[0] == pytest.approx(0.25, abs=5 * float(found.frequency_stderr[0]))
@@ -73,10 +72,10 @@ def resumes(search, values):
     assert again == search
     assert again.open() == search.open()
     source, other = ReplaySource.from_key("resume"), ReplaySource.from_key("resume")
-    direct = search.run(values, source=source)[RESULT]
+    direct = search.run(values, source=source)
     tallies = ask(again, values, draw_tickets(again, len(values), other), source=other)
     stored = {name: Tally.from_bytes(tally.to_bytes()) for name, tally in tallies.items()}
-    later = protocol_from_json(again.canonical).close(stored)[RESULT]
+    later = protocol_from_json(again.canonical).close(stored)
     assert later.values == direct.values
     assert later.counts.tolist() == direct.counts.tolist()
 
@@ -92,7 +91,7 @@ def refuses_damage(search, *changes):
 
 def answers_hardly_anyone(search, value, people):
     """Fewer people than questions: nothing stands out, and the result says so."""
-    found = search.run([value] * people, source=ReplaySource.from_key("few"))[RESULT]
+    found = search.run([value] * people, source=ReplaySource.from_key("few"))
     assert len(found.values) == found.counts.size <= 1
     assert found.n <= people
     assert repr(found)

@@ -18,7 +18,6 @@ from tests.tasks.heavy_hitters.searches import (
     HEAVY,
     NUMBERS,
     PEOPLE,
-    RESULT,
     answers_hardly_anyone,
     crowd,
     finds,
@@ -47,7 +46,7 @@ def test_planted_numbers_are_found_and_counted(options, wanted):
 @of_every_kind
 def test_values_of_every_kind(domain, heavy, other):
     search = Bitstogram(domain=domain, k=4, epsilon=5.0, people=PEOPLE)
-    found = search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds"))[RESULT]
+    found = search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds"))
     assert found.values == heavy
 
 
@@ -55,8 +54,8 @@ def test_values_that_share_a_cell_need_another_function():
     """With two cells and one function, four values cannot all be spelled; with twelve functions each is alone in some cell."""
     options = {"bits": 12, "k": 4, "epsilon": 6.0, "hash_bits": 1, "people": PEOPLE}
     values = crowd([11, 2222, 333, 4000], lambda i: i % 4096)
-    one = Bitstogram(functions=1, **options).run(values, source=ReplaySource.from_key("cells"))[RESULT]
-    many = Bitstogram(functions=12, **options).run(values, source=ReplaySource.from_key("cells"))[RESULT]
+    one = Bitstogram(functions=1, **options).run(values, source=ReplaySource.from_key("cells"))
+    many = Bitstogram(functions=12, **options).run(values, source=ReplaySource.from_key("cells"))
     assert len(set(one.values) & {11, 2222, 333, 4000}) <= 2
     assert set(many.values) == {11, 2222, 333, 4000}
 
@@ -110,10 +109,10 @@ def test_hardly_anyone(search, people):
 
 def test_one_bit_and_everyone_alike():
     search = Bitstogram(bits=1, k=2, epsilon=3.0, people=2000)
-    assert search.run([1] * 1500 + [0] * 500, source=ReplaySource.from_key("bit"))[RESULT].values == [1, 0]
+    assert search.run([1] * 1500 + [0] * 500, source=ReplaySource.from_key("bit")).values == [1, 0]
     for options in ({}, {"oracle": "HCMS"}, {"step_bits": 1}):
         alike = Bitstogram(bits=20, k=5, epsilon=3.0, people=5000, **options)
-        assert alike.run([2**20 - 1] * 5000, source=ReplaySource.from_key("alike"))[RESULT].values[0] == 2**20 - 1
+        assert alike.run([2**20 - 1] * 5000, source=ReplaySource.from_key("alike")).values[0] == 2**20 - 1
 
 
 def test_defaults_follow_the_crowd():

@@ -18,7 +18,6 @@ from deniable.tasks.heavy_hitters.searching import strongest
 from deniable.testing import ReplaySource, law_of
 from tests.tasks.oracles import accepted
 
-RESULT = "heavy_hitters"
 # n = 1000, 16 bits, k = 9, keep k, equal groups, ties at random: nDCG over 1,000 runs, standard error at most 0.0061.
 TABLE = [
     ("Poisson(5)", Poisson(5.0), "GRR", 8, {0.5: 0.015, 1.0: 0.184, 2.0: 0.573, 4.0: 0.933, 8.0: 0.967}),
@@ -45,7 +44,7 @@ def scores(population, search, key, runs=100):
         source = ReplaySource.from_key(f"{key}/{run}")
         values = np.asarray(population.draw(1000, source))
         truth = most_frequent(*np.unique(values, return_counts=True), k=9)
-        found.append(ndcg(search.run(values, source=source)[RESULT].ranked.values, truth))
+        found.append(ndcg(search.run(values, source=source).ranked.values, truth))
     return np.array(found)
 
 
@@ -93,7 +92,7 @@ def test_rounds_with_the_same_people_cost_what_they_say():
             assert set(state.found) <= set(state.asked)
         state = state.close(ask(state, values, tickets, source=source))
     assert asked.tolist() == [3] * 1000
-    assert {0, 1} <= set(state[RESULT].ranked.values)
+    assert {0, 1} <= set(state.ranked.values)
 
 
 @pytest.mark.parametrize("oracle", ["auto", *accepted(dn.PEM, bits=16, k=3, epsilon=5.0, step_bits=6)])
@@ -101,7 +100,7 @@ def test_any_oracle_finds_what_is_clear(oracle):
     """Every registered mechanism that the constructor takes, with its default settings."""
     values = np.array([40_000] * 5000 + [7] * 4000 + [65_535] * 3000, dtype=np.uint64)
     search = dn.PEM(bits=16, k=3, epsilon=5.0, oracle=oracle, step_bits=6, people=values.size)
-    found = search.run(values, source=ReplaySource.from_key(oracle))[RESULT]
+    found = search.run(values, source=ReplaySource.from_key(oracle))
     assert found.values == [40_000, 7, 65_535]
     assert np.all(np.abs(found.frequencies - [5 / 12, 4 / 12, 3 / 12]) < 5 * found.frequency_stderr + 5 / np.sqrt(found.n))
 
@@ -111,7 +110,7 @@ def test_any_oracle_finds_what_is_clear(oracle):
 def test_every_state_resumes_to_the_same_result(domain, holdout):
     values = (["tea"] * 3000 + ["é"] * 2000 + [""] * 1000) if isinstance(domain, dn.Text) else ([-5] * 3000 + [1000] * 2000 + [3] * 1000)
     search = dn.PEM(domain=domain, k=3, epsilon=4.0, people=6000, step_bits=7, holdout=holdout)
-    plain = search.run(values, source=ReplaySource.from_key("resume"))[RESULT]
+    plain = search.run(values, source=ReplaySource.from_key("resume"))
     source = ReplaySource.from_key("resume")
     tickets = draw_tickets(search, len(values), source)
     state, rounds = search, 0
@@ -120,8 +119,8 @@ def test_every_state_resumes_to_the_same_result(domain, holdout):
         state = state.close(ask(state, values, tickets, source=source))
         rounds += 1
     assert rounds == len(search.lengths) + (holdout > 0)
-    assert state[RESULT].values == plain.values
-    assert state[RESULT].counts.tolist() == plain.counts.tolist()
+    assert state.values == plain.values
+    assert state.counts.tolist() == plain.counts.tolist()
 
 
 def test_encoder_and_oracle_are_private_together():
@@ -146,7 +145,7 @@ def _some_tally(state):
 @pytest.mark.parametrize("domain", [dn.Integers(0, 1), dn.Integers(0, 2**64 - 1), dn.Text(4), dn.Bytes(3)], ids=repr)
 def test_few_people_get_an_answer(domain, people):
     one = {"integers": 1, "text": "é", "bytes": b"\0"}[domain.kind]
-    found = dn.heavy_hitters([one] * people, k=50, epsilon=1.0, domain=domain).estimate
+    found = dn.heavy_hitters([one] * people, k=50, epsilon=1.0, domain=domain)
     assert len(found.values) == len(set(found.values)) <= 50
     assert all(domain.key(value) is not None for value in found.values)
     assert np.all(np.isfinite(found.counts))

@@ -26,7 +26,7 @@ CROWD = np.repeat(np.array([*HITTERS, 77], dtype=np.uint64), [10_000, 8000, 6000
 
 
 def found_by(protocol, values, key="found"):
-    return protocol.run(values, source=ReplaySource.from_key(key))["heavy_hitters"]
+    return protocol.run(values, source=ReplaySource.from_key(key))
 
 
 def resumed(protocol, values, key):
@@ -41,7 +41,7 @@ def resumed(protocol, values, key):
         tallies = ask(stored, values, tickets, source=source)
         state = stored.close({name: dn.Tally.from_bytes(tally.to_bytes()) for name, tally in tallies.items()})
         rounds += 1
-    return state["heavy_hitters"], rounds
+    return state, rounds
 
 
 # --- what is found ---

@@ -19,7 +19,6 @@ from deniable.tasks.heavy_hitters.sfp import SFP, puzzled, symbols_of
 from deniable.testing import ReplaySource
 from tests.tasks.heavy_hitters.searches import (
     PEOPLE,
-    RESULT,
     WORDS,
     answers_hardly_anyone,
     crowd,
@@ -131,7 +130,7 @@ def test_words_of_every_kind(domain, heavy, options):
     """Not ASCII, empty, an odd number of bytes, bytes that look like padding."""
     search = SFP(domain=domain, k=4, epsilon=6.0, people=PEOPLE, **options)
     other = (lambda i: f"w{i % 9000}") if isinstance(domain, dn.Text) else (lambda i: (i % 9000).to_bytes(2, "big"))
-    assert search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds"))[RESULT].values == heavy
+    assert search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds")).values == heavy
 
 
 def test_pieces_are_puzzled_by_their_hash():
@@ -188,7 +187,7 @@ def test_hardly_anyone(options, people):
 @pytest.mark.parametrize("word", ["", "x", "日本"])
 def test_everyone_alike(word):
     search = SFP(domain=dn.Text(6), k=5, epsilon=3.0, people=5000)
-    assert search.run([word] * 5000, source=ReplaySource.from_key("alike"))[RESULT].values[0] == word
+    assert search.run([word] * 5000, source=ReplaySource.from_key("alike")).values[0] == word
 
 
 BAD = {"domain": [dn.Integers(0, 9), dn.Text(3000), None], "fragment": [0, 3], "hash_bits": [0, 17], "cohorts": [0, 100], "keep": [0]}

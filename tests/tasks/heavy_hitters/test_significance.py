@@ -27,7 +27,7 @@ def uniform(n, key=0):
 
 
 def named(search, values, key):
-    return search.run(values, source=ReplaySource.from_key(key))["heavy_hitters"]
+    return search.run(values, source=ReplaySource.from_key(key))
 
 
 def test_uniform_noise_is_not_named():
@@ -37,7 +37,7 @@ def test_uniform_noise_is_not_named():
     runs = [dn.heavy_hitters(crowd, domain=NUMBERS, k=10, epsilon=2.0, source=ReplaySource.from_key(f"noise/{i}")) for i in range(20)]
     assert stats.binom.sf(6, 20, 0.05) < 1e-4
     assert sum(bool(run.values) for run in runs) <= 6
-    assert all(len(run.estimate.ranked.values) == 10 for run in runs)  # the list that papers measure
+    assert all(len(run.ranked.values) == 10 for run in runs)  # the list that papers measure
 
 
 def test_true_values_stay():
@@ -45,7 +45,7 @@ def test_true_values_stay():
     crowd[:4000], crowd[4000:6000] = HEAVY, 7
     found = dn.heavy_hitters(crowd, domain=NUMBERS, k=10, epsilon=3.0, source=ReplaySource.from_key("power"))
     assert found.values == [HEAVY, 7]
-    tested = found.estimate.screening
+    tested = found.screening
     assert tested.candidates == tested.dropped + 2
     assert f"{tested.candidates:,} candidates were tested; {tested.dropped:,} are not significant and dropped" in repr(found)
     low, _ = found.interval(0.95, simultaneous=True)
@@ -100,7 +100,7 @@ def test_items_that_nobody_holds_are_not_named(name):
     wrong = 0
     for run in range(12):
         result = SETS[name].run([[]] * 200, source=ReplaySource.from_key(f"{name}/{run}"))
-        parts = [result[part] for part in ("items", "itemsets") if part in result]
+        parts = [result, *(result.parts[part] for part in ("items",) if part in result.parts)]
         wrong += any(part.values for part in parts)
         assert all(part.ranked.values for part in parts)
         assert all(part.notes()[0].startswith("nothing was found") for part in parts if not part.values)
@@ -118,9 +118,9 @@ def test_few_reports_name_no_set_by_skewness():
     wrong = 0
     for draw in draws:
         found = search.close({"sets": spec.tally(np.repeat(np.arange(32), draw).tolist())})
-        wrong += bool(found["itemsets"].values)
-        low, _ = found["counted"].interval(0.95, simultaneous=True)
-        assert bool(found["itemsets"].values) == bool((low > 0).any())  # intervals and names agree
+        wrong += bool(found.values)
+        low, _ = found.parts["counted"].interval(0.95, simultaneous=True)
+        assert bool(found.values) == bool((low > 0).any())  # intervals and names agree
     assert wrong <= 9
 
 
@@ -137,7 +137,7 @@ def test_how_many_people_it_takes_is_about_right():
     empty = dn.heavy_hitters(uniform(100), domain=NUMBERS, k=5, epsilon=2.0, source=ReplaySource.from_key("few"))
     assert empty.values == []
     assert "are too few to show any value" in repr(empty) or "would show a value that" in repr(empty)
-    people = empty.estimate.screening.needed(0.1)
+    people = empty.screening.needed(0.1)
     assert f"{people:,} people" in repr(empty)
     assert 1000 < people < 100_000
     crowd = uniform(people)
@@ -147,7 +147,7 @@ def test_how_many_people_it_takes_is_about_right():
     assert sum(HEAVY in run.values for run in runs) >= 4
     few = np.concatenate([crowd[: people // 100], crowd[people // 10 : people // 10 + people * 9 // 100]])
     assert HEAVY not in dn.heavy_hitters(few, domain=NUMBERS, k=5, epsilon=2.0, source=ReplaySource.from_key("tenth")).values
-    assert people < empty.estimate.screening.needed(0.05) < 5 * people
+    assert people < empty.screening.needed(0.05) < 5 * people
 
 
 def test_nobody_is_told_as_such():
@@ -202,7 +202,7 @@ def test_false_discoveries_are_bounded_under_dependence():
         below, above = 0.0, 1.0
         for _ in range(40):
             middle = (below + above) / 2
-            low, _ = estimate.limits(middle, simultaneous=True, population=False)
+            low, _ = estimate.law.limits(middle, family=estimate.family_size)
             below, above = (below, middle) if low[i] > 0 else (middle, above)
         p[i] = above
     levels = 0.05 * np.arange(1, 41) / (40 * np.sum(1 / np.arange(1, 41)))

@@ -19,7 +19,6 @@ from tests.tasks.heavy_hitters.searches import (
     HEAVY,
     NUMBERS,
     PEOPLE,
-    RESULT,
     answers_hardly_anyone,
     crowd,
     finds,
@@ -43,7 +42,7 @@ def test_planted_numbers_are_found_and_counted(oracle, step):
 def test_values_of_every_kind(domain, heavy, other):
     search = TreeHist(domain=domain, k=4, epsilon=5.0, people=PEOPLE)
     assert search.bits == code_bits(domain)
-    found = search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds"))[RESULT]
+    found = search.run(crowd(heavy, other), source=ReplaySource.from_key("kinds"))
     assert found.values == heavy
 
 
@@ -54,7 +53,7 @@ def test_every_level_has_a_sketch_of_its_own():
     assert len(salts) == 4
     honest, mixed = 0, 0
     for run in range(5):
-        honest += len(set(search.run(NUMBERS, source=ReplaySource.from_key(f"levels/{run}"))[RESULT].ranked.values) & set(HEAVY))
+        honest += len(set(search.run(NUMBERS, source=ReplaySource.from_key(f"levels/{run}")).ranked.values) & set(HEAVY))
         spec = HCMS(domain=dn.Integers(0, 2**33 - 1), epsilon=1.0, hashes=256)
         source = ReplaySource.from_key(f"mixed/{run}")
         lengths = 8 + 8 * np.array([source.below(4) for _ in NUMBERS])
@@ -106,11 +105,11 @@ def test_hardly_anyone(search, people):
 def test_one_bit_and_everyone_alike():
     search = TreeHist(bits=1, k=2, epsilon=2.0, people=2000)
     assert search.lengths == (1,)
-    assert search.run([1] * 1500 + [0] * 500, source=ReplaySource.from_key("bit"))[RESULT].values == [1, 0]
-    assert search.run([1] * 2000, source=ReplaySource.from_key("bit"))[RESULT].values == [1]
+    assert search.run([1] * 1500 + [0] * 500, source=ReplaySource.from_key("bit")).values == [1, 0]
+    assert search.run([1] * 2000, source=ReplaySource.from_key("bit")).values == [1]
     for options in ({}, {"oracle": "HCMS"}, {"step_bits": 2}):
         alike = TreeHist(bits=20, k=5, epsilon=3.0, people=5000, **options)
-        found = alike.run([2**20 - 1] * 5000, source=ReplaySource.from_key("alike"))[RESULT].values
+        found = alike.run([2**20 - 1] * 5000, source=ReplaySource.from_key("alike")).values
         assert found[0] == 2**20 - 1
         assert len(found) <= 2  # one result in twenty has a false value, one in 800 has two
 
@@ -119,10 +118,10 @@ def test_nothing_is_found_where_nothing_is_frequent():
     """Everyone has a value of their own: by the default threshold, five results in a hundred have a false one, so 3 of 10 in one in 87."""
     search = TreeHist(bits=32, k=4, epsilon=2.0, people=5000)
     values = [77_003 * i for i in range(5000)]
-    found = [search.run(values, source=ReplaySource.from_key(f"nothing/{run}"))[RESULT].values for run in range(10)]
+    found = [search.run(values, source=ReplaySource.from_key(f"nothing/{run}")).values for run in range(10)]
     assert sum(bool(values) for values in found) <= 2
     eager = TreeHist(bits=32, k=4, epsilon=2.0, people=5000, threshold=0)
-    eagerly = eager.run(values, source=ReplaySource.from_key("eager"))[RESULT]
+    eagerly = eager.run(values, source=ReplaySource.from_key("eager"))
     assert len(eagerly.ranked.values) == 4
     assert len(eagerly.values) == 0  # whatever threshold the walk had, values that are named are significant
 

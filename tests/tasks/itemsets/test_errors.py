@@ -46,9 +46,9 @@ def test_stated_errors_are_those_of_whole_runs(name):
     search, truth = SVIM(domain=EIGHT, k=8, epsilon=epsilon, shares=shares), crowd.counts[0] / len(crowd)
     squares = {"stated": 0.0, "twin": 0.0}
     for run in range(RUNS):
-        found = search.run(crowd, source=ReplaySource.from_key(f"{name}/{run}"))["items"]
+        found = search.run(crowd, source=ReplaySource.from_key(f"{name}/{run}"))
         first = found.select([list(found.values).index(0)])
-        for kind, estimate in (("stated", first), ("twin", replace(first, **left_out))):
+        for kind, estimate in (("stated", first), ("twin", replace(first, law=replace(first.law, **left_out)))):
             squares[kind] += ((estimate.frequencies - truth) / estimate.frequency_stderr).item() ** 2
     assert stats.chi2.ppf(1e-6, RUNS) < squares["stated"] < stats.chi2.isf(1e-6, RUNS) < squares["twin"]
 
@@ -82,8 +82,8 @@ def test_intervals_hold_however_long_a_few_lists_are():
     crowd, holds = few_hold_many(8000), {SVIM: 0, SVSM: 0, "twin": 0}
     for run in range(40):
         source = ReplaySource.from_key(f"many/{run}")
-        for made, name in ((SVIM, "items"), (SVSM, "itemsets")):
-            found = made(domain=crowd.domain, k=8, epsilon=4.0).run(crowd, source=source)[name]
+        for made in (SVIM, SVSM):
+            found = made(domain=crowd.domain, k=8, epsilon=4.0).run(crowd, source=source)
             keys = [value if made is SVSM else (value,) for value in found.values]
             truth = np.array([crowd.supports((key,)).item() for key in keys]) / len(crowd)
             views = {made: found.interval(0.95, simultaneous=True)}
@@ -99,8 +99,8 @@ def test_intervals_hold_however_long_a_few_lists_are():
 def test_headlines_say_what_the_errors_are_about():
     crowd, options = long_lists(2000), {"domain": EIGHT, "epsilon": 5.0, "k": 4}
     found = SVSM(**options).run(crowd, source=ReplaySource.from_key("headlines"))
-    for estimate in (found["items"], found["itemsets"], SVIM(**options).run(crowd, source=ReplaySource.from_key("headlines"))["items"]):
+    for estimate in (found, found.parts["items"], SVIM(**options).run(crowd, source=ReplaySource.from_key("headlines"))):
         assert estimate.headline().endswith("together, noise, sampling and cut lists")
     for split, covers in (("people", "noise and sampling"), ("epsilon", "noise only")):
-        assert LDPMiner(length=2, split=split, **options).run(crowd)["items"].headline().endswith(covers)
-    assert PSFO(domain=EIGHT, length=2, epsilon=5.0).run(crowd)["items"].headline().endswith("noise only")
+        assert LDPMiner(length=2, split=split, **options).run(crowd).headline().endswith(covers)
+    assert PSFO(domain=EIGHT, length=2, epsilon=5.0).run(crowd).headline().endswith("noise only")

@@ -147,7 +147,7 @@ def test_errors_and_intervals_have_the_exact_probabilities():
     fitting = [held for held in ALL if len(held) <= 3]
     chances = {(place in held, law[place]) for held, law in zip(fitting, answer_laws(question, fitting), strict=True) for place in range(6)}
     assert {owns: float(chance) for owns, chance in chances} == pytest.approx(
-        {True: float(estimate.p), False: float(estimate.q)}, rel=1e-14
+        {True: float(estimate.law.p), False: float(estimate.law.q)}, rel=1e-14
     )
     assert len(chances) == 2
 
@@ -159,7 +159,7 @@ def deviation(oracle, encode):
     source = ReplaySource.from_key(f"deviation/{oracle}")
     reports = question.spec.privatize(encode(question.encoder, column, source), source=source)
     estimate = padded_estimate(question, question.spec.tally(reports), range(6))
-    return float((((estimate.counts - column.counts) / np.sqrt(estimate.variance(column.counts))) ** 2).sum())
+    return float((((estimate.counts - column.counts) / np.sqrt(estimate.law.variance(column.counts))) ** 2).sum())
 
 
 @pytest.mark.parametrize("oracle", ["GRR", "OLH"])
@@ -186,6 +186,6 @@ def test_a_crowd_is_counted_as_the_theory_says(oracle):
 def test_more_items_than_fit_count_for_less():
     """Everybody holds all six of a list of two: each item is estimated at a third of the people, and nothing is dropped or refused."""
     survey = PSFO(domain=SIX, length=2, epsilon=3.0)
-    found = survey.run([list(range(6))] * 60_000, source=ReplaySource.from_key("many"))["items"]
-    assert np.all(np.abs(found.counts - 20_000) < 4.892 * np.sqrt(found.variance(found.counts)))
+    found = survey.run([list(range(6))] * 60_000, source=ReplaySource.from_key("many"))
+    assert np.all(np.abs(found.counts - 20_000) < 4.892 * np.sqrt(found.law.variance(found.counts)))
     assert survey.guarantee.neighbors == "any two sets of one person"

@@ -12,6 +12,7 @@ import deniable as dn
 from deniable.client.answerable import takes_all
 from deniable.client.board import Board
 from deniable.contract.canonical import canonical_json, parse_canonical
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.question import Question, Round
 from deniable.contract.sets import PadAndSample
@@ -70,10 +71,11 @@ def test_everyone_reports_once_with_the_whole_epsilon_and_runs_resume(name):
     assert set(asked.tolist()) == {2 if "published" in name and "Miner" in name else 1}
     assert spent.max() <= first.guarantee.epsilon == 2.0
     plain = first.run(BASKETS, source=ReplaySource.from_key(name))
-    assert set(plain) == set(result)
-    for part in plain:
-        assert list(plain[part].values) == list(result[part].values)
-        assert plain[part].frequencies.tolist() == result[part].frequencies.tolist()
+    assert set(plain.parts) == set(result.parts)
+    assert plain.guarantee == first.guarantee
+    for one, other in ((plain, result), *((plain.parts[part], result.parts[part]) for part in plain.parts)):
+        assert list(one.values) == list(other.values)
+        assert one.frequencies.tolist() == other.frequencies.tolist()
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -149,21 +151,23 @@ def test_items_and_sets_are_found_with_honest_errors():
     crowd = crowd_of(40_000, "crowd")
     source = ReplaySource.from_key("found")
     items = SVIM(domain=WIDE, k=3, epsilon=4.0).run(crowd, source=source)
-    assert items["items"].values == [0, 1, 2]
-    low, high = items["items"].possible
-    assert 2 <= low <= items["items"].length <= high <= 4
-    assert abs(items["lengths"].counts[:4].sum() - items["lengths"].n) < 4.892 * np.sqrt((items["lengths"].stderr[:4] ** 2).sum())
-    miner = LDPMiner(domain=WIDE, k=3, epsilon=4.0, length=4).run(crowd, source=source)["items"]
-    assert miner.length == 6
-    for found in (items["items"], miner):
+    assert items.values == [0, 1, 2]
+    lengths = items.parts["lengths"]
+    low, high = Lengths(lengths).limits
+    assert 2 <= low <= items.law.length <= high <= 4
+    assert abs(lengths.counts[:4].sum() - lengths.n) < 4.892 * np.sqrt((lengths.stderr[:4] ** 2).sum())
+    miner = LDPMiner(domain=WIDE, k=3, epsilon=4.0, length=4).run(crowd, source=source)
+    assert miner.law.length == 6
+    for found in (items, miner):
         truth = crowd.counts[found.values] / len(crowd)
         sampling = np.sqrt(truth * (1 - truth) / found.n)  # those who are asked are a sample
         assert np.all(np.abs(found.frequencies - truth) < 4.892 * np.hypot(found.frequency_stderr, sampling) + 0.02)
     sets = SVSM(domain=WIDE, k=4, epsilon=4.0).run(crowd, source=source)
-    assert set(sets["itemsets"].values) == {(0,), (1,), (2,), (0, 1)}
-    assert sets["itemsets"].n.tolist()[0] < 10_000 < sets["itemsets"].n[sets["itemsets"].values.index((0, 1))]
-    [rule] = [i for i, rule in enumerate(association_rules(sets["counted"]).rules) if rule == ((1,), (0,))]
-    rules = association_rules(sets["counted"])
+    assert set(sets.values) == {(0,), (1,), (2,), (0, 1)}
+    assert sets.n.tolist()[0] < 10_000 < sets.n[sets.values.index((0, 1))]
+    rules = association_rules(sets)
+    rule = rules.values.index(((1,), (0,)))
+    assert rules.values == association_rules(sets.parts["counted"]).values
     low, high = rules.interval(1 - 1e-6)
     assert low[rule] - 0.02 < 0.35 / 0.4 < high[rule] + 0.02
     assert abs(rules.lift[rule] - 0.35 / 0.2) < 5 * rules.lift_stderr[rule] + 0.05
@@ -199,10 +203,10 @@ def test_the_strawman_counts_supersets_and_says_how_badly():
         search = WholeSets(domain=domain, k=2, epsilon=epsilon)
         assert search.open().questions[0].spec.mechanism == ("GRR" if d == 3 else "OLH")
         column = ItemSets.of(domain, sets)
-        runs = [search.run(column, source=ReplaySource.from_key(f"straw/{d}/{run}"))["counted"] for run in range(80)]
+        runs = [search.run(column, source=ReplaySource.from_key(f"straw/{d}/{run}")).parts["counted"] for run in range(80)]
         place, truth = [runs[0].values.index(value) for value in ((0,), (0, 1), (2,))], np.array([0.75, 0.5, 0.25])
         found = np.array([[run.frequencies[run.values.index(runs[0].values[i])] for i in place] for run in runs])
-        stated = np.sqrt(np.mean([[run.frequency_stderr[run.values.index(runs[0].values[i])] ** 2 for i in place] for run in runs], axis=0))
+        stated = np.sqrt(np.mean([[run.stderr[run.values.index(runs[0].values[i])] ** 2 for i in place] for run in runs], axis=0))
         assert np.all(np.abs(found.mean(axis=0) - truth) < 4.892 * stated / np.sqrt(80))
         assert found.std(axis=0, ddof=1) == pytest.approx(stated, rel=0.35)
     counts = np.arange(16.0)
@@ -214,8 +218,9 @@ def test_the_strawman_counts_supersets_and_says_how_badly():
 def test_few_people_and_empty_sets_get_an_answer(name, people):
     first, _ = PROTOCOLS[name]
     for sets in ([[]] * people, [["item 0"]] * people):
-        for part, found in first.run(sets, source=ReplaySource.from_key(f"{name}/{people}")).items():
-            assert np.all(np.isfinite(found.frequencies)), part
+        result = first.run(sets, source=ReplaySource.from_key(f"{name}/{people}"))
+        for found in (result, *result.parts.values()):
+            assert np.all(np.isfinite(found.frequencies)), found.about
             assert np.all(np.isfinite(found.interval(0.95)))
             assert repr(found)
 
@@ -223,9 +228,9 @@ def test_few_people_and_empty_sets_get_an_answer(name, people):
 def test_more_is_wanted_than_there_is():
     two = Subsets(dn.IndexRange(2))
     found = SVIM(domain=two, k=50, epsilon=3.0).run([[0], [0, 1]] * 500, source=ReplaySource.from_key("two"))
-    assert sorted(found["items"].values) == [0, 1]
+    assert sorted(found.values) == [0, 1]
     sets = SVSM(domain=two, k=50, epsilon=3.0).run([[0], [0, 1]] * 500, source=ReplaySource.from_key("two"))
-    assert set(sets["counted"].values) <= {(0,), (1,), (0, 1)}
+    assert set(sets.parts["counted"].values) <= {(0,), (1,), (0, 1)}
 
 
 def test_guesses_come_in_the_order_of_their_products():
@@ -239,14 +244,15 @@ def test_guesses_come_in_the_order_of_their_products():
 
 def test_rules_need_what_stands_out_and_say_when_nothing_is_known():
     values = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c")]
-    counted = SetEstimate(values, np.array([0.5, 0.02, 0.4, 0.3, 0.01]), np.array([0.01, 0.02, 0.01, 0.01, 0.01]), np.full(5, 900), 1.0)
+    shares, errors = np.array([0.5, 0.02, 0.4, 0.3, 0.01]), np.array([0.01, 0.02, 0.01, 0.01, 0.01])
+    counted = SetEstimate.of(values, shares, errors, np.full(5, 900), Guarantee(epsilon=1.0))
     rules = association_rules(counted)
-    assert set(rules.rules) == {(("a",), ("b",)), (("b",), ("a",))}  # a and c together are noise
+    assert set(rules.values) == {(("a",), ("b",)), (("b",), ("a",))}  # a and c together are noise
     low, high = rules.interval(0.95)
-    unknown = rules.rules.index((("b",), ("a",)))
+    unknown = rules.values.index((("b",), ("a",)))
     assert (low[unknown], high[unknown]) == (0.0, 1.0)
     assert low[1 - unknown] < 0.6 < high[1 - unknown]
-    assert association_rules(counted, confidence=0.7).rules == ((("b",), ("a",)),)
+    assert association_rules(counted, confidence=0.7).values == [(("b",), ("a",))]
 
 
 BAD = [(SVIM, {"k": 0}), (SVIM, {"k": 3, "epsilon": -1.0}), (SVIM, {"k": 3, "domain": dn.IndexRange(4)}), (SVIM, {"k": 3, "oracle": "OUE"})]

@@ -36,7 +36,7 @@ def fit(cls=LogisticRegression, **options):
 
 
 def solved(protocol, people, key="learn"):
-    return protocol.run(people, source=ReplaySource.from_key(key))["model"]
+    return protocol.run(people, source=ReplaySource.from_key(key))
 
 
 @pytest.mark.parametrize(("cls", "options"), [(LogisticRegression, {}), (RotatingModels, {"models": 3})], ids=["one", "three"])
@@ -65,7 +65,7 @@ def test_errors_are_as_large_as_they_are_said_to_be():
     squares = sum(float((((m.weights - exact) / m.stderr) ** 2).sum()) for m in models)
     assert ALPHA < stats.chi2.cdf(squares, 360) < 1 - ALPHA
     assert stats.chi2.sf(squares / 0.8**2, 360) < ALPHA
-    assert fit(rounds=1, epsilon=2.0).run(table)["model"].n == 3000  # with the system's randomness as well
+    assert fit(rounds=1, epsilon=2.0).run(table).n == 3000  # with the system's randomness as well
 
 
 def test_errors_of_few_reports_are_not_those_that_they_show_by_chance():
@@ -99,7 +99,7 @@ def test_devices_answer_once_and_rounds_travel(cls, options):
         told = {question.name: question.spec.tally(reports[question.name]) for question in state.open().questions}
         state = state.close(told)
     assert answered == dict.fromkeys(range(240), 1)
-    assert state["model"].n == 240
+    assert state.n == 240
     assert fit(cls).guarantee.epsilon == 4.0
 
 

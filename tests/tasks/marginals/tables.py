@@ -8,8 +8,8 @@ import deniable as dn
 from deniable.tasks.marginals.columns import Columns
 from deniable.tasks.marginals.components import positions
 from deniable.tasks.marginals.designs import groups_of
-from deniable.tasks.marginals.estimate import TableEstimate
-from deniable.tasks.marginals.groups import Group, Scores
+from deniable.tasks.marginals.estimate import TableEstimate, TableShares
+from deniable.tasks.marginals.groups import Moments, ViewShares
 from deniable.tasks.marginals.protocol import Marginals
 
 MIXED = {
@@ -49,8 +49,9 @@ def told(survey, columns, whole, people):
     groups = []
     for asked, question in zip(survey.asked, survey.open().questions, strict=True):
         true = margin(columns, whole, asked.columns) if asked.masks is None else parity(columns, whole, asked.columns, asked.masks)
-        groups.append(Group(asked.columns, asked.masks, Scores.of(question.spec), people // len(survey.asked), true))
-    return TableEstimate(survey.columns, survey.wanted, survey.method, survey.epsilon, tuple(groups), survey.open().questions[0].spec, "")
+        groups.append(ViewShares(asked.columns, asked.masks, Moments.of(question.spec), people // len(survey.asked), true))
+    shares = TableShares(survey.columns, survey.wanted, survey.method, tuple(groups), survey.open().questions[0].spec)
+    return TableEstimate.of(shares, "")
 
 
 def rows_of(columns, whole, n):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.contract.survey import Survey
 from deniable.contract.task import OpenedRound
+from deniable.core.saved import estimate_from_json
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.tasks.marginals import Marginals, marginals
 from deniable.tasks.marginals.columns import Columns
@@ -24,7 +27,7 @@ TABLE = {"place": ["bar", "inn"] * 50, "mood": ["good", "bad"] * 50, "country": 
 def test_a_column_with_one_value_is_known_and_never_asked_about():
     survey = Marginals(columns=FEW, epsilon=2.0)
     assert [question.name for question in survey.open().questions] == ["place x mood"]
-    found = survey.run(TABLE, source=ReplaySource.from_key("norway"))["marginals"]
+    found = survey.run(TABLE, source=ReplaySource.from_key("norway"))
     abroad = found["country", "place"]
     assert abroad.values == [("Norway", "bar"), ("Norway", "inn")]
     assert abroad.counts == pytest.approx(found["place"].counts)
@@ -72,7 +75,7 @@ def test_devices_answer_the_questions_as_a_round_and_as_a_survey(rounds):
     for sent in collector.reports.values():
         asked[sent.question] += (sent.payload,)
     tallies = {q.name: q.spec.tally([q.spec.decode(payload) for payload in asked[i]]) for i, q in enumerate(survey.open().questions)}
-    found = survey.close(tallies)["marginals"]
+    found = survey.close(tallies)
     assert found.n == 60
     assert [found[pair].top(1).values for pair in (("place", "mood"), ("mood", "new"))] == [[("inn", "bad")], [("bad", "no")]]
 
@@ -85,6 +88,7 @@ def test_every_kind_of_table_is_read_alike():
         assert other["place", "age"].counts.tolist() == found[0]["place", "age"].counts.tolist()
     shown = found[0]["place", "stars"]
     assert shown.to_arrow().column_names[:3] == ["place", "stars", "count"]
+    assert shown.to_arrow()["stars"].to_pylist()[:6] == [1, 2, 3, 4, 5, 1]
     assert shown.to_polars().height == 15
     assert shown.chart().altair.to_dict()["title"]["text"].startswith("place x stars: 400 people")
     assert shown.postprocess("norm-sub").counts.sum() == pytest.approx(400)
@@ -161,9 +165,34 @@ def test_the_error_of_a_guess_is_that_of_noise():
     whole = np.array([0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2])
     table, survey = pa.table(rows_of(columns, whole, 4000)), Marginals(columns=columns, epsilon=2.0, people=4000)
     source = ReplaySource.from_key("spread")
-    guesses = [survey.run(table, source=source)["marginals"].reconstruct("a", "b", "c", replicates=20, source=source) for _ in range(30)]
+    guesses = [survey.run(table, source=source).reconstruct("a", "b", "c", replicates=20, source=source) for _ in range(30)]
     for guess in guesses:
         assert guess.frequencies.min() >= 0
         assert guess.frequencies.sum() == pytest.approx(1)
     ratio = np.mean([guess.stderr for guess in guesses]) / np.std([guess.frequencies for guess in guesses], axis=0, ddof=1).mean()
     assert 0.5 < ratio < 2
+
+
+def test_everything_is_saved_and_read_back():
+    found = marginals(rows_of(MIXED, shares_of(MIXED, "saved"), 3000), columns=MIXED, epsilon=2.0, source=ReplaySource.from_key("saved"))
+    pair = found["place", "mood"]
+    guess = found.reconstruct("place", "mood", "age", replicates=4, source=ReplaySource.from_key("guess"))
+    kinds = (found, pair, pair.top(2), pair.association(), pair.given("mood"), pair.given("mood").difference("bar", "bad", "good"), guess)
+    for each in kinds:
+        again = estimate_from_json(json.dumps(each.to_json()))
+        assert repr(again) == repr(each)
+        assert again.chart().altair.to_dict()["title"] == each.chart().altair.to_dict()["title"]
+        if not each.law.why:
+            assert np.allclose(again.interval(0.8, simultaneous=True), each.interval(0.8, simultaneous=True), rtol=1e-12, equal_nan=True)
+    assert list(estimate_from_json(found.to_json()).parts) == list(found.parts) == found.values
+    alone = marginals({"a": ["x", "y"] * 50}, columns={"a": ["x", "y"]}, epsilon=2.0, k=1, source=ReplaySource.from_key("alone"))
+    assert (alone.values, list(alone.parts), repr(estimate_from_json(alone.to_json()))) == ([], ["a"], repr(alone))
+
+
+def test_a_column_may_have_the_name_of_a_number():
+    columns = {"count": ["x", "y"], "low": ["x", "y"]}
+    table = {"count": ["x", "y", "y", "y"] * 200, "low": ["x", "x", "y", "y"] * 200}
+    found = marginals(table, columns=columns, epsilon=4.0, source=ReplaySource.from_key("names"))["count", "low"]
+    assert found.to_arrow().column_names[:4] == ["count (value)", "low (value)", "count", "stderr"]
+    assert found.to_arrow()["count (value)"].to_pylist() == ["x", "x", "y", "y"]
+    assert "svg" in found.chart()._repr_svg_()

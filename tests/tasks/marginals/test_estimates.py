@@ -15,7 +15,7 @@ from deniable.tasks.marginals.choose import design_for, predicted_error
 from deniable.tasks.marginals.columns import Columns
 from deniable.tasks.marginals.components import positions
 from deniable.tasks.marginals.designs import METHODS, groups_of, wanted
-from deniable.tasks.marginals.groups import Scores
+from deniable.tasks.marginals.groups import Moments
 from deniable.testing import ReplaySource
 from tests.tasks.marginals.tables import BITS, MIXED, margin, rows_of, shares_of, told
 
@@ -24,7 +24,7 @@ ALPHA = 1e-6
 
 def noise(spec, rows):
     """The variance of a linear form of one person's scores, for someone who is in none of the cells."""
-    return float(Scores.of(spec).covariance(np.atleast_2d(rows), np.zeros(spec.domain_size))[0, 0])
+    return float(Moments.of(spec).covariance(np.atleast_2d(rows), np.zeros(spec.domain_size))[0, 0])
 
 
 def test_check_values_of_the_reference():
@@ -60,7 +60,7 @@ def test_the_covariance_of_scores_is_that_of_the_exact_law(spec):
         weights.append(shares[held] * chances)
         second.append(chances @ (found @ rows.T) ** 2)
     exact = np.cov(np.vstack(scores).T, aweights=np.concatenate(weights), ddof=0)
-    moments = Scores.of(spec)
+    moments = Moments.of(spec)
     assert moments.covariance(rows, shares) == pytest.approx(rows @ exact @ rows.T, rel=1e-9)
     assert moments.worst(rows) == pytest.approx(np.max(second, axis=0), rel=1e-9)
     farthest = max(float(np.abs(found @ rows.T).max()) for found in scores)
@@ -102,7 +102,7 @@ def test_the_prediction_is_the_variance_where_all_cells_are_alike(method):
     survey = Marginals(columns=columns, epsilon=1.5, method=method)
     groups = len(survey.asked)
     found = told(survey, columns, np.full(16, 1 / 16), 10_000 * groups)
-    squares = np.concatenate([np.diag(found[names].drawn) for names in survey.wanted])
+    squares = np.concatenate([np.diag(found[names].law.drawn) for names in survey.wanted])
     expected = predicted_error(survey.columns, survey.wanted, survey.asked, epsilon=1.5, people=10_000 * groups)
     assert np.sqrt(squares.mean()) == pytest.approx(expected, rel=1e-9)
 
@@ -121,11 +121,11 @@ def test_errors_are_what_they_claim_and_leaving_out_who_was_asked_is_rejected(me
     honest = forgetful = 0.0
     source = ReplaySource.from_key(f"claims {method}")
     for _ in range(runs):
-        whole = survey.run(table, source=source)["marginals"]
+        whole = survey.run(table, source=source)
         found = whole["a", "b"]
         square = (found.frequencies[cell] - truth) ** 2
-        honest += square / found.covariance[cell, cell]
-        forgetful += square / sum(noise_alone(group, rows)[cell, cell] for group, rows in whole.parts(("a", "b"))[1])
+        honest += square / found.law.covariance[cell, cell]
+        forgetful += square / sum(noise_alone(group, rows)[cell, cell] for group, rows in whole.shares.forms(("a", "b"))[1])
     low, high = stats.chi2.ppf(ALPHA / 2, runs), stats.chi2.isf(ALPHA / 2, runs)
     assert low < honest < high
     assert forgetful == pytest.approx(honest, rel=0.01) if method == "direct" else forgetful > high
@@ -133,7 +133,7 @@ def test_errors_are_what_they_claim_and_leaving_out_who_was_asked_is_rejected(me
 
 def noise_alone(group, rows):
     sampled = np.diag(group.shares) - np.outer(group.shares, group.shares)
-    return (group.scores.covariance(rows, group.shares) - rows @ sampled @ rows.T) / group.n
+    return (group.moments.covariance(rows, group.shares) - rows @ sampled @ rows.T) / group.n
 
 
 def test_one_group_is_the_plain_estimate_with_its_error():
@@ -142,13 +142,13 @@ def test_one_group_is_the_plain_estimate_with_its_error():
     [question] = survey.open().questions
     table = rows_of(columns, np.array([0.2, 0.15, 0.15, 0.15, 0.15, 0.2]), 4000)
     source = ReplaySource.from_key("plain")
-    found = survey.run(table, source=source)["marginals"]["place", "mood"]
+    found = survey.run(table, source=source)["place", "mood"]
     inputs = question.encoder.column(table)
     plain = question.spec.estimate(question.spec.tally(question.spec.privatize(inputs, source=ReplaySource.from_key("plain"))))
     assert (question.spec.mechanism, plain.n) == ("SubsetSelection", 4000)
     assert found.counts == pytest.approx(plain.counts, abs=1e-6)
     assert found.stderr == pytest.approx(plain.stderr, rel=1e-6)
-    assert found.variance(found.counts, population=True) == pytest.approx(plain.variance(plain.counts, population=True), rel=1e-6)
+    assert found.law.variance(found.counts, population=True) == pytest.approx(plain.law.variance(plain.counts, population=True), rel=1e-6)
 
 
 def test_the_choice_says_why():

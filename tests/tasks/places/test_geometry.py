@@ -141,9 +141,9 @@ def test_geojson_goes_out_and_comes_back():
     for place, parts in enumerate(regions.values()):
         told = written["features"][place]["properties"]
         again = found.count(parts)
-        assert again.count == pytest.approx(told["count"])
+        assert again.value == pytest.approx(told["count"])
         assert again.stderr == pytest.approx(told["stderr"])
-        assert (again.cut, again.inner) == (0, None)
+        assert (again.bias, again.law.inner) == (None, again.law.numbers)
     lines = Tracks(np.array([0, 1, 5]), np.array([0, 2, 3])).to_geojson(found.grid)
     assert [feature["geometry"]["type"] for feature in lines["features"]] == ["LineString", "Point"]
     assert found.grid.cells(lines["features"][0]["geometry"]["coordinates"]).tolist() == [0, 1]
@@ -175,4 +175,4 @@ def test_a_plane_is_never_put_on_the_globe():
     found = UniformGrid(grid=Grid(SQUARE, 2, 2), epsilon=1.0).run([(1, 1)])
     with pytest.raises(ParameterError, match="plane"):
         found.to_geojson()
-    assert "mark" in json.dumps(found.chart(regions={"star": [Polygon([STAR])]}).altair.to_dict())
+    assert "mark" in json.dumps(found.outlined({"star": [Polygon([STAR])]}).altair.to_dict())

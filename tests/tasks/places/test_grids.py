@@ -42,8 +42,7 @@ def asked(way, oracle="auto", epsilon=1.5, **options):
 
 
 def told(asking, points, key):
-    found = asking.run(points, source=ReplaySource.from_key(key))
-    return found["places"] if isinstance(found, dict) else found
+    return asking.run(points, source=ReplaySource.from_key(key))
 
 
 @pytest.mark.parametrize(("way", "oracle", "runs"), [("grid", "GRR", 150), ("grid", "OLH", 150), ("quadtree", "GRR", 100)])
@@ -54,7 +53,7 @@ def test_a_region_errs_as_stated(way, oracle, runs):
     scores = []
     for run in range(runs):
         found = told(asking, points, f"{way} {oracle} {run}").count(ASKED)
-        scores.append((found.count - truth) / found.stderr)
+        scores.append((found.value - truth) / found.stderr)
     square, limits = float(np.square(scores).sum()), stats.chi2(runs).ppf([ALPHA / 2, 1 - ALPHA / 2])
     assert limits[0] < square < limits[1]
     assert square / 0.5**2 > limits[1]
@@ -86,10 +85,10 @@ def test_a_search_that_stops_early_asks_everybody_left():
         names += [(question.name, question.share) for question in state.open().questions]
         state = state.close(ask(state, asking.codes(points), tickets, source=source))
     assert names == [("level-2", Fraction(1, 3)), ("level-2-rest", Fraction(2, 3))]
-    found = state["places"]
-    assert (found.n, len(found.blocks), found.how.split(",")[0]) == (300, 16, "adaptive quadtree of 1 level")
+    assert (state.n, len(state.blocks)) == (300, 16)
+    assert "adaptive quadtree of 1 level," in state.about
     one = asking.close(ask(asking, asking.codes(points), tickets, source=source)).measured[0]
-    assert found.stderr.mean() < 0.75 * np.mean(one.noise) ** 0.5 * 300 / one.n  # three times the people
+    assert state.stderr.mean() < 0.75 * np.mean(one.noise) ** 0.5 * 300 / one.n  # three times the people
 
 
 @pytest.mark.parametrize(("way", "runs"), [("grid", 300), ("quadtree", 200)])
@@ -103,7 +102,7 @@ def test_errors_are_as_stated_where_all_are_in_one_cell(way, runs):
     for run in range(runs):
         found = told(asking, np.full((2000, 2), 0.5), f"crowded {way} {run}")
         single, region = (found.counts[0], found.stderr[0]), found.count(cell)
-        assert (region.count, region.stderr) == pytest.approx(single)
+        assert (region.value, region.stderr) == pytest.approx(single)
         scores.append((single[0] - 2000) / single[1])
         largest.append(single[1])
     square, limits = float(np.square(scores).sum()), stats.chi2(runs).ppf([ALPHA / 2, 1 - ALPHA / 2])
@@ -160,9 +159,9 @@ def test_a_search_resumes_from_its_json(adaptive):
         state = protocol_from_json(state.canonical)
         tallies = ask(state, values, tickets, source=source)
         state = state.close({name: Tally.from_bytes(tally.to_bytes()) for name, tally in tallies.items()})
-    assert state["places"].counts.tolist() == direct.counts.tolist()
-    assert direct.elsewhere.count == pytest.approx(500, abs=5 * direct.elsewhere.stderr)
-    assert direct.count(SQUARE).count + direct.elsewhere.count == pytest.approx(3500)
+    assert state.counts.tolist() == direct.counts.tolist()
+    assert direct.elsewhere.value == pytest.approx(500, abs=5 * direct.elsewhere.stderr)
+    assert direct.count(SQUARE).value + direct.elsewhere.value == pytest.approx(3500)
     later = asking.close(ask(asking, values, tickets, source=source))
     if adaptive:
         damaged = later.canonical.replace(b'"level":2', b'"level":2.5')
@@ -180,7 +179,7 @@ def test_hardly_anyone_and_everybody_alike(way, points):
     assert np.isfinite(found.counts).all()
     assert np.isfinite(found.stderr).all()
     everybody = found.count(SQUARE)
-    assert everybody.count == pytest.approx(found.n)
+    assert everybody.value == pytest.approx(found.n)
     assert everybody.stderr == pytest.approx(0, abs=1e-6)
     assert (found.nonnegative() >= 0).all()
     assert repr(found)
@@ -193,12 +192,13 @@ def test_one_cell_asks_nothing():
     found = alone.run(crowd())
     assert (found.counts.tolist(), found.stderr.tolist(), alone.guarantee.epsilon) == ([3000.0], [0.0], 0.0)
     half = found.count(Box(0, 0, 16, 8, plane=True))
-    assert (half.count, half.stderr, half.cut, half.interval(0.95)[1]) == (1500.0, 1500.0, 3000.0, pytest.approx(1500 + 1.959964 * 1500))
+    assert (half.value, half.stderr, half.interval(0.95)[1]) == (1500.0, 1500.0, pytest.approx(1500 + 1.959964 * 1500))
+    assert "hold 3,000 people" in half.headline()
     with pytest.raises(ParameterError, match="grid"):
         alone.spec  # noqa: B018  # there is nothing to ask
     with_others = UniformGrid(grid=Grid(SQUARE, 1, 1, outside="count"), epsilon=3.0, people=400)
     found = with_others.run([(1, 1)] * 300 + [(99, 1)] * 100, source=ReplaySource.from_key("others"))
-    assert found.elsewhere.count == pytest.approx(100, abs=5 * found.elsewhere.stderr)
+    assert found.elsewhere.value == pytest.approx(100, abs=5 * found.elsewhere.stderr)
 
 
 def test_points_outside_are_refused_before_anybody_reports():
@@ -261,7 +261,7 @@ def test_intervals_of_regions_hold_where_people_are_crowded_in_a_cell(adaptive):
     truth = np.array([np.count_nonzero((west <= x) & (x < east) & (south <= y) & (y < north)) for west, south, east, north in regions])
     tree, missed = QuadTree(box=SQUARE, depth=4, epsilon=1.0, people=2000, adaptive=adaptive), np.zeros(len(regions))
     for run in range(40):
-        found = tree.run(points, source=ReplaySource.from_key(f"crowded {run}"))["places"]
+        found = tree.run(points, source=ReplaySource.from_key(f"crowded {run}"))
         limits = np.array([found.count(Box(*region, plane=True)).interval(0.95) for region in regions])
         missed += (truth < limits[:, 0]) | (truth > limits[:, 1])
     assert missed.max() < 12

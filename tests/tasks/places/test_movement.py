@@ -105,7 +105,7 @@ def test_moves_are_estimated_and_tracks_are_made_that_move_alike(level):
     going, coming = made.all_moves()
     assert set(asking.moves.numbers(going, coming)) <= set(range(asking.moves.jump))  # nobody jumps
     if level == "user":
-        assert found.move.n == pytest.approx(25_000, abs=600)  # five of eight people
+        assert found.n == pytest.approx(25_000, abs=600)  # five of eight people
     assert "rule" in str(found.chart().altair.to_dict())
 
 
@@ -115,7 +115,7 @@ def test_moves_weigh_people_and_not_moves():
     tracks = Tracks(np.array((busy + calm) * 2000), np.arange(2001).repeat(2)[:4001] * 102 + np.tile([0, 100], 2001)[:4001])
     found = Movement(grid=ROAD, epsilon=5.0, longest=99, people=4000).run(tracks, source=ReplaySource.from_key("votes"))
     right = found.shares[1, 5]
-    assert right == pytest.approx(0.5, abs=5 * found.move.frequency_stderr.max())
+    assert right == pytest.approx(0.5, abs=5 * found.parts["move"].frequency_stderr.max())
 
 
 def test_few_and_short_tracks():
@@ -125,7 +125,7 @@ def test_few_and_short_tracks():
     assert len(nobody.tracks(5, source=ReplaySource.from_key("few"))) == 5
     assert len(nobody.tracks(0)) == 0
     still = asking.run(Tracks(np.full(400, 2), np.arange(401)), source=ReplaySource.from_key("still"))
-    assert still.move.frequencies[asking.moves.none] == pytest.approx(1.0, abs=5 * still.move.frequency_stderr.max())
+    assert still.parts["move"].frequencies[asking.moves.none] == pytest.approx(1.0, abs=5 * still.parts["move"].frequency_stderr.max())
     assert still.lengths.argmax() == 0
     assert repr(still)
 
@@ -140,7 +140,11 @@ def test_whoever_went_nowhere_or_left_the_box_is_counted_too(level):
     found = asking.run(tracks, source=ReplaySource.from_key(f"nowhere {level}"))
     asked = {"user": {"0 > 1": 0.25, "jump": 0.5, "none": 0.25}, "event": {"0 > 1": 0.25, "jump": 0.75, "none": 0.0}}[level]
     numbers = {"0 > 1": asking.moves.number(0, 1), "jump": asking.moves.jump, "none": asking.moves.none}
-    wanted = [(found.start, grid.size, 0.5), (found.end, grid.size, 0.5), *((found.move, numbers[name], asked[name]) for name in asked)]
+    wanted = [
+        (found.parts["start"], grid.size, 0.5),
+        (found.parts["end"], grid.size, 0.5),
+        *((found.parts["move"], numbers[name], asked[name]) for name in asked),
+    ]
     for estimate, place, share in wanted:
         drawn = share * (1 - share) / estimate.n if level == "user" else 0.0  # who is asked what is drawn, too
         assert estimate.frequencies[place] == pytest.approx(share, abs=5 * (estimate.frequency_stderr[place] ** 2 + drawn) ** 0.5)
@@ -155,7 +159,7 @@ def test_whoever_went_nowhere_or_left_the_box_is_counted_too(level):
 def test_jumps_are_one_answer_of_their_own():
     asking = Movement(grid=Grid(Box(0, 0, 9, 1, plane=True), 9, 1), epsilon=5.0, longest=1, people=800)
     found = asking.run(Tracks(np.array([0, 8] * 800), np.arange(801) * 2), source=ReplaySource.from_key("jump"))
-    assert found.move.frequencies[asking.moves.jump] == pytest.approx(1.0, abs=5 * found.move.frequency_stderr.max())
+    assert found.parts["move"].frequencies[asking.moves.jump] == pytest.approx(1.0, abs=5 * found.parts["move"].frequency_stderr.max())
 
 
 def test_tracks_that_cannot_be_are_refused():

@@ -119,7 +119,7 @@ def test_counts_err_as_stated_and_declared_regions_do_not_err():
         halves.append(found.count("south"))
     limits = stats.chi2(150).ppf([ALPHA / 2, 1 - ALPHA / 2])
     assert limits[0] < np.square(scores).sum() < limits[1] < np.square(scores).sum() / 0.5**2
-    assert found.count("everywhere").count == pytest.approx(4000)
+    assert found.count("everywhere").value == pytest.approx(4000)
     assert found.count("everywhere").stderr == pytest.approx(0, abs=1e-6)
     assert found.counts.sum() == pytest.approx(4000)
     assert repr(found)

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from deniable.errors import ParameterError
+from deniable.tasks.enclosed import GROWN
 from deniable.tasks.ranges.consistency import Tree
-from deniable.tasks.ranges.tree_estimate import GROWN
 
 IRREGULAR = Tree.of_cells([[0], [0, 4], [0, 2, 4], [0, 1, 2, 4, 5, 6]])
 """A node with one child, one with three, a leaf that is counted again and again."""

@@ -14,11 +14,11 @@ from deniable.contract.encoder import encoder_from_json
 from deniable.contract.lines import Interval, Parity
 from deniable.core.lines import intervals, parities
 from deniable.errors import DomainError, ParameterError
+from deniable.tasks.enclosed import GROWN, reach
 from deniable.tasks.ranges.ahead import AHEAD
 from deniable.tasks.ranges.asking import private_ranges
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
-from deniable.tasks.ranges.tree_estimate import GROWN
 from deniable.testing import ReplaySource
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -81,7 +81,7 @@ def test_labels_have_an_order_but_no_mean():
         found.mean  # noqa: B018  # refused when it is read
     with pytest.raises(DomainError):
         found.count("small", "enormous")
-    svg = found.chart(truth=[0, 0.25, 0.5, 0, 0.25])._repr_svg_()
+    svg = found.chart(truth=[0, 0.25, 0.75, 0.75, 1])._repr_svg_()
     assert svg.startswith("<svg")
     assert all(label in svg for label in SIZES.labels)
 
@@ -89,7 +89,7 @@ def test_labels_have_an_order_but_no_mean():
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.__name__)
 @pytest.mark.parametrize("size", [2, 16])
 def test_everybody_at_one_value_of_a_short_or_longer_line(protocol, size):
-    found = protocol(domain=dn.IndexRange(size), epsilon=4.0).run([1] * 4000, source=ReplaySource.from_key("constant"))["ranges"]
+    found = protocol(domain=dn.IndexRange(size), epsilon=4.0).run([1] * 4000, source=ReplaySource.from_key("constant"))
     [low], [high] = found.ranges([(1, 1)]).interval(0.9999)
     assert low < 4000 < high
     assert found.count(1, 1) == pytest.approx(4000, rel=0.15)
@@ -100,7 +100,7 @@ def test_everybody_at_one_value_of_a_short_or_longer_line(protocol, size):
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.__name__)
 def test_nobody_and_hardly_anybody(protocol):
     asked = protocol(domain=dn.Integers(0, 63), epsilon=1.0)
-    empty = asked.run([])["ranges"]
+    empty = asked.run([])
     assert empty.n == 0
     assert empty.quantile(0.5) is None
     assert np.isnan(empty.frequencies).all()
@@ -109,19 +109,19 @@ def test_nobody_and_hardly_anybody(protocol):
     nobody = empty.ranges([(0, 9)])
     assert (nobody.stderr.tolist(), [limit.tolist() for limit in nobody.interval()]) == ([0.0], [[0.0], [0.0]])
     assert "0 reports" in repr(empty)
-    alone = asked.run([7])["ranges"]  # some levels were told by nobody: nothing is known
+    alone = asked.run([7])  # some levels were told by nobody: nothing is known
     assert alone.n == 1
     assert alone.cdf_interval(10) == (0.0, 1.0)
     assert alone.quantile_interval(0.5) == (0, 63)
     assert np.isinf(alone.ranges([(0, 9)]).stderr).all()
-    few = asked.run([7] * 60, source=ReplaySource.from_key("few"))["ranges"]
-    if min(few.groups):  # errors of a few people are not normal: Chebyshev's inequality
-        assert few.reach(0.95) == pytest.approx(20**0.5 * (GROWN if protocol is AHEAD else 1.0))
+    few = asked.run([7] * 60, source=ReplaySource.from_key("few"))
+    if min(few.line.groups):  # errors of a few people are not normal: Chebyshev's inequality
+        assert reach(0.05, normal=few.line.normal, grown=few.line.grown) == pytest.approx(20**0.5 * (GROWN if protocol is AHEAD else 1.0))
 
 
 def test_views():
     found = found_by(np.arange(3000) % 30, dn.Integers(0, 29))
-    assert found.to_arrow().column_names == ["value", "frequency", "stderr", "cdf", "low", "high"]
+    assert found.to_arrow().column_names == ["value", "cdf", "stderr", "low", "high", "frequency"]
     assert found.to_arrow().num_rows == 30
     assert "50 % at most" in repr(found)
     assert "noise only" in found.headline()

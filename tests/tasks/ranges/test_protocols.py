@@ -16,6 +16,7 @@ from deniable.contract.probability import exp_below
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.core.run import answer, ask, draw_tickets
 from deniable.errors import MergeError, ParameterError, ProtocolError, WireError
+from deniable.tasks.enclosed import reach
 from deniable.tasks.ranges.ahead import AHEAD
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
@@ -38,7 +39,7 @@ each_way = pytest.mark.parametrize("way", WAYS)
 
 
 def told(protocol, values, source=None):
-    return protocol.run(values, source=source)["ranges"]
+    return protocol.run(values, source=source)
 
 
 def whole_answer(protocol, value):
@@ -89,7 +90,7 @@ def test_without_noise_and_with_everyone_on_every_level_the_answer_is_the_truth(
         question.name: answer(question, question.encoder.encode_many(CROWD, None), ReplaySource.from_key(question.name))
         for question in protocol.open().questions
     }
-    found = protocol.close(tallies)["ranges"]
+    found = protocol.close(tallies)
     assert CROWD.size * found.frequencies == pytest.approx(np.bincount(CROWD, minlength=SIZE), abs=0.1)
     assert found.mean == pytest.approx(CROWD.mean(), abs=1e-3)
     assert found.quantile(0.5) == np.sort(CROWD)[CROWD.size // 2]
@@ -134,7 +135,7 @@ def test_intervals_hold_where_a_range_goes_through_a_cell_that_nobody_cut():
     for run in range(24):
         found = told(AHEAD(domain=dn.Integers(0, 63), epsilon=1.0, people=200), values, ReplaySource.from_key(f"lump/{run}"))
         at_five = found.ranges([(5, 5)])
-        twin = at_five.counts + found.reach(0.95) * at_five.stderr * np.array([-1, 1])
+        twin = at_five.counts + reach(0.05, normal=found.line.normal, grown=True) * at_five.stderr * np.array([-1, 1])
         limits = (at_five.interval(0.95), found.cdf_interval(5), found.mean_interval(), twin)
         holds += [bool(low <= truth <= high) for (low, high), truth in zip(limits, (60, 0.3, values.mean(), 60), strict=True)]
     assert holds[3] <= 15 < holds[:3].min()
@@ -168,7 +169,7 @@ def run_by_hand(protocol, values, key):
         state = protocol_from_json(state.canonical)
         rounds.append(state)
         state = state.close(ask(state, values, tickets, source=source))
-    return rounds, state["ranges"]
+    return rounds, state
 
 
 @each_way
@@ -177,10 +178,10 @@ def test_a_protocol_resumes_from_its_json(way):
     assert protocol_from_json(protocol.canonical) == protocol
     rounds, found = run_by_hand(protocol, CROWD, "resume")
     direct = told(protocol, CROWD, ReplaySource.from_key("resume"))
-    assert found.shares.tolist() == direct.shares.tolist()
-    assert found.groups == direct.groups
-    assert sum(found.groups) == CROWD.size
-    assert len(rounds) == (1 if way != "AHEAD" else len(found.groups))
+    assert found.line.shares.tolist() == direct.line.shares.tolist()
+    assert found.line.groups == direct.line.groups
+    assert sum(found.line.groups) == CROWD.size
+    assert len(rounds) == (1 if way != "AHEAD" else len(found.line.groups))
     assert all(takes_all(question, protocol.domain) for state in rounds for question in state.open().questions)
     with pytest.raises(ProtocolError, match="tallies"):
         protocol.close({})
@@ -190,14 +191,14 @@ def test_the_adaptive_tree_grows_where_people_are_and_stops_where_nobody_is():
     line = dn.IndexRange(256)
     rounds, found = run_by_hand(AHEAD(domain=line, epsilon=2.0, people=40_000), [77] * 40_000, "one place")
     assert [state.open().first for state in rounds] == [Fraction(i, 4) for i in range(4)]
-    assert set(found.starts.tolist()) >= {64, 76, 77, 78, 79, 80, 128, 192}
-    assert found.starts.size < 40
+    assert set(found.line.starts.tolist()) >= {64, 76, 77, 78, 79, 80, 128, 192}
+    assert found.line.starts.size < 40
     assert found.quantile_interval(0.5)[0] <= 77 <= found.quantile_interval(0.5)[1]
     noisy, even = run_by_hand(AHEAD(domain=line, epsilon=0.1, people=2000), np.arange(2000) % 256, "everywhere")
     assert len(noisy) == 2  # nothing stands out of the noise: everybody who is left is asked at once, and no more is cut
     assert noisy[-1].open().questions[0].share == Fraction(3, 4)
-    assert even.starts.tolist() == [0, 64, 128, 192]
-    assert even.cdf(31) == pytest.approx(even.shares[0] / 2) or even.cdf(31) in (0.0, 1.0)
+    assert even.line.starts.tolist() == [0, 64, 128, 192]
+    assert even.cdf(31) == pytest.approx(even.line.shares[0] / 2) or even.cdf(31) in (0.0, 1.0)
 
 
 def test_damaged_states_are_refused():

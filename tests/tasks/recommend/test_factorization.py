@@ -38,7 +38,7 @@ def test_too_few_people_are_told_by_the_error():
     """A hundred people at epsilon 1: the stated error is wider than the scale, and so is the real one."""
     known, hidden = crowd(100)
     found = fit(1.0).run(known, source=ReplaySource.from_key("few"))
-    assert np.median(found.stderr(known)) > 2
+    assert np.median(found.prediction_stderr(known)) > 2
     assert found.rmse(known, hidden) > rmse_of_means(known, hidden)
 
 
@@ -115,7 +115,7 @@ def test_people_without_ratings_get_the_items_goodness():
     nobody = Ratings.of([], [], [], shape=(2, ITEMS), low=1, high=5)
     predicted = found.predict(nobody)
     assert np.allclose(predicted, np.clip(3 + 2 * found.items[:, 0], 1, 5))
-    assert found.top(nobody, 3)[0].tolist() == np.argsort(-predicted[0], kind="stable")[:3].tolist()
+    assert found.recommend(nobody, 3)[0].tolist() == np.argsort(-predicted[0], kind="stable")[:3].tolist()
     with pytest.raises(DomainError, match="one rating or more"):
         found.rmse(nobody, nobody)
 
@@ -123,7 +123,7 @@ def test_people_without_ratings_get_the_items_goodness():
 def test_what_was_rated_is_not_recommended():
     known, _ = crowd(300)
     found = fit(None).run(known)
-    best = found.top(known, ITEMS)
+    best = found.recommend(known, ITEMS)
     for person in range(5):
         own = set(known.items[known.people == person].tolist())
         assert set(best[person].tolist()) - {-1} == set(range(ITEMS)) - own

@@ -66,12 +66,12 @@ def test_changes_and_averages_are_covered_whoever_moves(moves):
     for run in range(crowds):
         crowd = CounterCrowd(spec, source=ReplaySource.from_key(f"{moves} {run}"))
         series = repeated(spec, [spec.tally(crowd.report(day)) for day in days], stay=1 - moves if run % 2 else None)
-        low, high = series.change_interval(0, 3)
+        low, high = series.change(0, 3).interval()
         change.append(low <= days[3].mean() - days[0].mean() <= high)
-        low, high = series.average_interval()
+        low, high = series.average().interval()
         truth = np.mean(days)
         average.append(low <= truth <= high)
-        independent.append(abs(series.average - truth) <= 1.96 * sqrt((series.stderr**2).sum()) / 4)
+        independent.append(abs(series.average().point - truth) <= 1.96 * sqrt((series.stderr**2).sum()) / 4)
     least = 0.95 - SIGMAS * sqrt(0.05 * 0.95 / crowds)
     assert np.mean(change) > least
     assert np.mean(average) > least
@@ -88,4 +88,7 @@ def test_the_series_is_one_of_the_family():
     low, high = series.interval(simultaneous=True)
     narrow = series.interval()
     assert np.all((low < narrow[0]) & (narrow[1] < high))
-    assert series.change_stderr(0, 1) < repeated(spec, [spec.tally(crowd.report([0, 4] * 2000)) for _ in range(2)]).change_stderr(0, 1)
+    unknown = repeated(spec, [spec.tally(crowd.report([0, 4] * 2000)) for _ in range(2)])
+    assert series.change(0, 1).stderr < unknown.change(0, 1).stderr
+    with pytest.raises(ParameterError, match="population"):
+        series.average().interval(population=True)

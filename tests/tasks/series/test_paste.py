@@ -34,7 +34,7 @@ def test_changes_are_summed_without_a_server():
     plan = Paste(mechanism=tree, parties=4, honest="1", bits=0)
     source, people = ReplaySource.from_key("paste"), np.triu(np.ones((4, 16)))
     repeated = [plan.estimate(sum(plan.contribution(person, source) for person in people)) for _ in range(300)]
-    errors = np.array([estimate.values for estimate in repeated]) - people.sum(axis=0)
+    errors = np.array([estimate.point for estimate in repeated]) - people.sum(axis=0)
     assert errors.std(axis=0) == pytest.approx(repeated[0].stderr, rel=5 * (5 / 4 / 300) ** 0.5)
 
 

@@ -52,7 +52,7 @@ def test_the_noise_is_as_large_as_stated_and_intervals_cover(delta):
     for mechanism in mechanisms(12, epsilon=1.0, delta=delta):
         kept = mechanism.reconstruct(mechanism.ask(truth))
         released = [mechanism.release(truth, source=source) for _ in range(repetitions)]
-        errors = np.array([estimate.values for estimate in released]) - kept
+        errors = np.array([estimate.point for estimate in released]) - kept
         rounding = 1 / (sqrt(12) * 2**mechanism.bits) if mechanism.bits else 0.0
         spread = sqrt((2 + 3) / repetitions)
         assert errors.var(axis=0) == pytest.approx(mechanism.stderr**2, rel=5 * spread, abs=5 * rounding**2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from deniable.client import GRR, LOLOHA, RAPPOR, DBitFlipPM, LongitudinalGRR, Lo
 from deniable.client.diary import history
 from deniable.contract.domain import Text
 from deniable.core.reports import Reports
+from deniable.core.saved import estimate_from_json
 from deniable.errors import DomainError, ParameterError
 from deniable.local.longitudinal.crowd import Crowd
 from deniable.local.longitudinal.steps import instantaneous_answers, permanent_answers
@@ -107,10 +110,10 @@ def test_people_who_keep_their_values(spec, people):
     tallies = rounds(spec, people, lambda _: values)
 
     def average(series):
-        return series.average_interval()
+        return series.average().interval()
 
     def change(series):
-        return series.change_interval(0, PERIODS - 1)
+        return series.change(0, PERIODS - 1).interval()
 
     for stay in (None, 1.0):
         assert abs(coverage(tallies, spec, stay, truth, average) - 0.95) < 0.01 + tolerance(4)
@@ -128,7 +131,7 @@ def test_people_who_all_change():
     truth = np.bincount((values + 1) % 4, minlength=4) - np.bincount(values, minlength=4)
 
     def change(series):
-        return series.change_interval(0, 1)
+        return series.change(0, 1).interval()
 
     assert abs(coverage(tallies, spec, None, truth, change) - 0.95) < 0.01 + tolerance(4)
     assert coverage(tallies, spec, 1.0, truth, change) < 0.95 - 0.01 - tolerance(4)
@@ -146,14 +149,14 @@ def test_people_who_all_change_to_values_that_share_their_answers(spec, people):
     truth = np.mean([np.bincount(values + period, minlength=5) for period in range(PERIODS)], axis=0)
 
     def average(series):
-        return series.average_interval()
+        return series.average().interval()
 
     def independent(series):
-        reach = 1.96 * np.sqrt((series.stderr**2).sum(axis=0)) / PERIODS
-        return series.average - reach, series.average + reach
+        reach = 1.96 * np.sqrt((series.stderr.reshape(PERIODS, -1) ** 2).sum(axis=0)) / PERIODS
+        return series.average().point - reach, series.average().point + reach
 
     def change(series):
-        return series.change_interval(0, PERIODS - 1)
+        return series.change(0, PERIODS - 1).interval()
 
     assert not spec.distinct
     for stay in (None, 0.0):
@@ -168,7 +171,7 @@ def test_few_people_get_bounds_instead_of_normal_intervals():
     crowd = Crowd(spec, source=ReplaySource.from_key("few"))
     tallies = [spec.tally(crowd.report([0] * 20 + [1] * 20)) for _ in range(3)]
     series = repeated(spec, tallies)
-    for low, high in (series.change_interval(0, 2), series.average_interval(), series.interval(simultaneous=True)):
+    for low, high in (series.change(0, 2).interval(), series.average().interval(), series.interval(simultaneous=True)):
         assert np.all(low <= high)
     wide, narrow = series.interval(simultaneous=True), series.interval()
     assert np.all(wide[0] <= narrow[0])
@@ -179,11 +182,12 @@ def test_a_series_reads_like_any_estimate():
     spec = RAPPOR(domain_size=5, epsilon=4.0, bits=32, cohorts=4)
     crowd = Crowd(spec, source=ReplaySource.from_key("reads"))
     series = repeated(spec, [spec.tally(crowd.report([0, 1, 2, 3, 4] * 400)) for _ in range(3)], stay=1.0)
-    assert series.counts.shape == series.stderr.shape == (3, 5)
+    assert (series.table.shape, series.stderr.shape) == ((3, 5), (15,))
+    assert np.array_equal(series.table.ravel(), series.point)
     assert series.to_polars().columns == ["value", "period", "count", "stderr", "low", "high"]
     assert "3 periods, RAPPOR" in repr(series)
-    assert np.all(series.average_stderr <= series.stderr.max(axis=0) * 1.001)
-    assert np.all(series.change_stderr(0, 2) > 0)
+    assert np.all(series.average().stderr <= series.stderr.reshape(3, 5).max(axis=0) * 1.001)
+    assert np.all(series.change(0, 2).stderr > 0)
     assert "svg" in series.chart()._repr_svg_()
 
 
@@ -194,3 +198,18 @@ def test_other_mechanisms_and_odd_shares_are_refused():
     for bad in ((plain, [plain.tally(plain.privatize([0]))], None), (spec, [], None), (spec, [tally], 1.5), (spec, [tally], True)):
         with pytest.raises(ParameterError):
             repeated(bad[0], bad[1], stay=bad[2])
+
+
+def test_a_series_is_saved_and_read_back():
+    spec = RAPPOR(domain_size=5, epsilon=4.0, bits=32, cohorts=4)
+    crowd = Crowd(spec, source=ReplaySource.from_key("saved"))
+    series = repeated(spec, [spec.tally(crowd.report([0, 1, 2, 3, 4] * 400)) for _ in range(3)], stay=0.9)
+    for each in (series, series.top(3), series.change(0, 2), series.average()):
+        again = estimate_from_json(json.dumps(each.to_json()))
+        assert repr(again) == repr(each)
+        for together in (False, True):
+            assert np.allclose(again.interval(0.8, simultaneous=together), each.interval(0.8, simultaneous=together), rtol=1e-12)
+    assert series.select([-1, 0]).point.tolist() == series.point[[-1, 0]].tolist()
+    drawn = series.chart(2).altair.to_dict()
+    [records] = drawn["datasets"].values()
+    assert len({record["value"] for record in records}) == 2

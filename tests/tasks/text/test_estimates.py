@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.core.supports import SupportEstimate
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.supports import Supports
 from deniable.errors import MergeError, MissingExtra, ParameterError
 from deniable.lab.writing import Sentences, Talk
-from deniable.tasks.marginals.groups import Scores
+from deniable.tasks.marginals.groups import Moments
 from deniable.tasks.text import Bigrams, NewWords, NextWords, Terms, Texts, WordPairs, trending
 from deniable.tasks.text.topics import Topics, factorize
 from deniable.testing import ReplaySource
@@ -24,24 +25,26 @@ CROWD = ["I drink yerba"] * 8000 + ["I drink tea"] * 9000 + ["boba boba yerba"] 
 def test_new_words_are_found_with_their_shares_of_peoples_words():
     asked = NewWords(known=KNOWN, longest=8, k=5, epsilon=4.0, people=len(CROWD))
     found = asked.run(CROWD, source=ReplaySource.from_key("new words"))
-    assert found.words == ["yerba", "boba"]  # of those that were given back, the ones that are more than noise
+    assert found.values == ["yerba", "boba"]  # of those that were given back, the ones that are more than noise
     rows = found.rows()
     assert rows["value"][:2] == ["yerba", "boba"]
     for place, truth in enumerate([10 / 24, 4 / 24]):
         assert rows["low"][place] < truth < rows["high"][place]
         assert abs(rows["share"][place] - truth) < 5 * rows["stderr"][place]
-    nothing = found.nothing_new
-    assert abs(nothing.frequencies[0] - 10 / 24) < 5 * np.sqrt(nothing.variance(nothing.counts, population=True)[0]) / nothing.n
+    nothing = found.parts["nothing_new"]
+    assert abs(nothing.point[0] - 10 / 24) < 5 * nothing.stderr[0]
     assert "yerba" in str(found.chart().altair.to_dict())
 
 
 def test_a_crowd_without_anything_new_says_so():
     asked = NewWords(known=KNOWN, longest=4, k=2, epsilon=4.0, people=3000)
     found = asked.run(["I drink tea", "", "TEA!"] * 1000, source=ReplaySource.from_key("nothing"))
-    assert found.words == []
-    assert found.nothing_new.frequencies[0] == pytest.approx(1.0, abs=5 * found.nothing_new.frequency_stderr[0])
+    assert found.values == []
+    nothing = found.parts["nothing_new"]
+    noise = nothing.law.counts.stderr[0] / nothing.n
+    assert nothing.point[0] == pytest.approx(1.0, abs=5 * noise)
     nobody = asked.run([])
-    assert nobody.words == []
+    assert nobody.values == []
 
 
 def test_noise_is_not_taken_for_words():
@@ -49,14 +52,14 @@ def test_noise_is_not_taken_for_words():
     each of the 20 words alone names some in nearly every crowd."""
     asked = NewWords(known=["tea"], longest=2, k=20, epsilon=4.0, people=400)
     runs = [asked.run([["tea"]] * 400, source=ReplaySource.from_key(f"none/{i}")) for i in range(30)]
-    assert sum(bool(run.words) for run in runs) <= 10
-    assert sum(bool((run.everything.ranked.interval()[0][1:] > 0).any()) for run in runs) > 10  # the first is "nothing new"
+    assert sum(bool(run.values) for run in runs) <= 10
+    assert sum(bool((run.ranked.interval()[0][1:] > 0).any()) for run in runs) > 10  # the first is "nothing new"
 
 
 def test_words_in_a_row_are_found():
     asked = NewWords(known=["good morning"], longest=10, k=2, epsilon=5.0, people=9000, ngram=2)
     found = asked.run(["good night", "good morning", "night"] * 3000, source=ReplaySource.from_key("in a row"))
-    assert found.words == ["good night"]
+    assert found.values == ["good night"]
 
 
 @pytest.mark.parametrize("epsilon", [3.0, 5.0])
@@ -71,7 +74,7 @@ def test_limits_of_next_words_cover_the_truth_and_a_narrower_twin_does_not(epsil
         source = ReplaySource.from_key(f"cover {run}")
         table = Bigrams(vocabulary=population.values, epsilon=epsilon, people=3000).run(population.draw(3000, source), source=source)
         for level, seen in ((0.9, covered), (0.7, narrow)):
-            low, high = table.interval(level)
+            low, high = map(table.square, table.interval(level))
             seen.append(((low <= population.chain) & (population.chain <= high)).mean())
     assert 0.85 < np.mean(covered) < 0.96
     assert np.mean(narrow) < 0.8
@@ -86,9 +89,9 @@ def test_limits_of_next_words_are_where_the_exact_law_says(oracle):
     population, n = Sentences(words=3, length=4), 200_000
     source = ReplaySource.from_key("law")
     table = Bigrams(vocabulary=population.values, epsilon=1.0, people=n, oracle=oracle).run(population.draw(n, source), source=source)
-    law, shares = Scores.of(table.pairs.spec), table.pairs.frequencies
+    law, shares = Moments.of(table.parts["pairs"].spec), table.parts["pairs"].frequencies
     for limits in table.interval(0.95):
-        for (first, second), r in np.ndenumerate(limits):
+        for (first, second), r in np.ndenumerate(table.square(limits)):
             form = np.zeros(10)
             form[3 * first : 3 * first + 3] = -r
             form[3 * first + second] += 1
@@ -103,8 +106,9 @@ def test_a_pair_of_two_people_is_no_proof_for_all_limits_together():
     spec = Bigrams(vocabulary=words, epsilon=20.0, people=300, oracle="GRR").spec
     supports = np.zeros(401, dtype=np.int64)
     supports[[0, 1, 400]] = 98, 2, 200
-    table = NextWords(tuple(words), SupportEstimate(spec, range(401), 300, supports, np.array(float(spec.p)), np.array(float(spec.q))))
-    low, high = table.interval(0.95, simultaneous=True)
+    law = Supports(300, supports, np.array(float(spec.p)), np.array(float(spec.q)))
+    table = NextWords.of(words, FrequencyEstimate.of(spec, range(401), law))
+    low, high = map(table.square, table.interval(0.95, simultaneous=True))
     assert stats.binom.sf(1, 100, low[0, 1]) < 0.05 / 400
     assert stats.binom.cdf(2, 100, high[0, 1]) < 0.05 / 400
     assert low[0, 0] > 0.5
@@ -117,9 +121,10 @@ def test_a_table_of_next_words_foretells_them():
     assert np.abs(table.matrix - population.chain).max() < 0.12
     assert table.matrix.sum(axis=1) == pytest.approx(np.ones(8))
     word = population.values[0]
-    assert table.next_words(word, 1).words == [population.values[int(population.chain[0].argmax())]]
+    assert table.next_words(word, 1).values == [population.values[int(population.chain[0].argmax())]]
     following = table.next_words(word, 8)
-    assert (following.low <= population.chain[0][[population.values.index(w) for w in following.words]]).all()
+    low, _ = following.interval(simultaneous=True)
+    assert (low <= population.chain[0][[population.values.index(w) for w in following.values]]).all()
     written = table.continued(word, 20_000, source=source)
     places = np.array([population.values.index(each) for each in written])
     after = np.bincount(places[1:][places[:-1] == 0], minlength=8)
@@ -137,7 +142,7 @@ def test_where_nothing_is_known_the_limits_say_so():
     asked = Bigrams(vocabulary=["a", "b"], epsilon=1.0, people=300)
     for texts in ([], ["", "unknown words"] * 150):
         table = asked.run(texts, source=ReplaySource.from_key("unknown"))
-        low, high = table.interval(0.999999)
+        low, high = map(table.square, table.interval(0.999999))
         assert (low.tolist(), high.tolist()) == ([[0.0, 0.0]] * 2, [[1.0, 1.0]] * 2)
         assert table.matrix.sum(axis=1) == pytest.approx(np.ones(2))
         assert repr(table)
@@ -152,12 +157,12 @@ def test_trends_name_what_changed_and_nothing_else():
     codes[(np.arange(6000) % 60 == 7) | (np.arange(6000) % 60 == 8)] = 9
     codes[:600] = 9
     trends = trending(asked.run(usual, source=source), asked.run(Texts(words, codes, usual.offsets), source=source))
-    assert trends.rising() == ["w9"]
-    assert set(trends.falling()) <= {"w7", "w8"}
+    assert trends.risen() == ["w9"]
+    assert set(trends.fallen()) <= {"w7", "w8"}
     assert trends.cost == 6.0
-    low, high = trends.interval()
+    low, high = trends.interval(simultaneous=True)
     assert low[9] < (codes == 9).mean() - 1 / 60 < high[9]
-    null = [trending(asked.run(usual, source=source), asked.run(usual, source=source)).comparison for _ in range(60)]
+    null = [trending(asked.run(usual, source=source), asked.run(usual, source=source)) for _ in range(60)]
     assert sum(bool(each.changed(0.05)) for each in null) <= 13  # binomial(60, 0.05): more happens once in 10^6
     assert sum((each.p_values <= 0.05).any() for each in null) > 13  # a twin that looks at each term alone
     with pytest.raises(MergeError, match="values"):
@@ -191,7 +196,7 @@ def test_the_error_of_a_checked_topic_is_as_large_as_it_is_said_to_be():
     for run in range(100):
         crowd = Texts(list(asked.vocabulary), draws.integers(0, 6, 4000), np.arange(2001) * 2)
         counts = asked.run(crowd, source=ReplaySource.from_key(f"checked/{run}"))
-        told.append(Topics(counts.vocabulary, np.array([[0.4, 0.3, 0.3, 0, 0, 0]]), 1, counts).checked(0, 3))
+        told.append(Topics.of(counts, np.array([[0.4, 0.3, 0.3, 0, 0, 0]])).checked(0, 3))
     squares = sum(((share - 6 / 36) / error) ** 2 for share, error in told)
     assert stats.chi2.ppf(1e-6, 100) < squares < stats.chi2.isf(1e-6, 100)
     assert stats.chi2.sf(squares / 0.6**2, 100) < 1e-6

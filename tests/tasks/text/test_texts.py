@@ -184,7 +184,7 @@ def test_one_word_is_a_vocabulary():
     assert isinstance(table, NextWords)
     assert table.shares.item() == pytest.approx(0.5, abs=0.06)  # five standard errors
     assert table.matrix.tolist() == [[1.0]]
-    assert table.next_words("ha", 5).words == ["ha"]
+    assert table.next_words("ha", 5).values == ["ha"]
     assert table.continued("ha", 3) == ["ha"] * 3
     with pytest.raises(DomainError, match="word: got 'hm'"):
         table.next_words("hm")

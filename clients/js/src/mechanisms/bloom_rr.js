@@ -1,6 +1,7 @@
-import { setBit } from "../bits.js";
+import { getBit, setBit } from "../bits.js";
 import { ParameterError } from "../errors.js";
 import { HashFamily, publicFunction } from "../hashing.js";
+import { bitLaw } from "../law.js";
 import { ceilThreshold, expBelow } from "../probability.js";
 import { ONE } from "../source.js";
 import { Spec } from "../spec.js";
@@ -50,11 +51,18 @@ export class BloomRR extends Spec {
   }
 
   get layout() {
-    return [numbers("cohort", this.filters.cohorts), bitColumn("bits", this.bits)];
+    return [numbers("cohort", this.filters.cohorts, { drawn: true }), bitColumn("bits", this.bits)];
   }
 
   async perturb(/** @type {bigint} */ key, /** @type {import("../source.js").Source} */ source) {
     const cohort = source.below(this.filters.cohorts);
     return [cohort, flipped(await this.filters.of(cohort, key), this.bits, this.thresholds.flip, source)];
+  }
+
+  law(/** @type {[number, Uint8Array]} */ [cohort, bits]) {
+    return bitLaw(bits, this.bits, this.thresholds.flip, ONE - this.thresholds.flip, async (key) => {
+      const filter = await this.filters.of(cohort, BigInt(key));
+      return Array.from({ length: this.bits }, (_, place) => place).filter((place) => getBit(filter, place));
+    });
   }
 }

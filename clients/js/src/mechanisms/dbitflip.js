@@ -1,7 +1,9 @@
+import { bitLaw } from "../law.js";
 import { expBelow, keepThreshold } from "../probability.js";
 import { ONE } from "../source.js";
 import { Spec } from "../spec.js";
 import { bitColumn, numbers } from "../wire.js";
+import { marked } from "../words.js";
 import { perturbBits } from "./unary.js";
 
 /** @typedef {import("../source.js").Source} Source */
@@ -21,7 +23,7 @@ export class DBitFlip extends Spec {
   }
 
   get layout() {
-    return [numbers("buckets", this.domainSize, { count: this.bits, increasing: true }), bitColumn("bits", this.bits)];
+    return [numbers("buckets", this.domainSize, { count: this.bits, increasing: true, drawn: true }), bitColumn("bits", this.bits)];
   }
 
   perturb(/** @type {number} */ key, /** @type {Source} */ source) {
@@ -30,6 +32,17 @@ export class DBitFlip extends Spec {
     const place = chosen.indexOf(key);
     const bits = place < 0 ? source.bernoulliBits(ONE - keep, this.bits) : perturbBits(place, this.bits, ONE - keep, keep, source);
     return [this.bits > 1 ? chosen : chosen[0], bits];
+  }
+
+  law(/** @type {[number | number[], Uint8Array]} */ [buckets, bits]) {
+    return bitLaw(bits, this.bits, ONE - this.thresholds.keep, this.thresholds.keep, (key) => {
+      const place = [buckets].flat().indexOf(Number(key));
+      return place < 0 ? [] : [place];
+    });
+  }
+
+  words(/** @type {[number | number[], Uint8Array]} */ [buckets, bits]) {
+    return bucketsInWords([buckets].flat(), bits);
   }
 }
 
@@ -41,4 +54,9 @@ export function drawBuckets(/** @type {number} */ size, /** @type {number} */ co
     chosen.add(chosen.has(drawn) ? newest : drawn);
   }
   return Array.from(chosen).sort((a, b) => a - b);
+}
+
+/** @returns {import("../words.js").Words} */
+export function bucketsInWords(/** @type {number[]} */ values, /** @type {Uint8Array} */ bits) {
+  return ["about ", { values }, ", which were drawn at random, these are marked: ", marked(values, bits)];
 }

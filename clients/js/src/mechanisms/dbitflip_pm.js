@@ -2,7 +2,7 @@ import { expBelow, keepThreshold } from "../probability.js";
 import { ONE } from "../source.js";
 import { bitColumn, numbers } from "../wire.js";
 import { flipAgain, flipped } from "./chain.js";
-import { drawBuckets } from "./dbitflip.js";
+import { bucketsInWords, drawBuckets } from "./dbitflip.js";
 import { Longitudinal } from "./longitudinal.js";
 import { perturbBits } from "./unary.js";
 
@@ -41,7 +41,7 @@ export class DBitFlipPM extends Longitudinal {
   }
 
   get personalLayout() {
-    return [numbers("buckets", this.domainSize, { count: this.bits, increasing: true })];
+    return [numbers("buckets", this.domainSize, { count: this.bits, increasing: true, drawn: true })];
   }
 
   get answerLayout() {
@@ -67,5 +67,9 @@ export class DBitFlipPM extends Longitudinal {
 
   instantaneous(/** @type {Uint8Array} */ memo, /** @type {Source} */ source) {
     return flipped(memo, this.bits, this.thresholds.flip_again, source);
+  }
+
+  words(/** @type {[number | number[], Uint8Array]} */ [buckets, bits]) {
+    return bucketsInWords([buckets].flat(), bits);
   }
 }

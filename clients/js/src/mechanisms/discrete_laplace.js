@@ -2,6 +2,7 @@ import { ParameterError } from "../errors.js";
 import { exactEpsilon, expBelow } from "../probability.js";
 import { ONE } from "../source.js";
 import { numbers } from "../wire.js";
+import { gridPoint } from "../words.js";
 import { NumericSpec } from "./numeric.js";
 
 const LARGEST_POINT = 2 ** 16 - 1;
@@ -72,5 +73,16 @@ export class DiscreteLaplace extends NumericSpec {
   perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {
     const noise = source.pick(this.cumulative);
     return noise <= 2 * this.reach ? key + noise : source.below(this.points);
+  }
+
+  /** @returns {import("../decimal.js").Rational} */
+  chance(/** @type {number} */ point, /** @type {bigint} */ key) {
+    const points = BigInt(this.points);
+    const floor = ONE - this.cumulative[this.cumulative.length - 1];
+    return [(this.weights[point - Number(key)] ?? 0n) * points + floor, ONE * points];
+  }
+
+  words(/** @type {number} */ point) {
+    return [gridPoint(point, this.points)];
   }
 }

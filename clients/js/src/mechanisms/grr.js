@@ -23,4 +23,12 @@ export class GRR extends KeepSpec {
   perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {
     return keepOrReplace(key, this.domainSize, this.thresholds.keep, source);
   }
+
+  law(/** @type {number} */ symbol) {
+    return this.keptLaw((key) => Number(key) === symbol);
+  }
+
+  words(/** @type {number} */ symbol) {
+    return ["the answer: ", { values: [symbol] }];
+  }
 }

@@ -37,6 +37,12 @@ export class HadamardResponse extends KeepSpec {
     const symbol = other - half; // of another block: the own one is skipped
     return symbol < start ? symbol : symbol + this.order;
   }
+
+  law(/** @type {number} */ symbol) {
+    const [block, place] = [Math.floor(symbol / this.order), symbol % this.order];
+    const fits = (/** @type {number} */ key) => block === key % this.blocks && parity(place & (1 + Math.floor(key / this.blocks))) === 0;
+    return this.keptLaw((key) => fits(Number(key)), this.order / 2);
+  }
 }
 
 /** The symbol of this rank among those that have an even (odd) number of ones in common with the row. */

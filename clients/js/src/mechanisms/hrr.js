@@ -8,12 +8,16 @@ export class HRR extends KeepSpec {
   order = 2 ** (this.domainSize - 1).toString(2).length;
 
   get layout() {
-    return [numbers("row", this.order), numbers("sign", 2)];
+    return [numbers("row", this.order, { drawn: true }), numbers("sign", 2)];
   }
 
   perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {
     const row = source.below(this.order);
     const sign = parity(row & key);
     return [row, source.bernoulli(this.thresholds.keep) ? sign : 1 - sign];
+  }
+
+  law(/** @type {[number, number]} */ [row, sign]) {
+    return this.keptLaw((key) => parity(row & Number(key)) === sign);
   }
 }

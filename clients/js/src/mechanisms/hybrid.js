@@ -1,8 +1,9 @@
 import { expBelow, floorThreshold, keepThreshold } from "../probability.js";
 import { ONE } from "../source.js";
 import { numbers } from "../wire.js";
+import { gridPoint } from "../words.js";
 import { OneBit } from "./one_bit.js";
-import { drawCell, windowRatio } from "./windows.js";
+import { cellChance, drawCell, windowRatio } from "./windows.js";
 
 /** @typedef {import("../source.js").Source} Source */
 /** @typedef {import("../decimal.js").Rational} Rational */
@@ -47,5 +48,17 @@ export class Hybrid extends OneBit {
   perturb(/** @type {number} */ key, /** @type {Source} */ source) {
     if (source.bernoulli(this.thresholds.mix)) return drawCell(key, this.steps, this.window, this.thresholds.keep, source);
     return this.cells + super.perturb(key, source);
+  }
+
+  /** @returns {Rational} */
+  chance(/** @type {number} */ point, /** @type {bigint} */ key) {
+    const { mix, keep } = this.thresholds;
+    const drawn = point < this.cells;
+    const [n, d] = drawn ? cellChance(point, key, this.steps, this.window, keep) : super.chance(point - this.cells, key);
+    return [n * (drawn ? mix : ONE - mix), d * ONE];
+  }
+
+  words(/** @type {number} */ point) {
+    return point < this.cells ? [gridPoint(point, this.cells)] : super.words(point - this.cells);
   }
 }

@@ -1,5 +1,6 @@
 /** What most mechanisms share: one threshold, that of keeping to the truth. */
 
+import { lawOf, share } from "../law.js";
 import { expBelow, keepThreshold } from "../probability.js";
 import { ONE } from "../source.js";
 import { Spec } from "../spec.js";
@@ -21,6 +22,17 @@ export class KeepSpec extends Spec {
   get ratio() {
     const [weight, rest] = this.odds;
     return /** @type {[bigint, bigint]} */ ([this.thresholds.keep * BigInt(rest), (ONE - this.thresholds.keep) * BigInt(weight)]);
+  }
+
+  /**
+   * The law of a report by the answers that it fits: each of the w (times `each`) reports that fit an answer has an equal part of the
+   * threshold, and each of the r (times `each`) others an equal part of the rest.
+   *
+   * @param {(key: any) => boolean | Promise<boolean>} fits
+   */
+  keptLaw(fits, each = 1) {
+    const [[own, others], { keep }] = [this.odds, this.thresholds];
+    return lawOf(async (key) => ((await fits(key)) ? share(keep, own * each) : share(ONE - keep, others * each)));
   }
 }
 

@@ -1,5 +1,6 @@
 import { HashFamily, LARGEST_RANGE } from "../hashing.js";
 import { numbers } from "../wire.js";
+import { hint } from "../words.js";
 import { LongitudinalGRR } from "./longitudinal_grr.js";
 
 /** LOLOHA: a hash function for good, and longitudinal randomized response on its few symbols. */
@@ -17,7 +18,7 @@ export class LOLOHA extends LongitudinalGRR {
   }
 
   get personalLayout() {
-    return [numbers("seed", 2 ** 64, { count: this.family.seedWords })];
+    return [numbers("seed", 2 ** 64, { count: this.family.seedWords, drawn: true })];
   }
 
   personal(/** @type {import("../source.js").Source} */ source) {
@@ -26,5 +27,9 @@ export class LOLOHA extends LongitudinalGRR {
 
   classOf(/** @type {bigint} */ key, /** @type {bigint[]} */ personal) {
     return this.family.symbol(personal, key);
+  }
+
+  words(/** @type {[bigint[], number]} */ report) {
+    return hint(this, report); // a symbol is no answer
   }
 }

@@ -72,6 +72,19 @@ export class Longitudinal extends Spec {
 
   // --- what follows ---
 
+  get whyNoLaw() {
+    return "This device draws its reports from an answer that it drew once and keeps, so the chances of one report are not the whole story.";
+  }
+
+  /** False: what is kept about one round must not be asked about in the next. */
+  get answersAll() {
+    return false;
+  }
+
+  get memoized() {
+    return true;
+  }
+
   paidAnswers(/** @type {number} */ answers, /** @type {number} */ values) {
     return Math.min(answers, values, this.classes);
   }

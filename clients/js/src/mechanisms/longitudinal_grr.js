@@ -37,4 +37,9 @@ export class LongitudinalGRR extends Longitudinal {
   instantaneous(/** @type {number} */ memo, /** @type {Source} */ source) {
     return keepOrReplace(memo, this.symbols, this.thresholds.keep_again, source);
   }
+
+  /** @returns {import("../words.js").Words | Promise<import("../words.js").Words>} */
+  words(/** @type {any} */ symbol) {
+    return ["the answer: ", { values: [symbol] }];
+  }
 }

@@ -1,6 +1,7 @@
 import { ceilThreshold, expBelow } from "../probability.js";
 import { ONE } from "../source.js";
 import { bitColumn } from "../wire.js";
+import { everyKey, marked } from "../words.js";
 import { bitsAgain, chained, odds, secondRaise } from "./chain.js";
 import { Longitudinal } from "./longitudinal.js";
 import { perturbBits, symmetric } from "./unary.js";
@@ -49,5 +50,9 @@ export class LongitudinalUnary extends Longitudinal {
 
   instantaneous(/** @type {Uint8Array} */ memo, /** @type {Source} */ source) {
     return bitsAgain(memo, this.domainSize, this.second, source);
+  }
+
+  words(/** @type {Uint8Array} */ bits) {
+    return ["these answers are marked: ", marked(everyKey(this), bits)];
   }
 }

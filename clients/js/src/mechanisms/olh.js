@@ -18,12 +18,20 @@ export class OLH extends KeepSpec {
   }
 
   get layout() {
-    return [numbers("seed", 2 ** 64, { count: this.family.seedWords }), numbers("symbol", this.hashRange)];
+    return [numbers("seed", 2 ** 64, { count: this.family.seedWords, drawn: true }), numbers("symbol", this.hashRange)];
   }
 
   perturb(/** @type {bigint} */ key, /** @type {import("../source.js").Source} */ source) {
     const seed = source.words(this.family.seedWords);
     return [seed, keepOrReplace(this.family.symbol(seed, key), this.hashRange, this.thresholds.keep, source)];
+  }
+
+  get assignedWords() {
+    return this.family.seedWords;
+  }
+
+  law(/** @type {[bigint[], number]} */ [seed, symbol]) {
+    return this.keptLaw((key) => this.family.symbol(seed, BigInt(key)) === symbol);
   }
 }
 

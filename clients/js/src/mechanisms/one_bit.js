@@ -26,6 +26,16 @@ export class OneBit extends NumericSpec {
   perturb(/** @type {number} */ key, /** @type {Source} */ source) {
     return Number(source.bernoulli(this.thresholds.first + BigInt(key) * this.thresholds.step));
   }
+
+  /** @returns {Rational} */
+  chance(/** @type {number} */ bit, /** @type {bigint} */ key) {
+    const one = this.thresholds.first + key * this.thresholds.step;
+    return [bit ? one : ONE - one, ONE];
+  }
+
+  words(/** @type {number} */ bit) {
+    return [`the bit ${bit}`];
+  }
 }
 
 /** Microsoft's one-bit mean. */

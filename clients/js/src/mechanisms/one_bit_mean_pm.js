@@ -96,4 +96,8 @@ export class OneBitMeanPM extends Longitudinal {
   instantaneous(/** @type {number} */ memo, /** @type {Source} */ source) {
     return memo ^ source.bernoulliBits(this.thresholds.flip_again, 1)[0];
   }
+
+  words(/** @type {number} */ bit) {
+    return [`the bit ${bit}`];
+  }
 }

@@ -1,7 +1,7 @@
 import { ParameterError } from "../errors.js";
 import { numbers } from "../wire.js";
 import { KeepSpec } from "./keep.js";
-import { isPrime } from "./primes.js";
+import { inverse, isPrime } from "./primes.js";
 
 const LARGEST_GEOMETRY = 2 ** 28;
 
@@ -63,14 +63,10 @@ export class PGR extends KeepSpec {
     point[place] = (product + this.modulus - sum) % this.modulus;
     return this.index(point);
   }
-}
 
-/** The inverse modulo a prime, by Fermat. */
-function inverse(/** @type {bigint} */ number, /** @type {bigint} */ prime) {
-  let [result, base] = [1n, number % prime];
-  for (let power = prime - 2n; power; power >>= 1n) {
-    if (power & 1n) result = (result * base) % prime;
-    base = (base * base) % prime;
+  law(/** @type {number} */ index) {
+    const point = this.coordinates(index).reverse();
+    const product = (/** @type {number} */ key) => this.coordinates(key).reduce((sum, x, i) => sum + x * point[i], 0n);
+    return this.keptLaw((key) => product(Number(key)) % this.modulus === 0n);
   }
-  return result;
 }

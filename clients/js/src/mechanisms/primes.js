@@ -8,6 +8,16 @@ export function isPrime(/** @type {number} */ number) {
   return true;
 }
 
+/** The inverse modulo a prime, by Fermat. */
+export function inverse(/** @type {bigint} */ number, /** @type {bigint} */ prime) {
+  let [result, base] = [1n, number % prime];
+  for (let power = prime - 2n; power; power >>= 1n) {
+    if (power & 1n) result = (result * base) % prime;
+    base = (base * base) % prime;
+  }
+  return result;
+}
+
 /** The smallest prime that is not below a number. */
 export function nextPrime(/** @type {number} */ number) {
   let prime = number;

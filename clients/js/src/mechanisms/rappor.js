@@ -57,7 +57,7 @@ export class RAPPOR extends Longitudinal {
   }
 
   get personalLayout() {
-    return [numbers("cohort", this.filters.cohorts)];
+    return [numbers("cohort", this.filters.cohorts, { drawn: true })];
   }
 
   get answerLayout() {

@@ -1,4 +1,5 @@
 import { ParameterError } from "../errors.js";
+import { lawOf, share } from "../law.js";
 import { ONE } from "../source.js";
 import { Spec } from "../spec.js";
 import { numbers } from "../wire.js";
@@ -29,5 +30,16 @@ export class RR extends Spec {
 
   perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {
     return Number(source.bernoulli(key ? this.thresholds.yes_if_true : this.thresholds.yes_if_false));
+  }
+
+  law(/** @type {number} */ bit) {
+    return lawOf((key) => {
+      const yes = Number(key) ? this.thresholds.yes_if_true : this.thresholds.yes_if_false;
+      return share(bit ? yes : ONE - yes);
+    });
+  }
+
+  words(/** @type {number} */ bit) {
+    return ["the answer: ", { values: [bit] }];
   }
 }

@@ -1,6 +1,6 @@
 import { numbers } from "../wire.js";
 import { KeepSpec } from "./keep.js";
-import { nextPrime } from "./primes.js";
+import { inverse, nextPrime } from "./primes.js";
 
 /** Random wheel spinner: subset selection where the set is an arithmetic progression, named by two numbers. */
 export class RWS extends KeepSpec {
@@ -14,7 +14,7 @@ export class RWS extends KeepSpec {
   }
 
   get layout() {
-    return [numbers("step", this.modulus - 1), numbers("shift", this.modulus)];
+    return [numbers("step", this.modulus - 1, { drawn: true }), numbers("shift", this.modulus)];
   }
 
   perturb(/** @type {number} */ key, /** @type {import("../source.js").Source} */ source) {
@@ -22,5 +22,12 @@ export class RWS extends KeepSpec {
     const place = source.bernoulli(this.thresholds.keep) ? source.below(this.size) : this.size + source.below(this.modulus - this.size);
     const modulus = BigInt(this.modulus); // a product of two places has up to 64 bits
     return [step, Number((BigInt(key) + modulus - ((BigInt(step + 1) * BigInt(place)) % modulus)) % modulus)];
+  }
+
+  law(/** @type {[number, number]} */ [step, shift]) {
+    const modulus = BigInt(this.modulus);
+    const back = inverse(BigInt(step) + 1n, modulus);
+    const place = (/** @type {bigint} */ key) => ((key + modulus - BigInt(shift)) * back) % modulus;
+    return this.keptLaw((key) => place(BigInt(key)) < BigInt(this.size));
   }
 }

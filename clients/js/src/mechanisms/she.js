@@ -1,5 +1,7 @@
 import { exactEpsilon, expBelow } from "../probability.js";
+import { reduced } from "../decimal.js";
 import { ParameterError } from "../errors.js";
+import { lawOf, log2 } from "../law.js";
 import { ONE } from "../source.js";
 import { Spec } from "../spec.js";
 import { numbers } from "../wire.js";
@@ -75,5 +77,15 @@ export class SHE extends Spec {
     const noisy = Array.from({ length: this.domainSize }, () => source.pick(this.cumulative));
     noisy[key] = this.points - 1 - noisy[key];
     return noisy;
+  }
+
+  law(/** @type {number[]} */ noisy) {
+    const common = noisy.reduce((sum, point) => sum + log2([this.weights[point], ONE]), 0);
+    const point = (/** @type {any} */ key) => noisy[Number(key)];
+    return lawOf((key) => reduced([this.weights[this.points - 1 - point(key)], this.weights[point(key)]]), common);
+  }
+
+  words(/** @type {number[]} */ noisy) {
+    return [`a noisy number for each of the ${noisy.length.toLocaleString("en")} answers`];
   }
 }

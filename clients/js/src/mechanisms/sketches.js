@@ -3,6 +3,7 @@
 import { parity } from "../bits.js";
 import { ParameterError } from "../errors.js";
 import { HashFamily, publicFunction } from "../hashing.js";
+import { bitLaw } from "../law.js";
 import { Spec } from "../spec.js";
 import { bitColumn, numbers } from "../wire.js";
 import { keepOrReplace, KeepSpec } from "./keep.js";
@@ -20,13 +21,18 @@ class Functions {
     this.count = spec.integer("hashes", 1, Math.min(MOST_HASHES, Math.floor(LARGEST_TABLE / cells)));
     this.salt = spec.word("salt");
     this.family = new HashFamily({ keyBits: spec.domain.keyBits, range: cells, shared: true });
-    this.column = numbers("function", this.count);
+    this.column = numbers("function", this.count, { drawn: true });
   }
 
   /** A function's number, and the cell of a key. */
   async draw(/** @type {bigint} */ key, /** @type {Source} */ source) {
     const number = source.below(this.count);
-    return [number, this.family.symbol(await publicFunction(this.salt, number), key)];
+    return [number, await this.cell(number, key)];
+  }
+
+  /** The cell of a key under the function with this number. */
+  async cell(/** @type {number} */ number, /** @type {bigint} */ key) {
+    return this.family.symbol(await publicFunction(this.salt, number), key);
   }
 }
 
@@ -48,6 +54,10 @@ export class FLH extends KeepSpec {
   async perturb(/** @type {bigint} */ key, /** @type {Source} */ source) {
     const [number, symbol] = await this.functions.draw(key, source);
     return [number, keepOrReplace(symbol, this.hashRange, this.thresholds.keep, source)];
+  }
+
+  law(/** @type {[number, number]} */ [number, symbol]) {
+    return this.keptLaw(async (key) => (await this.functions.cell(number, BigInt(key))) === symbol);
   }
 }
 
@@ -73,6 +83,11 @@ export class CMS extends Spec {
     const [number, cell] = await this.functions.draw(key, source);
     return [number, perturbBits(cell, this.width, this.thresholds.raise_other, this.thresholds.keep, source)];
   }
+
+  law(/** @type {[number, Uint8Array]} */ [number, bits]) {
+    const { raise_other: raise, keep } = this.thresholds;
+    return bitLaw(bits, this.width, raise, keep, async (key) => [await this.functions.cell(number, BigInt(key))]);
+  }
 }
 
 /** Hadamard count-mean sketch: one noisy bit about one row of the Hadamard matrix. */
@@ -82,7 +97,7 @@ export class HCMS extends KeepSpec {
   functions = new Functions(this, this.width);
 
   get layout() {
-    return [this.functions.column, numbers("row", this.width), numbers("sign", 2)];
+    return [this.functions.column, numbers("row", this.width, { drawn: true }), numbers("sign", 2)];
   }
 
   async perturb(/** @type {bigint} */ key, /** @type {Source} */ source) {
@@ -90,6 +105,10 @@ export class HCMS extends KeepSpec {
     const row = source.below(this.width);
     const sign = parity(row & cell);
     return [number, row, source.bernoulli(this.thresholds.keep) ? sign : 1 - sign];
+  }
+
+  law(/** @type {[number, number, number]} */ [number, row, sign]) {
+    return this.keptLaw(async (key) => parity(row & (await this.functions.cell(number, BigInt(key)))) === sign);
   }
 }
 

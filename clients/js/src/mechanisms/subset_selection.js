@@ -1,6 +1,10 @@
 import { countBits, getBit, placeOf, setBit } from "../bits.js";
+import { reduced } from "../decimal.js";
+import { lawOf } from "../law.js";
 import { floorThreshold } from "../probability.js";
+import { ONE } from "../source.js";
 import { bitColumn } from "../wire.js";
+import { everyKey, marked } from "../words.js";
 import { KeepSpec } from "./keep.js";
 
 /** Subset selection: a random set of values that probably holds the true one. */
@@ -32,4 +36,21 @@ export class SubsetSelection extends KeepSpec {
     for (let i = 0; i < this.domainSize; i++) setBit(members, i, i === key ? included : getBit(drawn, i < key ? i : i - 1));
     return members;
   }
+
+  law(/** @type {Uint8Array} */ members) {
+    const [{ keep }, all] = [this.thresholds, BigInt(this.domainSize)];
+    const own = reduced([keep * all, ONE * BigInt(this.size)]);
+    const other = reduced([(ONE - keep) * all, ONE * BigInt(this.domainSize - this.size)]);
+    return lawOf((key) => (getBit(members, Number(key)) ? own : other), -logBinomial(this.domainSize, this.size));
+  }
+
+  words(/** @type {Uint8Array} */ members) {
+    return [`a set of ${this.size} answers: `, marked(everyKey(this), members)];
+  }
+}
+
+function logBinomial(/** @type {number} */ n, /** @type {number} */ k) {
+  let sum = 0;
+  for (let i = 0; i < Math.min(k, n - k); i++) sum += Math.log2((n - i) / (i + 1));
+  return sum;
 }

@@ -2,10 +2,12 @@
 
 import { setBit } from "../bits.js";
 import { ParameterError } from "../errors.js";
+import { bitLaw } from "../law.js";
 import { ceilThreshold, expAbove, expBelow, floorThreshold, keepThreshold, writtenAs } from "../probability.js";
 import { ONE } from "../source.js";
 import { Spec } from "../spec.js";
 import { bitColumn } from "../wire.js";
+import { everyKey, marked } from "../words.js";
 
 /** @typedef {import("../source.js").Source} Source */
 /** @typedef {import("../decimal.js").Rational} Rational */
@@ -23,6 +25,14 @@ class UnaryEncoding extends Spec {
 
   perturb(/** @type {number} */ key, /** @type {Source} */ source) {
     return perturbBits(key, this.domainSize, this.thresholds.raise_other, this.thresholds.keep, source);
+  }
+
+  law(/** @type {Uint8Array} */ bits) {
+    return bitLaw(bits, this.domainSize, this.thresholds.raise_other, this.thresholds.keep, (key) => [Number(key)]);
+  }
+
+  words(/** @type {Uint8Array} */ bits) {
+    return ["these answers are marked: ", marked(everyKey(this), bits)];
   }
 }
 

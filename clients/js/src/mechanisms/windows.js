@@ -3,6 +3,7 @@
 import { expBelow, keepThreshold } from "../probability.js";
 import { ONE } from "../source.js";
 import { numbers } from "../wire.js";
+import { gridPoint } from "../words.js";
 import { NumericSpec } from "./numeric.js";
 
 /** @typedef {import("../source.js").Source} Source */
@@ -27,6 +28,14 @@ export class Piecewise extends NumericSpec {
   perturb(/** @type {number} */ key, /** @type {Source} */ source) {
     return drawCell(key, this.steps, this.window, this.thresholds.keep, source);
   }
+
+  chance(/** @type {number} */ point, /** @type {bigint} */ key) {
+    return cellChance(point, key, this.steps, this.window, this.thresholds.keep);
+  }
+
+  words(/** @type {number} */ point) {
+    return [gridPoint(point, this.steps + this.window)];
+  }
 }
 
 /** The square wave mechanism: the same law, whose collector learns how the values are distributed. */
@@ -48,4 +57,16 @@ export function drawCell(
   if (source.bernoulli(keep)) return key + source.below(window);
   const other = source.below(steps);
   return other + (other >= key ? window : 0);
+}
+
+/** @returns {Rational} the chance of `drawCell` to give this cell */
+export function cellChance(
+  /** @type {number} */ cell,
+  /** @type {bigint} */ key,
+  /** @type {number} */ steps,
+  /** @type {number} */ window,
+  /** @type {bigint} */ keep,
+) {
+  const inside = key <= cell && cell < key + BigInt(window);
+  return inside ? [keep, ONE * BigInt(window)] : [ONE - keep, ONE * BigInt(steps)];
 }

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from deniable.collect.analysis.answer import Answer, Changes
-from deniable.collect.analysis.counted import TooFew, answer_of, survey_estimates
+from deniable.collect.analysis.counted import TooFew, answer_of, by_name, survey_estimates
 from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import EVERYTHING, Selection, period_label, read_periods, read_strata
 from deniable.collect.collector import Collector
@@ -178,10 +178,10 @@ def _result(collector: Collector, task: Task) -> Mapping[str, Any]:
         raise ProtocolError("task", f"round {number} could not be closed", allowed=allowed, fix=fix)
     closed = stored is not None and stored.closed  # before that, whoever closes the round is at it: nobody does it twice
     outcome: Any = collector.outcome(task.id, number) if closed and counted else None
-    if isinstance(outcome, dict):
-        return outcome
     if isinstance(outcome, Protocol):
         raise ProtocolError("task", f"closed in round {number}", allowed=allowed, fix="it has no result: publish it again")
+    if outcome is not None:
+        return by_name(task, outcome)
     reports = found.reports if found is not None and counted else collector.reports_now(live)
     told = f"{reports:,}" if reports >= task.minimum_batch else f"fewer than {task.minimum_batch:,}"
     raise ProtocolError("task", f"round {number} is open", allowed=allowed, fix=f"it has {told} reports: advance it, or wait")

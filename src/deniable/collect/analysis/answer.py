@@ -5,31 +5,34 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.collect.analysis.manner import Manner
 from deniable.collect.analysis.mixed import Mixed
-from deniable.collect.analysis.numbers import KINDS, read
 from deniable.collect.analysis.selection import Selection
-from deniable.collect.analysis.shares import Shares
-from deniable.collect.analysis.tables import TABLE, Tables, promise_of, unfolded
-from deniable.contract.canonical import from_plain, parse_canonical, to_plain
+from deniable.collect.analysis.shown import charts_of, estimates_in
+from deniable.contract.canonical import parse_canonical, to_plain
+from deniable.contract.guarantee import Guarantee
+from deniable.contract.protocol import protocol_from_json
+from deniable.contract.spec import Spec
 from deniable.contract.task import Task
+from deniable.core.comparison import Comparison
+from deniable.core.estimate import Estimate
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
 
 METADATA = b"deniable"
 """Where a Parquet file's schema says what it came from: the JSON without its rows."""
-MANNERS: dict[str, Manner] = {"frequency": Shares(), **KINDS, TABLE: Tables()}
-"""By the ``kind`` of an estimate, and of one question's part of the JSON; that of counts does not say it. Others are tables."""
 FIXED = ("question", "n")
 """Columns of a Parquet file that say where a row comes from."""
+ROWS = ("values", "columns", "order", "law", "parts")
+"""What of an estimate's JSON grows with its rows."""
 
 
 @dataclass(frozen=True)
@@ -41,34 +44,30 @@ class Answer:
 
     task: Task
     selection: Selection
-    estimates: Mapping[str, Any]
+    estimates: Mapping[str, Estimate]
     withheld: tuple[str, ...] = ()
     provisional: bool = False
     mixed: Mixed | None = None
 
     def __post_init__(self) -> None:
-        ready = {name: manner_for(each).ready(each) for name, each in unfolded(self.estimates).items()}
-        object.__setattr__(self, "estimates", ready)
-
-    @cached_property
-    def tables(self) -> dict[str, dict[str, Any]]:
-        """The parts of the JSON that are tables, by question: made once, for all who look."""
-        shown = {name: each for name, each in self.estimates.items() if isinstance(manner_for(each), Tables)}
-        promise = promise_of(self.task) if shown else {}
-        return {name: MANNERS[TABLE].estimate_json(name, each) | promise for name, each in shown.items()}
+        object.__setattr__(self, "estimates", {name: each.settled() for name, each in self.estimates.items()})
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as plain data; values as ``canonical.to_plain`` writes them."""
+        """The answer as plain data: for each question its estimate, as ``Estimate.to_json`` writes it, and how it was asked."""
         content = _about(self.task, self.withheld, self.provisional, self.mixed) | {"selection": self.selection.to_json()}
-        answers = [self.tables.get(name) or manner_for(each).estimate_json(name, each) for name, each in self.estimates.items()]
-        return content | {"answers": answers}
+        return content | {"answers": [self.asked[name].answer(each) for name, each in self.estimates.items()]}
+
+    @cached_property
+    def asked(self) -> dict[str, Asked]:
+        """How each question was asked."""
+        return {name: Asked.of(self.task, name, each) for name, each in self.estimates.items()}
 
     def to_parquet(self) -> bytes:
         """The answer as a table with a row for each question and value."""
         return parquet_of(self.to_json())
 
     def charts(self, k: int = 20) -> dict[str, Chart]:
-        """The k largest counts of each question."""
+        """The first k rows of each question, where rows are drawn, and otherwise all."""
         return charts_of(self.to_json(), k)
 
 
@@ -79,11 +78,15 @@ class Changes:
     task: Task
     first: Selection
     second: Selection
-    comparisons: Mapping[str, Any]
+    comparisons: Mapping[str, Comparison]
     alpha: float = 0.05
     withheld: tuple[str, ...] = ()
     provisional: bool = False
     mixed: Mixed | None = None
+
+    def __post_init__(self) -> None:
+        shown = {name: replace(each.settled(), level=1 - self.alpha_each) for name, each in self.comparisons.items()}
+        object.__setattr__(self, "comparisons", shown)
 
     @property
     def alpha_each(self) -> float:
@@ -95,11 +98,11 @@ class Changes:
         return [(name, value) for name, found in self.comparisons.items() for value in found.changed(self.alpha_each)]
 
     def to_json(self) -> dict[str, Any]:
-        """The changes as plain data; values as ``canonical.to_plain`` writes them."""
+        """The changes as plain data: for each question the comparison, as ``Estimate.to_json`` writes it, and what changed."""
         content = _about(self.task, self.withheld, self.provisional, self.mixed)
         content |= {"first": self.first.to_json(), "second": self.second.to_json(), "alpha": self.alpha}
         content["changed"] = [{"question": name, "value": to_plain(value)} for name, value in self.changed()]
-        told = [MANNERS[found.first.kind].comparison_json(name, found, self.alpha_each) for name, found in self.comparisons.items()]
+        told = [Asked.of(self.task, name, found.first).answer(found) for name, found in self.comparisons.items()]
         return content | {"answers": told}
 
     def to_parquet(self) -> bytes:
@@ -111,48 +114,78 @@ class Changes:
         return charts_of(self.to_json(), k)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """How one question was asked, and what the answer cost a person. ``spec`` is None for what a whole protocol has found."""
+
+    question: str
+    mechanism: str
+    guarantee: Guarantee
+    spec: Spec | None = None
+
+    @classmethod
+    def of(cls, task: Task, name: str, estimate: Estimate) -> Asked:
+        """The question of a task: of a survey by its name, and otherwise all rounds together."""
+        if task.rounds:
+            protocol = protocol_from_json(task.protocol)
+            return cls(name, protocol.kind, protocol.guarantee)
+        return cls.with_spec(name, estimate, next(each.spec for each in task.survey.questions if each.name == name))
+
+    @classmethod
+    def with_spec(cls, name: str, estimate: Estimate, spec: Spec) -> Asked:
+        """The question that was answered by a mechanism."""
+        return cls(name, spec.mechanism, estimate.guarantee or spec.guarantee, spec)
+
+    def answer(self, estimate: Estimate) -> dict[str, Any]:
+        """This question's part of the JSON."""
+        epsilon = self.guarantee.epsilon if isfinite(self.guarantee.epsilon) else None  # JSON has no infinity
+        told = {"question": self.question, "mechanism": self.mechanism, "epsilon": epsilon}
+        about = {"promise": self.guarantee.statement()} if self.spec is None else {"spec": self.spec.digest.hex()}
+        return told | about | {"estimate": estimate.to_json()}
+
+
 def parquet_of(content: Mapping[str, Any]) -> bytes:
     """The table behind the JSON of an answer or of changes; columns that a question does not have are empty.
 
     Where questions have values of several kinds, all are written as text.
     """
-    import pyarrow.parquet as pq  # here and below: a collector starts without it
+    import pyarrow.parquet as pq  # here: a collector starts without it
 
-    rows: list[dict[str, Any]] = []
+    changed = {(entry["question"], json.dumps(entry["value"])) for entry in content.get("changed", ())}
+    columns: dict[str, list[Any]] = {"question": [], "value": []}
     for answer in content["answers"]:
-        counted = {name: answer[name] for name in ("n", "n_before", "n_after") if name in answer}
-        for row in answer["rows"]:
-            cells = {f"{name}_" if name in FIXED else name: read(cell) for name, cell in row.items()}
-            cells |= {"value": from_plain(row["value"])} if row.get("value") is not None else {}
-            rows.append({"question": answer["question"], "value": None} | cells | counted)
-    names = list(dict.fromkeys(["question", "value", *(name for row in rows for name in row)]))
-    table = pa.table({name: _array([row.get(name) for row in rows]) for name in names})
-    about = {**content, "answers": [{k: v for k, v in answer.items() if k != "rows"} for answer in content["answers"]]}
+        for name, estimate in estimates_in(answer).items():
+            rows = {f"{column}_" if column in FIXED else column: _cells(cells) for column, cells in estimate.rows().items()}
+            size = len(estimate.values)
+            if "value" in rows and not any(isinstance(value, tuple) for value in estimate.values):
+                rows["value"] = list(estimate.values)  # as they are: in the column they are as people read them
+            rows |= {"question": [name] * size, **_counted(estimate.n, size)}
+            if "changed" in content:
+                rows["changed"] = [(name, json.dumps(to_plain(value))) in changed for value in estimate.values]
+            before = len(columns["question"])
+            for column in [*columns, *(column for column in rows if column not in columns)]:
+                columns.setdefault(column, [None] * before).extend(rows.get(column, [None] * size))
+    table = pa.table({name: _array(cells) for name, cells in columns.items()})
+    about = {**content, "answers": [_without_rows(answer) for answer in content["answers"]]}
     target = io.BytesIO()
     pq.write_table(table.replace_schema_metadata({METADATA: json.dumps(about, ensure_ascii=False).encode()}), target)
     return target.getvalue()
 
 
-def picked_rows(answer: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
-    """The k rows of one question that say most, values read back."""
-    return manner_of(answer).picked(answer, k)
+def _cells(column: Any) -> list[Any]:
+    return [None if isinstance(cell, float) and not isfinite(cell) else cell for cell in getattr(column, "tolist", lambda: column)()]
 
 
-def charts_of(content: Mapping[str, Any], k: int = 20) -> dict[str, Chart]:
-    """A chart for each question behind the JSON of an answer or of changes, but for tables without one."""
-    drawn = {answer["question"]: manner_of(answer).chart(answer, k) for answer in content["answers"]}
-    return {name: chart for name, chart in drawn.items() if chart is not None}
+def _counted(n: Any, size: int) -> dict[str, list[Any]]:
+    """How many reports each row rests on: all on the same, on two crowds, or each on its own."""
+    if isinstance(n, tuple):
+        return {"n_before": [n[0]] * size, "n_after": [n[1]] * size}
+    each = getattr(n, "tolist", lambda: n)()
+    return {"n": each if isinstance(each, list) else [each] * size}
 
 
-def manner_of(answer: Mapping[str, Any]) -> Manner:
-    """How one question's part of the JSON is read."""
-    return MANNERS[answer.get("kind", "frequency")]
-
-
-def manner_for(estimate: Any) -> Manner:
-    """How an estimate is told: by its kind, or as the table that it makes of itself."""
-    manner = MANNERS.get(getattr(estimate, "kind", TABLE))
-    return manner if manner is not None and manner.tells(estimate) else MANNERS[TABLE]
+def _without_rows(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {**answer, "estimate": {name: each for name, each in answer["estimate"].items() if name not in ROWS}}
 
 
 def _about(task: Task, withheld: tuple[str, ...], provisional: bool, mixed: Mixed | None) -> dict[str, Any]:

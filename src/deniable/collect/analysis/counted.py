@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from deniable.collect.analysis.answer import Answer
 from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import Selection
-from deniable.collect.analysis.tables import reports_behind
 from deniable.collect.storage.block import total
+from deniable.contract.protocol import protocol_from_json
 from deniable.contract.task import Task
+from deniable.core.estimate import Estimate
 from deniable.core.tally import Tally
 from deniable.errors import DeniableError
 
@@ -32,12 +36,43 @@ def survey_estimates(task: Task, tallies: Tallies, selection: Selection) -> Mapp
     return task.survey.close({question.name: total(question, i, selected) for i, question in enumerate(task.survey.questions)})
 
 
-def answer_of(task: Task, found: Mapping[str, Any], selection: Selection, *, provisional: bool, mixed: Mixed | None = None) -> Answer:
+def by_name(task: Task, outcome: Any) -> Mapping[str, Estimate]:
+    """What a protocol's last round led to, by name: a survey names its questions, any other protocol its result."""
+    return outcome if isinstance(outcome, Mapping) else {protocol_from_json(task.protocol).result: outcome}
+
+
+def answer_of(
+    task: Task, found: Mapping[str, Estimate], selection: Selection, *, provisional: bool = False, mixed: Mixed | None = None
+) -> Answer:
     """What may be shown of the estimates; TooFew if every question has fewer reports than the task's minimum batch.
 
     Of a task of shuffle trust nothing is shown without its batches.
     """
-    shown = {name: each for name, each in found.items() if reports_behind(each) >= task.minimum_batch}
-    if not shown or (task.mixing is not None and mixed is None):
+    answer = allowed_of(task, found, selection, provisional=provisional, mixed=mixed)
+    if not answer.estimates or (task.mixing is not None and mixed is None):
         raise TooFew(task.minimum_batch)
-    return Answer(task, selection, shown, tuple(name for name in found if name not in shown), provisional, mixed)
+    return answer
+
+
+def allowed_of(
+    task: Task, found: Mapping[str, Estimate], selection: Selection, *, provisional: bool = False, mixed: Mixed | None = None
+) -> Answer:
+    """The answer without what rests on fewer reports than the task's minimum batch, questions and parts of them; perhaps of nothing."""
+    withheld: list[str] = []
+    shown: dict[str, Estimate] = {}
+    for name, each in found.items():
+        if reports_behind(each) < task.minimum_batch:
+            withheld.append(name)
+            continue
+        few = [part for part, inner in each.parts.items() if inner.n is not None and reports_behind(inner) < task.minimum_batch]
+        withheld += [f"{name}: {part}" for part in few]
+        shown[name] = replace(each, parts={part: inner for part, inner in each.parts.items() if part not in few}) if few else each
+    return Answer(task, selection, shown, tuple(withheld), provisional, mixed)
+
+
+def reports_behind(estimate: Estimate) -> int:
+    """How many reports every number of an estimate rests on, at least; none where it does not say."""
+    counted = np.asarray(0 if estimate.n is None else estimate.n)
+    if counted.size:
+        return int(counted.min())
+    return 0 if estimate.screening is None else estimate.screening.people  # a search that named nothing

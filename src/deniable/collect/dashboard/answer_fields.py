@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 from deniable.client.answerable import task_domain
 from deniable.collect.dashboard.html import Element, element, quoted
@@ -20,6 +21,7 @@ from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Inte
 from deniable.contract.encoder import Attribute, Identity
 from deniable.contract.numbers import Numbers
 from deniable.contract.protocol import PROTOCOLS
+from deniable.contract.spec import Spec
 from deniable.contract.task import Task
 from deniable.errors import shorten
 
@@ -27,10 +29,6 @@ SPREAD = 12
 """Up to so many answers stand side by side; more are a list that opens."""
 ASKED = (Categories, IndexRange, Integers, Bytes, Numbers)
 """Domains that a page has fields for."""
-ENDS = frozenset({"SignRR"})
-"""Mechanisms that take the ends of a range, and nothing between."""
-WHOLE = frozenset({"OneBitMeanPM"})
-"""Mechanisms that take whole numbers only."""
 SAFE = (1 << 53) - 1
 """Beyond it, a browser's number field rounds."""
 
@@ -52,7 +50,7 @@ def asked_domains(task: Task) -> dict[str, Domain] | None:
 
 def answer_fields(task: Task, domains: dict[str, Domain]) -> list[Element]:
     """A field for each thing that is asked."""
-    fits = [_Fit(domain, _mechanisms(task, name)) for name, domain in domains.items()]
+    fits = [_Fit(domain, _specs(task, name)) for name, domain in domains.items()]
     if len(domains) > 1:
         return [
             _field(f"answer-{place}", quoted(name), fit, name, None) for place, (name, fit) in enumerate(zip(domains, fits, strict=True))
@@ -61,13 +59,11 @@ def answer_fields(task: Task, domains: dict[str, Domain]) -> list[Element]:
     return [_field("answer-0", "Choose one" if fits[0].is_spread else "Your answer", fits[0], name, task.default)]
 
 
-def _mechanisms(task: Task, attribute: str) -> frozenset[str]:
-    """What answers a thing that is asked: a number that is in the domain may still be none that all of them take."""
+def _specs(task: Task, attribute: str) -> tuple[Spec, ...]:
+    """The mechanisms that answer a thing that is asked: some take only a few values of the domain, or whole numbers only."""
     questions = () if task.rounds else task.survey.questions
-    return frozenset(
-        question.spec.mechanism
-        for question in questions
-        if not isinstance(question.encoder, Attribute) or question.encoder.name == attribute
+    return tuple(
+        question.spec for question in questions if not isinstance(question.encoder, Attribute) or question.encoder.name == attribute
     )
 
 
@@ -98,15 +94,21 @@ class _Fit:
     """What a field allows: the domain's values that all mechanisms take."""
 
     domain: Domain
-    mechanisms: frozenset[str]
+    specs: tuple[Spec, ...]
 
     @cached_property
     def choices(self) -> list[tuple[str, str]] | None:
         """Values of the field and their texts, where they are few enough to be listed."""
         domain = self.domain
-        if isinstance(domain, Numbers) and not domain.times and ENDS & self.mechanisms:
-            return [(str(end), str(end)) for end in _ends(domain)]
+        few = next((spec.choices for spec in self.specs if spec.choices is not None), None)
+        if few is not None and isinstance(domain, Numbers) and not domain.times:  # a time is typed, in the browser's zone
+            return [(str(number), str(number)) for number in map(_shown, few)]
         return _choices(domain)
+
+    @property
+    def whole(self) -> bool:
+        """True if only whole numbers are taken."""
+        return any(spec.whole for spec in self.specs)
 
     @property
     def is_spread(self) -> bool:
@@ -116,13 +118,13 @@ class _Fit:
     @property
     def limits(self) -> dict[str, object]:
         """The field's own checks."""
-        return _limits(self.domain) | ({"step": 1} if WHOLE & self.mechanisms else {})
+        return _limits(self.domain) | ({"step": 1} if self.whole else {})
 
     @property
     def hint(self) -> str:
         """What may be written, in words."""
         told = _hint(self.domain)
-        return told.replace("Finite numbers", "Whole numbers") if WHOLE & self.mechanisms else told
+        return told.replace("Finite numbers", "Whole numbers") if self.whole else told
 
 
 def _field(identity: str, told: Element | str, fit: _Fit, attribute: str, default: object) -> Element:
@@ -204,13 +206,13 @@ def _number_limits(domain: Numbers) -> dict[str, object]:
             if not any(bound.second or bound.microsecond for bound in (domain.low, domain.high))
             else field
         )
-    low, high = _ends(domain)
+    low, high = _shown(domain.low), _shown(domain.high)
     return field | {"min": low, "max": high}
 
 
-def _ends(domain: Numbers) -> list[int | float]:
-    """Low and high as a browser writes them."""
-    return [int(bound) if bound.denominator == 1 else float(bound) for bound in (domain.low, domain.high)]
+def _shown(number: Any) -> int | float:
+    """A number as a browser writes it."""
+    return int(number) if number.denominator == 1 else float(number)
 
 
 def _hint(domain: Domain) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from deniable.collect.analysis.analyst import Changes, TooFew
-from deniable.collect.analysis.answer import picked_rows
+from deniable.collect.analysis.answer import Asked
+from deniable.collect.analysis.shown import estimates_in
 from deniable.collect.dashboard.answers import Answers
-from deniable.collect.dashboard.figures import SHOWN
-from deniable.collect.dashboard.html import Element, Node, element, quoted, table
-from deniable.collect.dashboard.layout import Visit
-from deniable.collect.dashboard.number_view import tell_change
-from deniable.collect.dashboard.pictures import Spec, change_chart
-from deniable.collect.dashboard.question_parts import chart_figure
+from deniable.collect.dashboard.html import Node, element, quoted
+from deniable.collect.dashboard.layout import Visit, facts
+from deniable.collect.dashboard.pictures import charts_for
+from deniable.collect.dashboard.question_parts import Told, chart_figure, chart_name
+from deniable.collect.dashboard.question_view import SHOWN, estimate_table, labelled
 from deniable.collect.dashboard.selecting import Choice, period_field, read_selection, stratum_fields
 from deniable.collect.dashboard.task_page import Seen
-from deniable.collect.dashboard.words import between, digits, label, percent
+from deniable.collect.dashboard.words import epsilon_in_words, label
 from deniable.collect.web.shapes import CompareQuery
 from deniable.contract.task import Task
-from deniable.core.rounding import level_text
+from deniable.core.figure import Spec
+from deniable.core.saved import SavedEstimate
+from deniable.core.table import cell_text
 from deniable.errors import ParameterError
 
 SIDES = (("first", "From"), ("second", "To"))
@@ -59,50 +59,46 @@ def compare_body(seen: Seen, task: Task, query: CompareQuery, now: float) -> lis
 
 
 def _told(changes: Changes, task: Task, raw: str) -> Seen:
-    content = changes.to_json()
     charts: dict[str, Spec] = {}
     sections: list[Node] = []
-    for place, answer in enumerate(content["answers"]):
+    for place, (name, comparison) in enumerate(changes.comparisons.items()):
         picture = f"/tasks/{task.id.hex()}/compare/chart.svg{raw}{'&' if raw else '?'}question={place}"
-        if "kind" in answer:
-            told = tell_change(answer, place, picture=picture, titled=len(content["answers"]) > 1)
-            sections.append(told.section)
-            charts |= told.drawn(place)
-            continue
-        rows = picked_rows(answer, SHOWN)
-        domain = changes.comparisons[answer["question"]].first.spec.domain
-        labels = [label(row["value"], domain) for row in rows]
-        sections.append(_section(answer, rows, labels, place, picture, titled=len(content["answers"]) > 1))
-        charts[f"chart-{place}"] = change_chart(rows, labels)
+        asked = Asked.of(task, name, comparison.first)
+        (found,) = estimates_in(asked.answer(comparison.shortened(SHOWN))).values()
+        domain = None if asked.spec is None else asked.spec.domain
+        changed = [label(value, domain) for value in comparison.changed(changes.alpha_each)]
+        told = tell_change(asked, labelled(found, domain), changed, place, picture=picture, titled=len(changes.comparisons) > 1)
+        sections.append(told.section)
+        charts |= told.drawn(place)
     return Seen(element("div", *sections), charts)
 
 
-def _section(answer: dict[str, Any], rows: list[dict[str, Any]], labels: list[str], place: int, picture: str, *, titled: bool) -> Element:
-    changed = [text for row, text in zip(rows, labels, strict=True) if row["changed"]]
-    told = (
-        f"{len(changed)} of {answer['values']:,} values changed" if changed else "No value changed so much that chance could not explain it"
-    )
-    decimals = digits(max((row["high"] - row["low"] for row in rows), default=0.0))
-    lines = [
-        [
-            text,
-            *(percent(row[name], decimals) for name in ("before", "after", "change")),
-            between(row["low"], row["high"], decimals),
-            "changed" if row["changed"] else "–",
-        ]
-        for row, text in zip(rows, labels, strict=True)
+def tell_change(asked: Asked, shown: SavedEstimate, changed: list[str], place: int, *, picture: str, titled: bool) -> Told:
+    """What changed, in a sentence, a chart and a table."""
+    if shown.single:
+        only = cell_text(shown.labels[0])
+        verdict = f"The {only} changed" if changed else f"The {only} did not change so much that chance could not explain it"
+    else:
+        verdict = (
+            f"{len(changed)} of {shown.family_size:,} values changed"
+            if changed
+            else "No value changed so much that chance could not explain it"
+        )
+    charts = charts_for(shown, SHOWN)
+    figures = [
+        chart_figure(chart_name(place, number), f"{picture}&figure={number}", f"{told}; dashed: no change")
+        for number, (told, _) in enumerate(charts)
     ]
-    counted = f"{answer['n_before']:,} and {answer['n_after']:,} reports, {answer['mechanism']}"
-    level = f"{level_text(1 - answer['alpha'])}, for all {answer['values']:,} values together"
-    caption = f"Shares before and after; intervals of the change: {level}, for noise and sampling. {counted}."
-    return element(
+    section = element(
         "section",
-        element("h2", quoted(answer["question"]), id=f"question-{place}") if titled else None,
-        element("p", element("strong", told, class_="share small"), class_="headline"),
-        chart_figure(f"chart-{place}", picture, "Changes of shares. Points: estimates; lines: intervals; dashed: no change."),
-        table(caption, ["value", "before", "after", "change", "interval", "test"], lines),
+        element("h2", quoted(asked.question), id=f"question-{place}") if titled else None,
+        element("p", element("strong", verdict, class_="share small"), class_="headline"),
+        *figures,
+        estimate_table(shown, f"{place}", shown.family_size, marks=dict.fromkeys(changed, "changed")),
+        facts(("Epsilon", epsilon_in_words(asked.guarantee.epsilon)), ("Mechanism", asked.mechanism)),
         class_="question",
     )
+    return Told(section, [chart for _, chart in charts])
 
 
 def _nothing(told: str) -> Seen:

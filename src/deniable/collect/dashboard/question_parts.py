@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from deniable.collect.dashboard.html import Element, element
-from deniable.collect.dashboard.pictures import Spec
+from deniable.core.figure import Spec
 
 
 class Told(NamedTuple):
-    """A question's answer: what is written, and what is drawn; None where nothing is."""
+    """A question's answer: what is written, and what is drawn."""
 
     section: Element
-    chart: Spec | None
+    charts: list[Spec]
 
     def drawn(self, place: int) -> dict[str, Spec]:
-        """The chart by its name on the page, if there is one."""
-        return {f"chart-{place}": self.chart} if self.chart else {}
+        """The charts by their names on the page."""
+        return {chart_name(place, number): chart for number, chart in enumerate(self.charts)}
+
+
+def chart_name(place: int, number: int = 0) -> str:
+    """What a chart of the question at a place is called on the page."""
+    return f"chart-{place}-{number}" if number else f"chart-{place}"
 
 
 def chart_figure(name: str, picture: str, caption: str) -> Element:

@@ -1,88 +1,158 @@
-"""The answer to one question as people read it: the number and its interval, the chart, the table, and how far to trust them."""
+"""The answer to one question as people read it: the number and its interval, the charts, the table, and how far to trust them.
+
+All of it comes from the JSON of an estimate, whatever that is about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from math import isfinite
+from typing import NamedTuple
 
-from deniable.collect.dashboard.figures import SHOWN, Row, headline_of, liars, reach, rows_of, smallest_share
+from deniable.collect.analysis.answer import Asked
+from deniable.collect.analysis.shown import estimates_in, first_rows, table_text, unfolded
 from deniable.collect.dashboard.html import Element, element, quoted, table
 from deniable.collect.dashboard.layout import facts
-from deniable.collect.dashboard.number_view import tell_number
-from deniable.collect.dashboard.pictures import share_chart
-from deniable.collect.dashboard.question_parts import Told, chart_figure
-from deniable.collect.dashboard.words import between, digits, epsilon_in_words, number, percent, signs
-from deniable.core.frequency import FrequencyEstimate
+from deniable.collect.dashboard.pictures import charts_for
+from deniable.collect.dashboard.question_parts import Told, chart_figure, chart_name
+from deniable.collect.dashboard.resting import liars, smallest_share
+from deniable.collect.dashboard.words import between, digits, epsilon_in_words, label, percent, signs
+from deniable.contract.domain import Domain
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Spec
 from deniable.core.integrity import IntegrityReport
+from deniable.core.rounding import level_text
+from deniable.core.saved import SavedEstimate
+from deniable.core.table import cell_text
+
+SHOWN = 20
+"""So many values are listed and drawn."""
+YES = "1 (yes)"
 
 
-def tell(name: str, estimate: Any, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None) -> Told:
+class Lead(NamedTuple):
+    """The number that comes first: what it is about, the number, its limits where there are any, and how wide they are."""
+
+    label: str
+    number: str
+    interval: str | None
+    width: float | None
+
+
+def tell(asked: Asked, estimate: Estimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None) -> Told:
     """The answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
-    return TELLERS[estimate.kind](name, estimate, place, picture=picture, titled=titled, tested=tested)
+    answer, sizes = asked.answer(first_rows(estimate, SHOWN)), {name: len(each.values) for name, each in unfolded(asked.question, estimate)}
+    domain = None if asked.spec is None else asked.spec.domain
+    parts, charts = list[Element | None](), list[Spec]()
+    for number, (name, found) in enumerate(estimates_in(answer).items()):
+        shown, key = labelled(found, domain), f"{place}-{number}" if number else f"{place}"
+        if shown.falling and shown.family_size > 2:  # the largest come first: whoever reads picks among them
+            shown = shown.jointly()
+        lead = lead_of(shown)
+        parts += [element("h3" if number else "h2", quoted(name), id=f"question-{key}") if number or titled else None]
+        parts += [_headline(shown, lead, key), *_figures(shown, place, picture, charts), estimate_table(shown, key, sizes[name])]
+        parts += [_trust(asked, shown, lead, key, tested) if not number else None]
+    named = f"question-{place}" if titled else None
+    return Told(element("section", *parts, aria_labelledby=named, class_="question"), charts)
 
 
-def tell_shares(
-    name: str, estimate: FrequencyEstimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None
-) -> Told:
-    """The answer in shares of the people who hold each value."""
-    rows = rows_of(estimate)
-    decimals = digits(max((row.width for row in rows), default=0.0))
-    lines = [[row.label, _share(row, decimals), between(row.low, row.high, decimals), number(round(row.count))] for row in rows]
-    more = f" The {SHOWN} largest of {estimate.family_size:,}." if estimate.family_size > len(rows) else ""
-    noise = " Shares that may be noise: so few reports cannot tell them from zero." if any(not row.significant for row in rows) else ""
-    dropped = "".join(f" {note[:1].upper()}{note[1:]}." for note in estimate.notes())
-    section = element(
-        "section",
-        element("h2", quoted(name), id=f"question-{place}") if titled else None,
-        _headline(estimate, place),
-        chart_figure(f"chart-{place}", picture, "Estimated shares. Bars: estimates; lines: intervals."),
-        table(
-            element("span", f"Estimated shares; intervals: {reach(estimate)}.{more}{noise}{dropped}", data_live=f"caption-{place}"),
-            ["value", "share", "interval", "people"],
-            lines,
-            live=f"rows-{place}",
-        ),
-        _trust(estimate, place, tested),
-        aria_labelledby=f"question-{place}" if titled else None,
-        class_="question",
-    )
-    return Told(section, share_chart(rows))
+def labelled(estimate: Estimate, domain: Domain | None) -> SavedEstimate:
+    """The estimate with its values as pages write them."""
+    if not isinstance(estimate, SavedEstimate):
+        raise TypeError("an estimate that came as JSON is a saved one")
+    if "value" not in estimate.columns or any(isinstance(value, tuple) for value in estimate.values):
+        return estimate
+    return replace(estimate, columns={**estimate.columns, "value": [label(value, domain) for value in estimate.columns["value"]]})
 
 
-def _share(row: Row, decimals: int) -> str:
-    return percent(row.share, decimals) + ("" if row.significant else " (may be noise)")
+def lead_of(estimate: SavedEstimate) -> Lead | None:
+    """The number that comes first: yes, of yes and no; else the largest, or the only one. None where no value stands for the others."""
+    brief = estimate.brief()
+    if brief is not None:
+        names, numbers, *_ = brief.values()
+        limits = f"{brief['low'][0]} to {brief['high'][0]}" if names and {"low", "high"} <= set(brief) else None
+        return Lead(names[0], numbers[0], limits, _width(estimate.parts.get(names[0], estimate), estimate.covers)) if names else None
+    if not len(estimate.values) or not (estimate.falling or estimate.single):
+        return None
+    rows = estimate.rows()
+    names = [cell_text(each) for each in next(iter(rows.values()))]
+    place = names.index(YES) if YES in names else int(estimate.order()[0])
+    number, ends = rows[estimate.quantity][place], [rows[name][place] for name in ("low", "high") if name in rows]
+    width = ends[1] - ends[0] if ends else None
+    if estimate.out_of:
+        low, high = [each / estimate.out_of for each in ends] or (0.0, 0.0)
+        decimals = digits(high - low)
+        return Lead(names[place], percent(number / estimate.out_of, decimals), between(low, high, decimals) if ends else None, width)
+    return Lead(names[place], cell_text(number), " to ".join(map(cell_text, ends)) or None, width)
 
 
-def _headline(estimate: FrequencyEstimate, place: int) -> Element | None:
-    row = headline_of(estimate)
-    if row is None:
-        why = "; ".join(estimate.notes())
-        return element("p", f"{why[:1].upper()}{why[1:]}." if why else "No value was found.", data_live=f"value-{place}")
-    decimals = digits(row.width)
+def estimate_table(shown: SavedEstimate, key: str, size: int, *, marks: Mapping[str, str] | None = None) -> Element:
+    """The table of an estimate, which may be the first part of one of this size; ``marks`` are a last column, by the first."""
+    names, lines, remarks = table_text(shown, SHOWN)
+    if len(shown.values) < size:
+        remarks = [*remarks, f"the first {len(shown.values):,} of {size:,} rows"]
+    if marks is not None:
+        names, lines = [*names, "test"], [[*line, marks.get(line[0], "–")] for line in lines]
+    caption = element("span", f"{'; '.join(remarks)}.", data_live=f"caption-{key}")
+    return table(caption, names, lines, live=f"rows-{key}")
+
+
+def _figures(estimate: Estimate, place: int, picture: str, charts: list[Spec]) -> list[Element]:
+    """The figures of an estimate, whose charts are added to those before."""
+    told = []
+    for caption, chart in charts_for(estimate, SHOWN):
+        told.append(chart_figure(chart_name(place, len(charts)), f"{picture}&figure={len(charts)}", caption))
+        charts.append(chart)
+    return told
+
+
+def _width(estimate: Estimate, covers: str) -> float | None:
+    """How wide the interval of one number is, in numbers or seconds."""
+    if not estimate.single or estimate.shown_level is None:
+        return None
+    low, high = estimate.interval(estimate.shown_level, population="sampling" in covers)
+    width = high - low
+    return float(width.total_seconds() if isinstance(width, timedelta) else width)
+
+
+def _headline(estimate: SavedEstimate, lead: Lead | None, key: str) -> Element | None:
+    if lead is None:
+        why = "; ".join(estimate.notes()) if not len(estimate.values) else ""
+        return element("p", f"{why[:1].upper()}{why[1:]}.", data_live=f"value-{key}") if why else None
     return element(
         "p",
-        element("span", quoted(row.label), class_="value", data_live=f"value-{place}"),
-        element("strong", percent(row.share, decimals), class_="share", data_live=f"share-{place}"),
-        element("span", between(row.low, row.high, decimals), class_="interval", data_live=f"interval-{place}"),
-        element("span", f"interval: {reach(estimate)}; it covers the randomness of the reports", class_="reach"),
+        element("span", quoted(lead.label), class_="value", data_live=f"value-{key}"),
+        element("strong", lead.number, class_="share", data_live=f"share-{key}"),
+        element("span", lead.interval, class_="interval", data_live=f"interval-{key}") if lead.interval else None,
+        element("span", f"interval: {_reach(estimate)}", class_="reach") if lead.interval else None,
         class_="headline",
     )
 
 
-def _trust(estimate: FrequencyEstimate, place: int, tested: IntegrityReport | None) -> Element:
-    """What the number rests on."""
-    smallest, moving = smallest_share(estimate), liars(estimate)
-    told = f"{percent(smallest, digits(smallest))}" if smallest is not None else None
-    false = f"{moving:,} of {estimate.n:,}" if moving is not None else None
+def _reach(estimate: Estimate) -> str:
+    together = f" for all {estimate.family_size:,} values together" if estimate.together else ""
+    return f"{level_text(estimate.shown_level or 0.95)}{together}, {estimate.covers}"
+
+
+def _trust(asked: Asked, estimate: Estimate, lead: Lead | None, key: str, tested: IntegrityReport | None) -> Element:
+    """What the numbers rest on."""
+    n = estimate.n if isinstance(estimate.n, int) else None
+    smallest = smallest_share(asked.spec, n)
+    moving = liars(asked.spec, n, lead.width) if lead is not None and lead.width is not None and isfinite(lead.width) else None
     return facts(
-        ("Reports", element("span", f"{estimate.n:,}", data_live=f"n-{place}")),
-        ("Epsilon", epsilon_in_words(estimate.epsilon)),
-        ("Mechanism", estimate.spec.mechanism),
-        ("Smallest share told from zero", element("span", told, data_live=f"smallest-{place}") if told else None),
-        ("Liars who would move the headline by its interval", element("span", false, data_live=f"liars-{place}") if false else None),
-        ("Signs of made-up reports", element("span", signs(tested), data_live=f"made-up-{place}") if tested else None),
+        ("Reports", element("span", f"{n:,}", data_live=f"n-{key}") if n is not None else None),
+        ("Epsilon", epsilon_in_words(asked.guarantee.epsilon)),
+        ("Mechanism", asked.mechanism),
+        ("Answers", asked.spec.domain.describe() if asked.spec is not None else None),
+        ("Holds for", asked.guarantee.unit),
+        ("Hidden among each other", asked.guarantee.neighbors),
+        ("Smallest share told from zero", _live("smallest", key, percent(smallest, digits(smallest))) if smallest is not None else None),
+        ("Liars who would move the headline by its interval", _live("liars", key, f"{moving:,} of {n:,}") if moving is not None else None),
+        ("Signs of made-up reports", _live("made-up", key, signs(tested)) if tested else None),
     )
 
 
-TELLERS: dict[str, Callable[..., Told]] = {"frequency": tell_shares, "mean": tell_number, "distribution": tell_number}
-"""By the kind of an estimate."""
+def _live(name: str, key: str, text: str) -> Element:
+    return element("span", text, data_live=f"{name}-{key}")

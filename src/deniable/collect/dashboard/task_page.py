@@ -11,13 +11,12 @@ from deniable.collect.dashboard.answers import Answers
 from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import Visit
 from deniable.collect.dashboard.pages import ANSWER
-from deniable.collect.dashboard.pictures import Spec
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.selecting import Choice, can_select, period_field, query_of, read_selection, stratum_fields
 from deniable.collect.dashboard.shuffle_view import shuffled
-from deniable.collect.dashboard.table_view import tell_cost, tell_table
 from deniable.collect.dashboard.words import state_of, time_in_words
 from deniable.contract.task import Task
+from deniable.core.figure import Spec
 from deniable.core.integrity import IntegrityReport
 from deniable.errors import DeniableError, ProtocolError
 
@@ -63,16 +62,12 @@ def task_body(seen: Seen, live: LiveTask, visit: Visit, now: float, choice: Choi
 def _told(answer: Answer, task: Task, query: str, tested: Mapping[str, IntegrityReport]) -> Seen:
     charts: dict[str, Spec] = {}
     sections: list[Node] = []
+    titled = len(answer.estimates) + len(answer.withheld) > 1
     for place, (name, estimate) in enumerate(answer.estimates.items()):
         picture = f"/tasks/{task.id.hex()}/chart.svg{query}{'&' if query else '?'}question={place}"
-        titled = len(answer.estimates) + len(answer.withheld) > 1
-        if name in answer.tables:
-            told = tell_table(answer.tables[name], place, picture=picture, titled=titled)
-        else:
-            told = tell(name, estimate, place, picture=picture, titled=titled, tested=tested.get(name))
+        told = tell(answer.asked[name], estimate, place, picture=picture, titled=titled, tested=tested.get(name))
         sections.append(told.section)
         charts |= told.drawn(place)
-    sections += [tell_cost(part) for part in list(answer.tables.values())[:1]]
     if answer.mixed is not None:
         sections.append(shuffled(answer.mixed, sum(estimate.n for estimate in answer.estimates.values())))
     if answer.withheld:

@@ -20,11 +20,12 @@ from deniable.collect.dashboard.layout import Script, Visit, page
 from deniable.collect.dashboard.ledger_page import ledger_body
 from deniable.collect.dashboard.log_page import SHOWN, log_body
 from deniable.collect.dashboard.pages import ANSWER
-from deniable.collect.dashboard.pictures import themed
+from deniable.collect.dashboard.pictures import alone
 from deniable.collect.dashboard.plan_page import plan_body, see_plan
 from deniable.collect.dashboard.planning import PlanQuery
 from deniable.collect.dashboard.promise_view import promise, proof
 from deniable.collect.dashboard.publications import Shelf
+from deniable.collect.dashboard.question_parts import chart_name
 from deniable.collect.dashboard.selecting import Choice, asked, query_of, read_selection
 from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
 from deniable.collect.dashboard.static import CLIENT, KINDS, asset
@@ -49,16 +50,18 @@ class TaskQuery(Strict):
 
 
 class TaskPicture(TaskQuery):
-    """Which question's chart, light or dark."""
+    """Which question's chart, which of them, light or dark."""
 
     question: Place = 0
+    figure: Place = 0
     theme: Theme = "light"
 
 
 class ComparePicture(CompareQuery):
-    """Which question's chart, light or dark."""
+    """Which question's chart, which of them, light or dark."""
 
     question: Place = 0
+    figure: Place = 0
     theme: Theme = "light"
 
 
@@ -110,7 +113,7 @@ class Views:
     def task_chart(self, visit: Visit) -> Response:
         """A chart of it as a picture."""
         _, seen, query = self._see_task(visit, TaskPicture)
-        return self._picture(seen, f"chart-{query.question}", query.theme)
+        return self._picture(seen, chart_name(query.question, query.figure), query.theme)
 
     def estimate_json(self, visit: Visit) -> Response:
         """The estimates for programs."""
@@ -156,7 +159,7 @@ class Views:
     def compare_chart(self, visit: Visit) -> Response:
         """One of them as a picture."""
         _, seen, query = self._see_comparison(visit, ComparePicture)
-        return self._picture(seen, f"chart-{query.question}", query.theme)
+        return self._picture(seen, chart_name(query.question, query.figure), query.theme)
 
     # --- the rest ---
 
@@ -231,7 +234,7 @@ class Views:
     def _picture(self, seen: Seen, name: str, theme: str) -> Response:
         if name not in seen.charts:
             raise Refusal(404, "no_chart", "there is no such chart")
-        return Response(self._drawing.svg(themed(seen.charts[name], theme)), media_type=KINDS[".svg"])
+        return Response(self._drawing.svg(alone(seen.charts[name], theme)), media_type=KINDS[".svg"])
 
 
 def _script(visit: Visit, kind: type[Strict], name: str = "live.js") -> Script:

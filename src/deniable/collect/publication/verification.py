@@ -20,14 +20,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import isclose
+from math import isclose, isfinite
 from pathlib import Path
 from typing import Any
 
-from deniable.collect.analysis.answer import Answer, manner_for
+import numpy as np
+
+from deniable.collect.analysis.answer import Answer
+from deniable.collect.analysis.counted import allowed_of, by_name
 from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import EVERYTHING, Selection
-from deniable.collect.analysis.tables import reports_behind
+from deniable.collect.publication.earlier import earlier_json, earlier_scales, is_earlier
 from deniable.collect.publication.published import (
     ESTIMATES,
     LOG,
@@ -49,11 +52,14 @@ from deniable.collect.storage.block import total
 from deniable.contract.canonical import read_number
 from deniable.contract.protocol import Protocol
 from deniable.contract.task import Task
+from deniable.core.estimate import Estimate
 from deniable.core.tally import Tally
 from deniable.errors import ProtocolError, WireError
 
 CLOSE = 1e-9
-"""Estimates that another machine computed may differ by so much, relative to the number of reports or the range of numbers."""
+"""Estimates that another machine computed may differ by so much, relative to the numbers beside them or the range of numbers."""
+CANCELLED = 1e-3
+"""A number that is what is left of larger ones may differ by so much more, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +88,9 @@ class Publication:
             asked = enumerate(self.task.survey.questions)
             found = self.task.survey.close({question.name: total(question, i, self.tallies) for i, question in asked})
             selection = Selection(tuple(sorted({batch.period for batch in self.batches})))
-        shown = {name: each for name, each in found.items() if reports_behind(each) >= self.task.minimum_batch}
-        return Answer(self.task, selection, shown, tuple(name for name in found if name not in shown), mixed=self.mixed)
+        return allowed_of(self.task, found, selection, mixed=self.mixed)
 
-    def _result(self) -> dict[str, Any]:
+    def _result(self) -> Mapping[str, Estimate]:
         """Every round is closed again: each must lead to the next one, and the last to the result."""
         after: Any = self.states[0]
         for number, state in enumerate(self.states):
@@ -93,11 +98,11 @@ class Publication:
                 raise ProtocolError(f"round {number}", "another state", allowed="what the rounds before it led to", fix="it was made up")
             tallies = {address: tally for address, tally in self.tallies.items() if address[0] == number}
             after = state.close({question.name: total(question, i, tallies) for i, question in enumerate(state.open().questions)})
-        if not isinstance(after, dict):
+        if isinstance(after, Protocol):
             raise ProtocolError(
                 f"round {len(self.states)}", "missing", allowed="all rounds of the search", fix="publish it when it is over"
             )
-        return after
+        return by_name(self.task, after)
 
 
 def read_publication(folder: str | Path, *, task: bytes | None = None) -> Publication:
@@ -134,10 +139,20 @@ def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publ
         recomputed = answer.to_json()
     with naming(ESTIMATES):
         published = json.loads(Files(Path(folder)).read(ESTIMATES))
-        where = _first_difference(published, recomputed, [manner_for(each).scale(each) for each in answer.estimates.values()])
+        scales = [_scale(each) for each in answer.estimates.values()]
+        if is_earlier(published):
+            recomputed, scales = earlier_json(answer, published), earlier_scales(answer)
+        where = _first_difference(published, json.loads(json.dumps(recomputed)), scales)
         if where is not None:
             raise WireError(f"{ESTIMATES}{where}", "another estimate", allowed="what follows from the reports", fix="it was made up")
     return publication
+
+
+def _scale(estimate: Estimate) -> float:
+    """How large the numbers of an estimate can be where they nearly cancel: the width of a range, or a little of the largest number."""
+    if estimate.unit is not None:
+        return float(estimate.unit.width)
+    return CANCELLED * max((abs(number) for number in np.ravel(estimate.point).tolist() if isfinite(number)), default=1.0)
 
 
 def _first_difference(published: Any, recomputed: dict[str, Any], scales: list[float]) -> str | None:
@@ -146,12 +161,13 @@ def _first_difference(published: Any, recomputed: dict[str, Any], scales: list[f
     if not isinstance(told, list) or len(told) != len(found):
         return ", answers"
     pairs = [(", answers, " + str(i), *pair) for i, pair in enumerate(zip(told, found, scales, strict=True))]
-    parts = (difference(one, other, CLOSE * scale, where) for where, one, other, scale in pairs)
-    return next((where for where in parts if where is not None), difference(published | {"answers": []}, recomputed | {"answers": []}, 0.0))
+    parts = (difference(first, second, CLOSE * scale, where) for where, first, second, scale in pairs)
+    one, other = ({name: each for name, each in whole.items() if name not in ("answers", "version")} for whole in (published, recomputed))
+    return next((where for where in parts if where is not None), difference(one, other, 0.0))
 
 
 def difference(first: Any, second: Any, slack: float, where: str = "") -> str | None:
-    """Where two answers differ, as a path; None if they are the same but for the version that computed them.
+    """Where two answers differ, as a path; None if they are the same. Numbers of a list may differ by a little of the largest of them.
 
     >>> difference({"n": 3, "rows": [{"count": 1.0}]}, {"n": 3, "rows": [{"count": 1.5}]}, slack=0.1)
     ', rows, 0, count'
@@ -160,8 +176,9 @@ def difference(first: Any, second: Any, slack: float, where: str = "") -> str | 
         first, second = (datetime.fromisoformat(each["time"]).replace(tzinfo=UTC).timestamp() for each in (first, second))
         return None if isclose(first, second, rel_tol=0.0, abs_tol=max(slack, 1e-3)) else where
     if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
-        pairs = [(f"{where}, {name}", first[name], second[name]) for name in first if name != "version"]
+        pairs = [(f"{where}, {name}", first[name], second[name]) for name in first]
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        slack = max([slack, *(CLOSE * abs(each) for each in second if isinstance(each, float))])
         pairs = [(f"{where}, {i}", one, other) for i, (one, other) in enumerate(zip(first, second, strict=True))]
     elif isinstance(first, float) and isinstance(second, float):
         return None if isclose(first, second, rel_tol=CLOSE, abs_tol=slack) else where

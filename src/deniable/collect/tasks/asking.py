@@ -11,7 +11,6 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from deniable.client.numeric import NumericSpec
 from deniable.collect.tasks.domain_asking import read_domain
 from deniable.collect.tasks.made import make, settings_of
 from deniable.collect.tasks.number_asking import RANGE, range_of
@@ -116,7 +115,7 @@ def _mechanism(content: object, asked: dict[str, Any], candidates: Any, epsilon:
         choose: Any = mean_oracle if numeric else frequency_oracle
         choice = choose(**asked, epsilon=epsilon, n=people)
         return choice.spec, choice.why
-    fit = {each: cls for each, cls in MECHANISMS.items() if issubclass(cls, NumericSpec) == numeric}
+    fit = {each: cls for each, cls in MECHANISMS.items() if cls.numeric == numeric}
     if not isinstance(name, str) or name not in fit:
         known = list(_possible(fit, {**asked, "epsilon": epsilon}, candidates))
         other = "it counts values, as in integers = [0, 100]" if numeric else "it is for numbers = { low = 0, high = 100 }"

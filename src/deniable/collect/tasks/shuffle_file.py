@@ -22,7 +22,6 @@ from dataclasses import replace
 from math import comb, floor, prod
 from typing import Any
 
-from deniable.client.numeric import NumericSpec
 from deniable.collect.tasks.asking import Asking, read_asking
 from deniable.collect.tasks.pricing import check_claim_of, shares
 from deniable.collect.tasks.strength import most_epsilon
@@ -165,7 +164,7 @@ def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple
 
     first = ask(chosen(None), content)
     settled = dict(content)
-    if not isinstance(_spec(first), NumericSpec):  # whose grid would change with epsilon: any mechanism's bound is theirs
+    if _spec(first).lists_pairs:  # the grid of others would change with epsilon: any mechanism's bound is theirs
         settled["mechanism"] = _named(content.get("mechanism"), _spec(first).mechanism)
         epsilon = chosen(lambda epsilon: _spec(ask(epsilon, settled)))
         asking = ask(epsilon, settled)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from deniable.client.numeric import NumericSpec
 from deniable.contract.protocol import Protocol
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
@@ -19,7 +18,7 @@ def check_size(task: Task, protocol: Protocol) -> None:
     One report for each combination of strata makes the collector hold all questions' tallies for each of them.
     """
     if not task.rounds:
-        values = sum(question.values for question in protocol.open().questions if not isinstance(question.spec, NumericSpec))
+        values = sum(question.values for question in protocol.open().questions if not question.spec.numeric)
         if values > MOST_VALUES:
             fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find the frequent ones'
             raise ParameterError("domain", f"{values:,} values", allowed=f"at most {MOST_VALUES:,}, each a row of the result", fix=fix)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from datetime import datetime
 from math import ceil, exp, inf
 
-from deniable.client.numeric import NumericSpec
-from deniable.collect.tasks.number_asking import grid_in_words
 from deniable.collect.tasks.spans import span_in_words
 from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.guarantee import TOOK_PART, Guarantee
@@ -108,9 +106,9 @@ def _lifetime(task: Task, *, again: bool) -> str:
 
 
 def _numbers(task: Task) -> list[str]:
-    asked = [(question.name, question.spec) for question in task.survey.questions if isinstance(question.spec, NumericSpec)]
+    asked = [(question.name, question.spec.how_sent) for question in task.survey.questions if question.spec.how_sent]
     several = len(task.survey.questions) > 1
-    return [f"{name}. {grid_in_words(spec)}" if several else grid_in_words(spec) for name, spec in asked]
+    return [f"{name}. {told}" if several else told for name, told in asked]
 
 
 def _kept(task: Task) -> str:

@@ -45,10 +45,8 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
 
-from deniable.client.numeric import NumericSpec
 from deniable.collect.tasks.asking import Asking, read_asking
 from deniable.collect.tasks.domain_asking import read_value
-from deniable.collect.tasks.number_asking import check_answer
 from deniable.collect.tasks.protocol_asking import TIMED, takes_domain
 from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
 from deniable.collect.tasks.size import check_size
@@ -56,10 +54,11 @@ from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, re
 from deniable.collect.tasks.statement import privacy_statement
 from deniable.collect.tasks.strength import check_strength
 from deniable.contract.admission import ASSIGNED, NO_ISSUER, TOKEN
-from deniable.contract.assigned import ASSIGNABLE, seed_words
+from deniable.contract.assigned import seed_words
 from deniable.contract.domain import Domain
 from deniable.contract.mixing import SHUFFLE
 from deniable.contract.probability import check_epsilon
+from deniable.contract.spec import MECHANISMS
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
@@ -194,8 +193,8 @@ def _default(content: Mapping[str, Any], asking: Asking) -> Any:
         allowed = f"none with {first.kind}: a set may be empty, and a record is whole"
         raise ParameterError("default", content["default"], allowed=allowed, fix="leave it out; every device has an answer")
     default = read_value("default", domain, content["default"])
-    if isinstance(first, Survey) and isinstance(first.questions[0].spec, NumericSpec):
-        check_answer(first.questions[0].spec, default)
+    if isinstance(first, Survey):
+        first.questions[0].spec.check_value(default)
     return default
 
 
@@ -203,7 +202,8 @@ def _check_seeds(task: Task, asking: Asking) -> None:
     asked = asking.protocol.open().questions
     if task.seeds == ASSIGNED and not any(seed_words(question.spec) for question in asked):
         names = sorted({question.spec.mechanism for question in asked})
-        allowed = f"a mechanism whose reports bring a hash function: {', '.join(sorted(ASSIGNABLE))}"
+        able = sorted(name for name, cls in MECHANISMS.items() if cls.assignable)
+        allowed = f"a mechanism whose reports bring a hash function: {', '.join(able)}"
         raise ParameterError("seeds", f"{task.seeds} for {', '.join(names)}", allowed=allowed, fix='name one, as in name = "OLH"')
 
 

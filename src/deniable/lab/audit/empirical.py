@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.client.frequency import FrequencySpec
-from deniable.client.numeric import NumericSpec
+from deniable.client.exact import ExactSpec
 from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import clopper_pearson
@@ -45,10 +44,6 @@ class EmpiricalAudit:
         return self.claimed is not None and self.epsilon > self.claimed
 
 
-CLASSES = 64
-"""Into so many classes the reports about a number are sorted, by size, where they are more."""
-
-
 @typed
 def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confidence: float = 0.99) -> float:
     """The epsilon that is certain, up to 1 - confidence, when an event happened so often in so many trials of each input.
@@ -69,7 +64,7 @@ def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confiden
 
 @typed
 def empirical_audit(
-    mechanism: FrequencySpec | NumericSpec | Callable[[Any, Source], Hashable],
+    mechanism: ExactSpec | Callable[[Any, Source], Hashable],
     first: Any,
     second: Any,
     *,
@@ -86,7 +81,7 @@ def empirical_audit(
     """
     check_whole("trials", trials, 100, MOST_DRAWN, fix="try 100000, which takes seconds")
     half = trials // 2
-    if isinstance(mechanism, FrequencySpec | NumericSpec):
+    if isinstance(mechanism, ExactSpec):
         keys = mechanism.domain.key(first), mechanism.domain.key(second)
         claimed: float | None = mechanism.epsilon
         counts = [[_spec_events(mechanism, value, keys, half, source) for _ in range(2)] for value in (first, second)]
@@ -104,9 +99,7 @@ def empirical_audit(
     return EmpiricalAudit(epsilon_lower_bound(*seen, half, confidence), claimed, confidence, trials, event)
 
 
-def _spec_events(
-    spec: FrequencySpec | NumericSpec, value: Any, keys: tuple[int, int], trials: int, source: Source | None
-) -> Counter[Hashable]:
+def _spec_events(spec: ExactSpec, value: Any, keys: tuple[int, int], trials: int, source: Source | None) -> Counter[Hashable]:
     """How often reports show what about the two inputs: for most mechanisms, that they support the first, the second, both or none."""
     events: Counter[Hashable] = Counter()
     for start in range(0, trials, CHUNK):
@@ -114,12 +107,5 @@ def _spec_events(
         rows, counts = np.unique(reports.rows(), axis=0, return_counts=True)  # equal reports are looked at once
         for row, count in zip(rows, counts, strict=True):
             report = spec.decode(row.tobytes())
-            events[_event(spec, report, keys)] += int(count)
+            events[spec.event(report, keys)] += int(count)
     return events
-
-
-def _event(spec: FrequencySpec | NumericSpec, report: Any, keys: tuple[int, int]) -> Hashable:
-    if isinstance(spec, FrequencySpec):
-        return tuple(spec.evidence(report, key) for key in keys)
-    place: int = report if spec.outputs <= CLASSES else report * CLASSES // spec.outputs
-    return place

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import partial, singledispatch
 from math import lcm
 from typing import Any
 
+from deniable.client.exact import ExactSpec
 from deniable.client.frequency import FrequencySpec
 from deniable.client.hashed import HashedProtocol
 from deniable.client.linear import LinearProtocol
-from deniable.client.longitudinal import Longitudinal
 from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
-from deniable.client.pure import PureProtocol
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, Text
 from deniable.contract.law import Law
@@ -25,6 +25,8 @@ from deniable.lab.audit.family import collisions, reduced
 from deniable.lab.audit.numeric import mean_checks, numeric_laws
 from deniable.testing import law_of
 
+Tables = dict[tuple[int, ...], dict[Any, Law[Any]]]
+"""Each value's law, for each seed."""
 LARGEST_ENUMERATION = 1 << 16
 SEEDS = (0, 1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, (1 << 64) - 1)
 
@@ -68,7 +70,7 @@ class Audit:
 
 
 @typed
-def exact_audit(spec: FrequencySpec | NumericSpec) -> Audit:
+def exact_audit(spec: ExactSpec) -> Audit:
     """Enumerate the law of ``spec.randomize`` and compare it with everything that the spec claims.
 
     >>> from deniable.client import GRR
@@ -76,12 +78,12 @@ def exact_audit(spec: FrequencySpec | NumericSpec) -> Audit:
     >>> audit.passed, audit.epsilon, [check.name for check in audit.checks]
     (True, 1.0, ['total', 'support', 'privacy', 'tight', 'law', 'unbiased', 'variance'])
     """
-    tables = {(): numeric_laws(spec)} if isinstance(spec, NumericSpec) else _laws_by_seed(spec)
+    tables = enumerated(spec)
     worst = worst_ratio([list(laws.values()) for laws in tables.values()])
     epsilon = None if worst is None else log_above(worst)
     totals = {law.total for laws in tables.values() for law in laws.values()}
     honest = all(law == spec.law(v, seed=seed) for seed, laws in tables.items() for v, law in laws.items())
-    claimed = spec.first_epsilon if isinstance(spec, Longitudinal) else spec.epsilon  # of one report
+    claimed = spec.report_claim
     private = worst is not None and worst <= exp_below(claimed)
     stated = epsilon is not None and epsilon <= spec.report_epsilon <= claimed
     checks = [
@@ -91,28 +93,31 @@ def exact_audit(spec: FrequencySpec | NumericSpec) -> Audit:
         Check("tight", epsilon is None or epsilon >= spec.report_epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
         Check("law", honest, "the enumerated law is the stated one, fraction by fraction"),
     ]
-    if isinstance(spec, HashedProtocol):
-        checks += _hash_checks(spec, list(tables.values()))
-    elif isinstance(spec, LinearProtocol):
-        checks += _estimator_checks(spec, tables[()])
-    elif isinstance(spec, MeanSpec):
-        unbiased, stated = mean_checks(spec, tables[()])
-        checks.append(Check("unbiased", unbiased, "the expectation of a score is exactly the value, between grid points too"))
-        checks.append(Check("variance", stated, f"exactly as stated, at most {spec.variance(n=1):.6g} for each report"))
-    return Audit(claimed, epsilon, tuple(checks))
+    return Audit(claimed, epsilon, (*checks, *estimator_checks(spec, tables)))
 
 
-def _laws_by_seed(spec: FrequencySpec) -> dict[tuple[int, ...], dict[Any, Law[Any]]]:
-    """The enumerated laws. A seed is public and independent of the value: each is a mechanism of its own."""
+@singledispatch
+def enumerated(spec: ExactSpec) -> Tables:
+    """Return the enumerated laws by value, for each seed; a family of mechanisms registers how its values are listed."""
+    raise ParameterError("spec", spec, allowed="a mechanism that counts values, or one for numbers", fix="use the empirical audit")
+
+
+@enumerated.register
+def _(spec: NumericSpec) -> Tables:
+    return {(): numeric_laws(spec)}
+
+
+@enumerated.register
+def _(spec: FrequencySpec) -> Tables:
+    """A seed is public and independent of the value: each is a mechanism of its own."""
     values = audit_inputs(spec.domain)
     if spec.needs_listed_domain and len(values) < spec.domain_size:  # others hash: a report depends on the symbol alone
         raise ParameterError("domain_size", spec.domain_size, allowed="at most 256 values, all of them audited", fix="audit a small domain")
-    ways = spec.outputs ** (2 if isinstance(spec, Longitudinal) else 1)  # through each permanent answer
-    if ways * len(values) > LARGEST_ENUMERATION:
+    if spec.ways * len(values) > LARGEST_ENUMERATION:
         raise ParameterError(
             "domain_size",
             spec.domain_size,
-            allowed=f"few enough reports to enumerate ({ways} ways x {len(values)} inputs; limit {LARGEST_ENUMERATION})",
+            allowed=f"few enough reports to enumerate ({spec.ways} ways x {len(values)} inputs; limit {LARGEST_ENUMERATION})",
             fix="audit a small domain: the code is the same; or use the empirical audit",
         )
     seeds = [tuple(SEEDS[(i + k) % len(SEEDS)] for k in range(spec.seed_words)) for i in range(len(SEEDS) if spec.seed_words else 1)]
@@ -131,21 +136,40 @@ def worst_ratio(tables: list[list[Law[Hashable]]]) -> Fraction | None:
     return worst
 
 
-def _estimator_checks(spec: LinearProtocol, laws: dict[Any, Law[Any]]) -> list[Check]:
+@singledispatch
+def estimator_checks(spec: ExactSpec, tables: Tables) -> list[Check]:
+    """Check the estimator against the enumerated laws; a family with another kind of estimator registers what must hold of it."""
+    return []
+
+
+@estimator_checks.register
+def _(spec: MeanSpec, tables: Tables) -> list[Check]:
+    unbiased, stated = mean_checks(spec, tables[()])
+    return [
+        Check("unbiased", unbiased, "the expectation of a score is exactly the value, between grid points too"),
+        Check("variance", stated, f"exactly as stated, at most {spec.variance(n=1):.6g} for each report"),
+    ]
+
+
+@estimator_checks.register
+def _(spec: LinearProtocol, tables: Tables) -> list[Check]:
     """One report's score for a value must be 1 on average if its sender holds the value, 0 if not, with the stated variance."""
-    moments = {}
+    laws, moments = tables[()], {}
     whole_laws = {held: _in_whole_numbers(law) for held, law in laws.items()}
     reports = set().union(*laws.values())
     for asked in laws:
         key = spec.domain.key(asked)
         scores, unit = _in_whole_numbers({report: spec.score(report, key) for report in reports})
+        usual = Counter(scores.values()).most_common(1)[0][0]  # most reports of many mechanisms have one score: only the others are walked
+        rest = [(report, score - usual, score**2 - usual**2) for report, score in scores.items() if score != usual]
         for held, (weights, parts) in whole_laws.items():
-            mean = Fraction(sum(weight * scores[report] for report, weight in weights.items()), parts * unit)
-            square = Fraction(sum(weight * scores[report] ** 2 for report, weight in weights.items()), parts * unit**2)
+            total = sum(weights.values())
+            mean = Fraction(usual * total + sum(weights.get(report, 0) * more for report, more, _ in rest), parts * unit)
+            square = Fraction(usual**2 * total + sum(weights.get(report, 0) * more for report, _, more in rest), parts * unit**2)
             moments[held, asked] = mean, square - mean**2
     unbiased = all(mean == (held == asked) for (held, asked), (mean, _) in moments.items())
     # The stated variance is an average over the values, where they differ. For unequal coins it is that of the last value, "yes".
-    asked_about = list(laws)[-1:] if isinstance(spec, PureProtocol) else list(laws)
+    asked_about = list(laws) if spec.averaged else list(laws)[-1:]
     spreads: dict[bool, list[Fraction]] = {True: [], False: []}
     for (held, asked), (_, spread) in moments.items():
         if asked in asked_about:
@@ -166,11 +190,12 @@ def _in_whole_numbers(fractions: Mapping[Any, Fraction]) -> tuple[dict[Any, int]
     return {key: fraction.numerator * (denominator // fraction.denominator) for key, fraction in fractions.items()}, denominator
 
 
-def _hash_checks(spec: HashedProtocol, tables: list[dict[Any, Law[Any]]]) -> list[Check]:
+@estimator_checks.register
+def _(spec: HashedProtocol, tables: Tables) -> list[Check]:
     """A hashed report is unbiased over the family: it supports its own symbol with p under every function, and others by collision."""
     own: set[Fraction] = set()
     apart: set[Fraction] = set()
-    for laws in tables:
+    for laws in tables.values():
         for held, law in laws.items():
             for function, reports in _by_function(law).items():
                 total = sum(reports.values(), Fraction(0))

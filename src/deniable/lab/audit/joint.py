@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
 from deniable.contract.law import Law
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
@@ -43,7 +42,7 @@ def joint_audit(question: Question, values: Sequence[Any]) -> Audit:
     """
     if not 2 <= len(values) <= LARGEST_CROWD:
         raise ParameterError("values", f"{len(values)} of them", allowed=f"2 to {LARGEST_CROWD}", fix="audit a small domain, all of it")
-    words = question.spec.seed_words if isinstance(question.spec, FrequencySpec) else 0
+    words = question.spec.seed_words
     seeds = [tuple(SEEDS[(i + k) % len(SEEDS)] for k in range(words)) for i in range(len(SEEDS) if words else 1)]
     tables = [answer_laws(question, values, seed) for seed in seeds]
     claimed = question.epsilon

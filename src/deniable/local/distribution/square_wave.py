@@ -8,9 +8,10 @@ import numpy as np
 
 from deniable.client.square_wave import SquareWave
 from deniable.contract.spec import bulk_half
+from deniable.core.distribution import DistributionEstimate
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
-from deniable.core.wave import WaveEstimate
+from deniable.core.wave import Wave
 from deniable.errors import MergeError
 from deniable.kernels.compiled import Array
 from deniable.kernels.numbers import Served, round_to_window
@@ -35,10 +36,10 @@ class BulkSquareWave(NumericOracle[SquareWave]):
         count_symbols(reports.columns["point"][part], counts)
         return counts
 
-    def estimate(self, tally: Tally, candidates: Any) -> WaveEstimate:
+    def estimate(self, tally: Tally, candidates: Any) -> DistributionEstimate:
         self.check_tally(tally, candidates)
         if int(tally.counters.sum()) != tally.n:
             raise MergeError(
                 "counters", int(tally.counters.sum()), allowed=f"a sum of {tally.n}, the reports", fix="the tally was damaged or made up"
             )
-        return WaveEstimate.of(self.spec, tally)
+        return DistributionEstimate.of(self.spec, tally.n, Wave.of(self.spec, tally))

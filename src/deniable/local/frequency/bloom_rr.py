@@ -9,7 +9,8 @@ import numpy as np
 
 from deniable.client.bloom_rr import BloomRR
 from deniable.contract.spec import bulk_half
-from deniable.core.regression import RegressionEstimate
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.regression import Regression
 from deniable.core.reports import Reports
 from deniable.core.tally import Candidates, Tally
 from deniable.kernels.bloom import mark_filters, perturb_filter
@@ -52,7 +53,7 @@ class BulkBloomRR(FrequencyOracle[BloomRR]):
         count_symbols(cohorts, sizes)
         return np.concatenate([ones.ravel(), sizes])
 
-    def estimated(self, tally: Tally, candidates: Any) -> RegressionEstimate:
+    def estimated(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
         if candidates is None:
             super().check_countable(None)
         spec, (p, q) = self.spec, map(float, self.spec.both)
@@ -62,9 +63,7 @@ class BulkBloomRR(FrequencyOracle[BloomRR]):
         size = spec.cohorts * spec.bits
         ones, sizes = tally.counters[:size].reshape(spec.cohorts, spec.bits), tally.counters[size:, None]
         filled = 1 - (1 - 1 / spec.bits) ** spec.hashes  # how often a bit belongs to a value, over the hash functions
-        return RegressionEstimate(
-            spec,
-            chosen.values,
+        law = Regression(
             tally.n,
             marked - filled,
             (ones - q * sizes) / (p - q) - filled * sizes,
@@ -73,3 +72,4 @@ class BulkBloomRR(FrequencyOracle[BloomRR]):
             filled=filled,
             complete=chosen.keys.size == spec.domain_size,
         )
+        return FrequencyEstimate.of(spec, chosen.values, law)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from deniable.client.dbitflip import DBitFlip
 from deniable.contract.spec import bulk_half
 from deniable.core.reports import Reports
-from deniable.core.scores import ScoreEstimate
+from deniable.core.scores import Scores
 from deniable.core.tally import Candidates
 from deniable.kernels.buckets import count_buckets, perturb_buckets
 from deniable.kernels.compiled import Array
@@ -36,13 +33,13 @@ class BulkDBitFlip(ListedOracle[DBitFlip]):
         count_buckets(*self._columns(reports, part), *np.split(counters, 2))
         return counters
 
-    def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> ScoreEstimate:
+    def count_law(self, n: int, counters: Array) -> Scores:
         spec = self.spec
         ones, asked = np.split(counters, 2)
         share = spec.domain_size / spec.bits
         sums = share * (ones - float(spec.q) * asked) / float(spec.p - spec.q)
         spread, worst = np.asarray(spec.variance(n)), spec.variance(1, f=1.0)
-        return ScoreEstimate(spec, values, n, sums, spread, slope=share - 1, reach=spec.influence, worst=worst, known=True)
+        return Scores(n, sums, spread, slope=share - 1, reach=spec.influence, worst=worst, known=True)
 
     def _columns(self, reports: Reports, part: slice) -> tuple[Array, Array, int, int]:
         """The buckets of some people, everybody's bits as one row, the first person's number, and how many bits a person has there."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from deniable.client.hadamard_response import HadamardResponse
 from deniable.contract.spec import bulk_half
 from deniable.core.reports import Reports
-from deniable.core.scores import ScoreEstimate
+from deniable.core.scores import Scores
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.symbols import count_symbols, perturb_hadamard
@@ -39,7 +36,7 @@ class BulkHadamardResponse(ListedOracle[HadamardResponse]):
         count_symbols(reports.columns["symbol"][part], counts)
         return counts
 
-    def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> ScoreEstimate:
+    def count_law(self, n: int, counters: Array) -> Scores:
         spec, gap = self.spec, float(self.spec.gap)
         table = counters.reshape(spec.blocks, spec.order).copy()
         for block in table:
@@ -49,4 +46,4 @@ class BulkHadamardResponse(ListedOracle[HadamardResponse]):
         worst = float(spec.marked + spec.unmarked) / gap**2  # everyone in the same block
         sums, seen = table[blocks, rows] / gap, table[blocks, 0] / gap**2
         least = min(worst - 1, 2 * float(spec.unmarked) / gap**2)  # a holder's, or that of someone from another block
-        return ScoreEstimate(spec, values, n, sums, seen, slope=-1.0, reach=1 / gap, worst=worst, least=least)
+        return Scores(n, sums, seen, slope=-1.0, reach=1 / gap, worst=worst, least=least)

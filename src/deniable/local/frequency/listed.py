@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.law import CountLaw
 from deniable.core.tally import WHOLE_DOMAIN, Candidates, Tally
 from deniable.errors import MergeError
 from deniable.kernels.compiled import Array
@@ -20,13 +20,13 @@ class ListedOracle(FrequencyOracle[SpecType]):
     """A bulk half that estimates everything it has counted, and then picks what was asked about."""
 
     @abstractmethod
-    def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> FrequencyEstimate:
+    def count_law(self, n: int, counters: Array) -> CountLaw:
         """What the counters say about all values, or all candidates that were tallied."""
 
     def estimated(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
         domain = self.spec.domain
         if tally.digest == WHOLE_DOMAIN:
-            estimate = self.of_counters(Candidates.everything(domain).values, tally.n, tally.counters)
+            estimate = FrequencyEstimate.of(self.spec, Candidates.everything(domain).values, self.count_law(tally.n, tally.counters))
             if candidates is None:
                 return estimate
             named = estimate.select(Candidates.of(domain, candidates).keys.astype(np.int64))
@@ -39,4 +39,4 @@ class ListedOracle(FrequencyOracle[SpecType]):
                 allowed=f"the list with digest {tally.digest.hex()}, which was tallied",
                 fix="pass estimate(tally, candidates=...) the same values in the same order",
             )
-        return self.of_counters(chosen.values, tally.n, tally.counters)
+        return FrequencyEstimate.of(self.spec, chosen.values, self.count_law(tally.n, tally.counters))

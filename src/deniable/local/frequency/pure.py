@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from deniable.client.pure import PureProtocol
-from deniable.core.supports import SupportEstimate
+from deniable.core.supports import Supports
 from deniable.kernels.compiled import Array
 from deniable.local.frequency.listed import ListedOracle
 
@@ -18,8 +17,8 @@ PureType = TypeVar("PureType", bound=PureProtocol)
 class PureOracle(ListedOracle[PureType]):
     """The bulk half of a mechanism in the frame of ``client.pure``: its counters are supports."""
 
-    def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> SupportEstimate:
-        return SupportEstimate(self.spec, values, n, counters, *self.probabilities())
+    def count_law(self, n: int, counters: Array) -> Supports:
+        return Supports(n, counters, *self.probabilities())
 
     def probabilities(self) -> tuple[Array, Array]:
         """P and q as floats, one each or one per value."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from deniable.client.she import SHE
 from deniable.contract.spec import bulk_half
 from deniable.core.reports import Reports
-from deniable.core.scores import ScoreEstimate
+from deniable.core.scores import Scores
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.noise import guide_table, perturb_noisy, sum_rows
@@ -35,11 +33,9 @@ class BulkSHE(ListedOracle[SHE]):
         sum_rows(reports.columns["noisy"][part], sums)
         return sums
 
-    def of_counters(self, values: Sequence[Any], n: int, counters: Array) -> ScoreEstimate:
+    def count_law(self, n: int, counters: Array) -> Scores:
         spec = self.spec
         sums = (counters - n * float(spec.mean)) / float(spec.gap)
         spread = np.asarray(spec.variance(n))
         kurtosis = max(spec.kurtosis, 0.01) / max(n, 1)  # where tails are folded early there is less than none
-        return ScoreEstimate(
-            spec, values, n, sums, spread, slope=0.0, reach=spec.influence, worst=spec.variance(1), kurtosis=kurtosis, known=True
-        )
+        return Scores(n, sums, spread, slope=0.0, reach=spec.influence, worst=spec.variance(1), kurtosis=kurtosis, known=True)

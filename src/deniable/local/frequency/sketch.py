@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from deniable.client.sketch import SketchProtocol
 from deniable.contract.hashing import public_function
+from deniable.core.frequency import FrequencyEstimate
 from deniable.core.stream import in_parallel
-from deniable.core.supports import SupportEstimate
+from deniable.core.supports import Supports
 from deniable.core.tally import Candidates, Tally
 from deniable.kernels.compiled import Array
 from deniable.kernels.sketches import supports_of_cells
@@ -44,17 +44,18 @@ class SketchOracle(FrequencyOracle[SketchType]):
         """Whether keys have more than 32 bits."""
         return self.spec.domain.key_bits > self.spec.family.half
 
-    def estimated(self, tally: Tally, candidates: Any) -> SupportEstimate:
+    def estimated(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
         if candidates is None:
             super().check_countable(None)
         domain = self.spec.domain
         chosen = Candidates.everything(domain) if candidates is None else Candidates.of(domain, candidates)
-        p, q, n = np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q)), tally.n
-        estimate = SupportEstimate(self.spec, chosen.values, n, self.supports(tally.counters, chosen.keys), p, q)
+        p, q = np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q))
         squares = self.squares(tally)
         largest = squares**0.5  # no count is larger than the root of all squares
         jump = largest / (self.spec.hashes * (1 - float(self.spec.family.collision)))
-        return replace(estimate, collisions=self.spec.collisions, squares=squares, jump=jump)
+        supports = self.supports(tally.counters, chosen.keys)
+        law = Supports(tally.n, supports, p, q, collisions=self.spec.collisions, squares=squares, jump=jump)
+        return FrequencyEstimate.of(self.spec, chosen.values, law)
 
     def squares(self, tally: Tally) -> float:
         """The sum of all values' squared counts, whoever holds them, from how unevenly the cells are filled; three standard errors up.

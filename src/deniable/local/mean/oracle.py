@@ -32,7 +32,7 @@ class MeanOracle(NumericOracle[SpecType]):
         noise = self.noise(total / n, squares / n) if n else Fraction(0)
         sample = max(squares / n - (total / n) ** 2, noise) if n else noise
         low, high = spec.score_range
-        return MeanEstimate(
+        return MeanEstimate.of(
             spec,
             n,
             float(start + unit * total / n) if n else float(start + spec.domain.width / 2),

@@ -71,7 +71,7 @@ class VectorOracle(ABC, Generic[SpecType]):
         if tally.digest != WHOLE_DOMAIN or tally.counters.size != 2 * size:
             raise MergeError("counters", tally.counters.size, allowed=f"{2 * size} for {spec!r}", fix="tally again")
         if not n:
-            return VectorEstimate(spec, 0, np.zeros(size), np.full(size, np.inf), np.full(size, np.inf))
+            return VectorEstimate.of(spec, 0, np.zeros(size), np.full(size, np.inf), np.full(size, np.inf))
         mean, square = self.moments(tally.counters[:size] / n, tally.counters[size:] / n)
         if np.any(square < mean**2 - 1e-6):
             raise MergeError("counters", "sums", allowed="sums of numbers and of their squares", fix="the tally was damaged or made up")

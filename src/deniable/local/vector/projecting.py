@@ -59,4 +59,4 @@ class BulkProjUnit(VectorOracle[ProjUnit]):
     def estimated(self, n: int, mean: Array, spread: Array) -> VectorEstimate:
         scale = self.spec.radius / (self.spec.cap.m * self.spec.kappa)
         drawn = scale**2 * spread / n  # the noise is part of it, and not known by itself
-        return VectorEstimate(self.spec, n, scale * mean, drawn, drawn)
+        return VectorEstimate.of(self.spec, n, scale * mean, drawn, drawn)

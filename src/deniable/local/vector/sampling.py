@@ -64,4 +64,4 @@ class BulkPrivUnit(VectorOracle[PrivUnit]):
     def estimated(self, n: int, mean: Array, spread: Array) -> VectorEstimate:
         spec, scale = self.spec, self.spec.radius / self.spec.cap.m
         noise = np.full(spec.dimension, scale**2 * max(spec.spread, 1.0) / n)  # the same for every vector where gamma = m
-        return VectorEstimate(spec, n, scale * mean, noise, np.maximum(scale**2 * spread / n, noise))
+        return VectorEstimate.of(spec, n, scale * mean, noise, np.maximum(scale**2 * spread / n, noise))

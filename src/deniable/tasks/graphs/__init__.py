@@ -1,7 +1,6 @@
 """Graphs of which everybody knows only their own ties: degrees, stars, triangles, and synthetic graphs, without showing anyone's list."""
 
 from deniable.tasks.graphs.clipped_triangles import ClippedTriangles
-from deniable.tasks.graphs.count import CountEstimate
 from deniable.tasks.graphs.degree_estimate import DegreeEstimate
 from deniable.tasks.graphs.degrees import Degrees
 from deniable.tasks.graphs.graph import Graph
@@ -14,7 +13,6 @@ from deniable.tasks.graphs.triangles import Triangles
 __all__ = [
     "ClippedStars",
     "ClippedTriangles",
-    "CountEstimate",
     "DegreeEstimate",
     "Degrees",
     "Graph",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse, stats
@@ -15,11 +15,12 @@ from deniable.client.rr import RR
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.number import NumberEstimate
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.graphs import count_among
 from deniable.tasks.graphs import bounds
-from deniable.tasks.graphs.count import CountEstimate
+from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.degrees import Degrees
 from deniable.tasks.graphs.graph import Graph, check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, randomize_list, randomize_lists
@@ -76,6 +77,8 @@ class ClippedTriangles:
     epsilon: float
     sample: float = 1.0
     shares: tuple[float, float, float] = SHARES
+
+    needs: ClassVar[str] = "named rows, and two messages from each person: the second depends on the first"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes, LARGEST)
@@ -178,7 +181,7 @@ class ClippedTriangles:
             counts[people] += self.noise(bound).noise.draws(people.size, source)
         return counts
 
-    def estimate(self, first: FirstRound, counts: Any) -> CountEstimate:
+    def estimate(self, first: FirstRound, counts: Any) -> NumberEstimate:
         """The number of triangles behind both rounds."""
         counts = np.asarray(counts)
         if counts.shape != (self.nodes,) or counts.dtype.kind != "i":
@@ -189,8 +192,7 @@ class ClippedTriangles:
         bits = self._bits_variance(first)
         value = float(int(counts.sum(dtype=object))) / (1 << BITS) / gap
         biased = "lists longer than their bounds were cut: by noise in 2 of 100 cases at most; their triangles are missing"
-        parts = {"counts": noise, "bits": bits}
-        return CountEstimate("triangles", value, (noise + bits) ** 0.5, self.nodes, self.guarantee, parts, biased)
+        return graph_count("triangles", GraphCount(n=self.nodes, number=value, noise=noise + bits), self.guarantee, bias=biased)
 
     def _bits_variance(self, first: FirstRound) -> float:
         """What the noisy bits add: s sum c^2, c being how many people count a pair. Estimated, between what the lists' lengths allow."""
@@ -200,7 +202,7 @@ class ClippedTriangles:
         squares = float(np.clip(common.squares, max(self.lengths.estimate(first.lengths).stars(2).value, 0.0), most))
         return apart * squares + (tied - apart) * float(np.clip(common.squares_of_tied, 0.0, squares))
 
-    def run(self, graph: Any, *, source: Source | None = None) -> CountEstimate:
+    def run(self, graph: Any, *, source: Source | None = None) -> NumberEstimate:
         """Ask everyone, in two rounds, and estimate."""
         graph = check_graph(graph, self.nodes)
         first = self.first_round(graph, source=source)

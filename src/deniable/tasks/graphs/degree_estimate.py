@@ -11,124 +11,129 @@ the deconvolved histogram, of which each count needs three cells. With f = C(d, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, exp
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import altair as alt
 import numpy as np
 from scipy import signal, special, stats
 
-from deniable.core.chart import Chart
-from deniable.core.interval import NORMAL_FROM, Limits, check_level, few_large
+from deniable.core.figure import Figure
+from deniable.core.interval import NORMAL_FROM, Limits, few_large
+from deniable.core.law import Law
+from deniable.core.number import NumberEstimate
 from deniable.core.postprocess import norm_sub
-from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.graphs.count import CountEstimate
-from deniable.tasks.graphs.privacy import GraphGuarantee
+from deniable.tasks.graphs.count import GraphCount, check_whole_graph, graph_count
+from deniable.tasks.people import PeopleEstimate
 
 if TYPE_CHECKING:
+    from deniable.core.chart import Chart
     from deniable.tasks.graphs.degrees import Degrees
 
 REACH = 40
 """Noise beyond so many scales is left out of the errors, not of the estimates: e^-40 of it."""
+DRAWN = 0.995
+"""Charts go to the degree that this share of the people is below."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DegreeEstimate(Table):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DegreeCounts(Law):
+    """Counts of people by their number of ties, from noisy degrees.
+
+    Limits are normal where ``plenty`` of reports are expected to matter, and by Bernstein's inequality where fewer than 200 are.
+    """
+
+    n: int
+    numbers: Array
+    noise: Array
+    """The variance of each count."""
+    plenty: Array
+    jump: float
+    """The most that one report can add to a count."""
+
+    @property
+    def point(self) -> Array:
+        return self.numbers
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        check_whole_graph(population)
+        return self.noise
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        check_whole_graph(population)
+        reach = np.where(self.plenty, stats.norm.isf(alpha / 2) * np.sqrt(self.noise), few_large(self.noise, self.jump, alpha))
+        return self.numbers - reach, self.numbers + reach
+
+    def select(self, positions: Array) -> DegreeCounts:
+        return replace(self, **{name: getattr(self, name)[positions] for name in ("numbers", "noise", "plenty")})
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DegreeEstimate(PeopleEstimate):
     """Counts of people by their number of ties, with standard errors; negative counts are what makes them unbiased."""
 
     spec: Degrees
     """What was asked."""
     reports: Array
     """Everybody's noisy degree."""
+    likely: Array
+    """Counts that are not negative and add up to n, the nearest to the unbiased ones: for pictures, samples and errors."""
 
     kind: ClassVar[str] = "degrees"
 
-    @property
-    def n(self) -> int:
-        """How many people reported."""
-        return int(self.reports.size)
+    @classmethod
+    def of(cls, spec: Degrees, reports: Array) -> Self:
+        """The counts behind everybody's noisy degree.
 
-    @property
-    def guarantee(self) -> GraphGuarantee:
-        """What is promised to each person, or tie."""
-        return self.spec.guarantee
-
-    @property
-    def values(self) -> range:
-        """The degrees that there can be."""
-        return range(self.spec.top + 1)
-
-    @property
-    def ratio(self) -> float:
-        """How much less likely a step more of noise is."""
-        return exp(-1 / self.spec.noise.scale)
-
-    @property
-    def _bend(self) -> float:
-        return self.ratio / (1 - self.ratio) ** 2
-
-    @cached_property
-    def counts(self) -> Array:
-        """How many people have each degree."""
-        return self._undone(self._within(self.reports, -1, self.spec.top + 1))
-
-    @cached_property
-    def likely(self) -> Array:
-        """Counts that are not negative and add up to n, the nearest to the unbiased ones: for pictures, samples and errors."""
-        return norm_sub(self.counts, float(self.n))
+        The variance of each count is its unbiased one, or that at the likely counts, whichever is larger.
+        """
+        bend, n, promise = _bend(spec), int(reports.size), spec.guarantee
+        seen = _within(reports, -1, spec.top + 1)
+        counts = _undone(seen, bend)
+        likely = norm_sub(counts, float(n))
+        expected, offset = _expected(likely, spec)
+        before, at, after = (expected[np.arange(spec.top + 1) + offset + step] for step in (-1, 0, 1))
+        middle, side = (1 + 2 * bend) ** 2, bend**2
+        variance = np.maximum(middle * at + side * (before + after) - likely, middle * seen[1:-1] + side * (seen[2:] + seen[:-2]) - counts)
+        plenty = before + at + after >= NORMAL_FROM
+        return cls(
+            spec=spec,
+            reports=reports,
+            likely=likely,
+            values=range(spec.top + 1),
+            law=DegreeCounts(n=n, numbers=counts, noise=np.maximum(variance, 0.0), plenty=plenty, jump=1 + 3 * bend),
+            about=f"{n:,} degrees, epsilon = {promise.epsilon:.4g} for {promise.neighbors}",
+            guarantee=promise,
+        )
 
     @property
     def distribution(self) -> Array:
-        """The same as shares of all people; post-processed, so single shares are biased."""
-        return self.likely / self.n
-
-    @cached_property
-    def stderr(self) -> Array:
-        """The standard error of each count: of its unbiased variance, and of that at the likely counts, the larger one."""
-        expected, offset = self._expected
-        at = np.arange(self.spec.top + 1) + offset
-        seen = self._within(self.reports, -1, self.spec.top + 1)
-        middle, side = (1 + 2 * self._bend) ** 2, self._bend**2
-        likely = middle * expected[at] + side * (expected[at - 1] + expected[at + 1]) - self.likely
-        unbiased = middle * seen[1:-1] + side * (seen[2:] + seen[:-2]) - self.counts
-        return np.sqrt(np.maximum(np.maximum(likely, unbiased), 0.0))
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) of each count: normal, or by Bernstein's inequality where fewer than 200 reports are expected to matter."""
-        check_level("level", level)
-        alpha = (1 - level) / (len(self.values) if simultaneous else 1)
-        expected, offset = self._expected
-        at = np.arange(self.spec.top + 1) + offset
-        enough = expected[at - 1] + expected[at] + expected[at + 1] >= NORMAL_FROM
-        normal = float(stats.norm.isf(alpha / 2)) * self.stderr
-        reach = np.where(enough, normal, few_large(self.stderr**2, 1 + 3 * self._bend, alpha))
-        return self.counts - reach, self.counts + reach
+        """The likely counts as shares of all people; post-processed, so single shares are biased."""
+        return np.asarray(self.likely / self.n)
 
     # --- sums over all people ---
 
     @property
-    def edges(self) -> CountEstimate:
+    def edges(self) -> NumberEstimate:
         """The number of undirected edges: half of all degrees."""
-        variance = self.n * self.spec.noise.variance / 4
-        return self._count("edges", float(self.reports.sum(dtype=float)) / 2, variance)
+        return self._count("edges", float(self.reports.sum(dtype=float)) / 2, self.n * self.spec.noise.variance / 4)
 
-    def stars(self, k: int) -> CountEstimate:
+    def stars(self, k: int) -> NumberEstimate:
         """The number of k-stars: a person and k of their ties. Of 1-stars there are twice as many as edges."""
         check_whole("k", k, 1, 10, fix="2 counts pairs of ties of one person")
         return self.total(f"{k}-stars", lambda degree: special.comb(degree, k))
 
-    def between(self, low: int, high: int) -> CountEstimate:
+    def between(self, low: int, high: int) -> NumberEstimate:
         """How many people have from ``low`` to ``high`` ties: one question, and a smaller error than the sum of its counts would seem."""
         if not 0 <= low <= high <= self.spec.top:
             raise ParameterError("low, high", (low, high), allowed=f"0 <= low <= high <= {self.spec.top}", fix="degrees, both included")
         return self.total(f"{low} to {high} ties", lambda degree: ((degree >= low) & (degree <= high)).astype(float))
 
-    def total(self, name: str, function: Callable[[Array], Array]) -> CountEstimate:
+    def total(self, name: str, function: Callable[[Array], Array]) -> NumberEstimate:
         """The sum of any function over everybody's degree, under a name; ``function`` takes an array of degrees.
 
         Below 0 and above the largest degree its last values go on. How a function goes on where no degree is does not touch the mean, only
@@ -136,7 +141,7 @@ class DegreeEstimate(Table):
         """
         top = self.spec.top
         f = np.asarray(function(np.clip(np.arange(-2, top + 3), 0, top)), dtype=float)
-        g, of_square = self._undone(f), self._undone(f**2)  # from -1 to top + 1; beyond, both stay as they are
+        g, of_square = _undone(f, self._bend), _undone(f**2, self._bend)  # from -1 to top + 1; beyond, both stay as they are
         places = np.clip(self.reports, -1, top + 1) + 1
         expected, offset = self._expected
         begin, end = offset - 1, offset + top + 2
@@ -147,56 +152,60 @@ class DegreeEstimate(Table):
         likely = float((folded * g**2).sum() - (self.likely * f[2:-2] ** 2).sum())
         return self._count(name, float(g[places].sum()), max(unbiased, likely))  # few large degrees are lost among the likely ones
 
-    def _undone(self, f: Array) -> Array:
-        return np.asarray(f[1:-1] - self._bend * (f[2:] - 2 * f[1:-1] + f[:-2]))
-
-    def _count(self, name: str, value: float, variance: float) -> CountEstimate:
-        return CountEstimate(name, value, max(variance, 0.0) ** 0.5, self.n, self.guarantee, {"noise": variance})
+    def _count(self, name: str, value: float, variance: float) -> NumberEstimate:
+        return graph_count(name, GraphCount(n=self.n, number=value, noise=max(variance, 0.0)), self.spec.guarantee)
 
     @cached_property
     def _expected(self) -> tuple[Array, int]:
-        """How many reports of each number the likely counts would give, and where 0 stands among them.
+        return _expected(self.likely, self.spec)
 
-        Noise of both signs, by one running sum from each end. All terms are positive, so small numbers are right as well: they are
-        multiplied by large squares, and a Fourier transform would round them to those of the largest.
-        """
-        reach = ceil(REACH * self.spec.noise.scale) + 2
-        padded = np.pad(self.likely, reach)
-        up, down = (signal.lfilter([1.0], [1.0, -self.ratio], each) for each in (padded, padded[::-1]))
-        return (up + down[::-1] - padded) * (1 - self.ratio) / (1 + self.ratio), reach
-
-    @staticmethod
-    def _within(reports: Array, low: int, high: int) -> Array:
-        kept = reports[(reports >= low) & (reports <= high)]
-        return np.bincount(kept - low, minlength=high - low + 1).astype(float)
+    @property
+    def _bend(self) -> float:
+        return _bend(self.spec)
 
     # --- what people see ---
 
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return {"value": list(self.values), "count": self.counts, "stderr": self.stderr, "low": low, "high": high}
+    def further(self) -> dict[str, Any]:
+        return {**super().further(), "likely": self.likely[list(self.values)]}
 
-    def headline(self) -> str:
-        promise = self.guarantee
-        return f"{self.n:,} degrees, epsilon = {promise.epsilon:.4g} for {promise.neighbors}; low and high: 95 %, noise only"
+    def figures(self) -> tuple[Figure, ...]:
+        return tuple(replace(figure, mark="curve", axis="people") for figure in super().figures())
 
-    def order(self) -> Array:
-        return np.arange(len(self.values))
+    def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
+        """Counts by degree under a ``title``, up to the degree that nearly everyone is below: there may be a million more."""
+        last = int(np.searchsorted(np.cumsum(self.likely), DRAWN * self.n)) + 1
+        if last >= len(self.values):
+            return super().chart(k, truth=truth, title=title)
+        return self.select(range(last)).chart(k, truth=None if truth is None else np.asarray(truth)[:last], title=title)
 
-    def chart(self) -> Chart:
-        """Counts by degree with their 95 % intervals, up to the degree that nearly everyone is below."""
-        last = int(np.searchsorted(np.cumsum(self.likely), 0.995 * self.n)) + 1
-        low, high = self.interval()
-        columns = [column[:last].tolist() for column in (self.counts, low, high, self.likely)]
-        records = [
-            dict(zip(("ties", "people", "low", "high", "likely"), row, strict=True)) for row in zip(range(last), *columns, strict=False)
-        ]
-        base = alt.Chart(alt.InlineData(values=records)).encode(x=alt.X("ties:Q", axis=alt.Axis(tickMinStep=1)))
-        layers = [
-            base.mark_rule().encode(y=alt.Y("low:Q", title="people"), y2="high:Q"),
-            base.mark_point(filled=True, size=30).encode(y="people:Q"),
-            base.mark_line(color="#e45756", interpolate="step").encode(y="likely:Q"),
-        ]
-        subtitle = "points: unbiased, with 95 % intervals, noise only; red: not negative, adding up to everyone"
-        title = alt.Title(f"People by their number of ties, epsilon = {self.spec.epsilon:g}", subtitle=subtitle)
-        return Chart(alt.layer(*layers).properties(title=title, width=480))
+
+def _bend(spec: Degrees) -> float:
+    """How much of a second difference undoes the noise: a / (1 - a)^2."""
+    ratio = _ratio(spec)
+    return ratio / (1 - ratio) ** 2
+
+
+def _ratio(spec: Degrees) -> float:
+    """How much less likely a step more of noise is."""
+    return exp(-1 / spec.noise.scale)
+
+
+def _undone(f: Array, bend: float) -> Array:
+    return np.asarray(f[1:-1] - bend * (f[2:] - 2 * f[1:-1] + f[:-2]))
+
+
+def _expected(likely: Array, spec: Degrees) -> tuple[Array, int]:
+    """Return how many reports of each number the likely counts would give, and the position of 0 among them.
+
+    Noise of both signs, by one running sum from each end. All terms are positive, so small numbers are right as well: they are
+    multiplied by large squares, and a Fourier transform would round them to those of the largest.
+    """
+    ratio, reach = _ratio(spec), ceil(REACH * spec.noise.scale) + 2
+    padded = np.pad(likely, reach)
+    up, down = (signal.lfilter([1.0], [1.0, -ratio], each) for each in (padded, padded[::-1]))
+    return (up + down[::-1] - padded) * (1 - ratio) / (1 + ratio), reach
+
+
+def _within(reports: Array, low: int, high: int) -> Array:
+    kept = reports[(reports >= low) & (reports <= high)]
+    return np.bincount(kept - low, minlength=high - low + 1).astype(float)

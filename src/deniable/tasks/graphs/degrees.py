@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,8 @@ class Degrees:
     nodes: int
     epsilon: float
 
+    needs: ClassVar[str] = "a report of its own kind from each person: a whole number with noise"
+
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -91,7 +93,7 @@ class Degrees:
         if received.ndim != 1 or received.dtype.kind not in "iu" or not 1 <= received.size <= self.nodes:
             shown = f"shape {received.shape} of {received.dtype}"
             raise DomainError("reports", shown, allowed=f"1 to {self.nodes} whole numbers", fix="pass what privatize gave")
-        return DegreeEstimate(self, received.astype(np.int64))
+        return DegreeEstimate.of(self, received.astype(np.int64))
 
     def run(self, graph: Any, *, source: Source | None = None) -> DegreeEstimate:
         """Ask everyone, and estimate."""

@@ -7,18 +7,24 @@ make at most C(x, 3) triangles, where m = C(x, 2).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.core.interval import NORMAL_FROM, bernstein
+from deniable.core.interval import NORMAL_FROM, Limits, bernstein
+from deniable.core.law import Law
+from deniable.kernels.compiled import Array
+from deniable.tasks.graphs.count import check_whole_graph
 
 if TYPE_CHECKING:
     from deniable.tasks.graphs.noisy import NoisyGraph
 
 MOST_KEPT = 0.8
 """From this probability of a true tie to be seen on, half of all triangles are seen, and their error is known from those."""
+FEW_EVENTS = "as far as the number of ties allows: too few events for an error, and stderr is an upper limit"
+"""What intervals are about then."""
 SURE = 0.999
 """How sure the largest number of ties is that a standard error is taken at."""
 
@@ -28,29 +34,65 @@ def too_few(noisy: NoisyGraph, seen: int) -> bool:
     return seen < NORMAL_FROM and noisy.coin.p < MOST_KEPT
 
 
-def most_ties(noisy: NoisyGraph, level: float) -> float:
-    """So many ties there are at most, with probability ``level`` at least."""
-    pairs = comb(noisy.nodes, 2)
-    p, q = (np.array([float(side)]) for side in (noisy.coin.p, noisy.coin.q))
-    high = bernstein(np.array([int(noisy.degrees.sum()) // 2]), pairs, p, q, 2 * (1 - level))[1]  # one side only
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FewTriangles(Law):
+    """A count of triangles whose error cannot be estimated: limits are what the number of ties allows, and ``noise`` an upper limit.
+
+    They cover the number of triangles with probability 1 - alpha at least, whatever the graph.
+    """
+
+    n: int
+    number: float
+    noise: float
+    """The largest variance that the number of ties allows."""
+    seen: int
+    """How many noisy ties there are."""
+    p: float
+    q: float
+    """The probabilities that a tie is seen, and that one is seen where there is none."""
+
+    @classmethod
+    def of(cls, noisy: NoisyGraph, number: float) -> FewTriangles:
+        """The law of a count that a noisy graph gave."""
+        p, q = float(noisy.coin.p), float(noisy.coin.q)
+        noise = sum(largest_variance(noisy).values())
+        return cls(n=noisy.nodes, number=number, noise=noise, seen=int(noisy.degrees.sum()) // 2, p=p, q=q)
+
+    @property
+    def point(self) -> Array:
+        return np.array([self.number])
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        check_whole_graph(population)
+        return np.array([self.noise])
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        check_whole_graph(population)
+        most = np.vectorize(lambda each: most_triangles(most_ties(self.n, self.seen, self.p, self.q, each), self.n))
+        high = np.atleast_1d(most(alpha))
+        return np.zeros(high.size), high
+
+    def select(self, positions: Array) -> Law:
+        return self  # there is one number
+
+
+def most_ties(nodes: int, seen: int, p: float, q: float, alpha: float) -> float:
+    """Return the most ties there are, except with probability alpha at most, if so many were ``seen``."""
+    pairs = comb(nodes, 2)
+    high = bernstein(np.array([seen]), pairs, np.array([p]), np.array([q]), 2 * alpha)[1]  # one side only
     return float(np.clip(high[0], 0.0, pairs))
 
 
-def most_triangles(ties: float) -> float:
-    """So many triangles there are at most among so many ties.
+def most_triangles(ties: float, nodes: int) -> float:
+    """Return the most triangles that so many ties of so many nodes can make.
 
-    >>> most_triangles(0), most_triangles(3), most_triangles(comb(40, 2)) == comb(40, 3)
+    >>> most_triangles(0, 9), most_triangles(3, 9), most_triangles(comb(40, 2), 99) == comb(40, 3)
     (0.0, 1.0, True)
 
     References: Kruskal 1963; Katona 1968; Lovasz 1979 (for x that is not whole).
     """
     x = (1 + sqrt(1 + 8 * ties)) / 2
-    return max(0.0, x * (x - 1) * (x - 2) / 6)
-
-
-def range_of(noisy: NoisyGraph, level: float) -> tuple[float, float]:
-    """Limits (low, high) for the number of triangles; they cover it with probability ``level`` at least, whatever the graph."""
-    return 0.0, min(most_triangles(most_ties(noisy, level)), float(comb(noisy.nodes, 3)))
+    return min(max(0.0, x * (x - 1) * (x - 2) / 6), float(comb(nodes, 3)))
 
 
 def largest_variance(noisy: NoisyGraph) -> dict[str, float]:
@@ -60,11 +102,12 @@ def largest_variance(noisy: NoisyGraph) -> dict[str, float]:
     each of these, and one for each of at most C(m, 2) pairs of ties at a person; over tied pairs, four for each 4-cycle at most and three
     for each triangle.
     """
-    nodes, ties = noisy.nodes, most_ties(noisy, SURE)
+    nodes, seen = noisy.nodes, int(noisy.degrees.sum()) // 2
+    ties = most_ties(nodes, seen, float(noisy.coin.p), float(noisy.coin.q), 1 - SURE)
     tied, apart = noisy.spreads
     more, others = max(tied - apart, 0.0), max(nodes - 2, 0)
     cycles = max(ties * (ties - 1) / 2, 0.0)
-    paths, triangles = min(cycles, ties * others), range_of(noisy, SURE)[1]
+    paths, triangles = min(cycles, ties * others), most_triangles(ties, nodes)
     squares = min(4 * cycles + paths, comb(nodes, 2) * float(others) ** 2)
     of_tied = min(4 * cycles + 3 * triangles, ties * float(others) ** 2)
     edges = ties * others

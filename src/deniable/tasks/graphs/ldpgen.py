@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
+from deniable.core.law import Unknown
 from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError, shorten
 from deniable.kernels.compiled import Array
@@ -23,19 +26,29 @@ from deniable.tasks.graphs.sampling import draw_blocks, group_alike
 MOST_GROUPS = 256
 
 
-@dataclass(frozen=True, eq=False)
-class SyntheticGraph:
-    """A graph that nobody's ties are in, and the counts that it was made from."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SyntheticGraph(Estimate):
+    """A graph that nobody's ties are in, and the numbers of edges within and between groups that it was made from; these are unbiased."""
 
     graph: Graph
     groups: Array
     """The group of each node."""
-    ties: Array
-    """How many edges there are between any two groups, and inside each; unbiased."""
-    stderr: Array
-    """Their standard errors."""
-    guarantee: GraphGuarantee
-    """What was promised to each person, or tie."""
+    quantity: str = "edges"
+    axes: tuple[str, ...] = ("group", "other group")
+
+    kind: ClassVar[str] = "synthetic graph"
+
+    @cached_property
+    def ties(self) -> Array:
+        """The numbers of edges as a symmetric matrix, a row for each group."""
+        size = max(max(pair) for pair in self.values) + 1
+        found = np.zeros((size, size))
+        for (one, other), number in zip(self.values, self.point, strict=True):
+            found[one, other] = found[other, one] = number
+        return found
+
+    def figures(self) -> tuple[Figure, ...]:
+        return (Figure(mark="matrix", number="edges", label="group", group="other group", interval=""),)
 
 
 @typed
@@ -58,8 +71,10 @@ class LDPGen:
     >>> from deniable.testing import ReplaySource
     >>> blocks = Graph.of([(i, j) for i in range(80) for j in range(i) if i % 2 == j % 2], nodes=80)
     >>> made = LDPGen(nodes=80, epsilon=4.0, groups=2).run(blocks, source=ReplaySource.from_key("docs"))
-    >>> blocks.edges, made.graph, made.ties.round().tolist(), made.stderr.round(1).tolist()
-    (1560, Graph(80 nodes, 1,557 edges), [[778.0, -4.0], [-4.0, 779.0]], [[1.9, 2.7], [2.7, 1.9]])
+    >>> blocks.edges, made.graph, made.ties.round().tolist()
+    (1560, Graph(80 nodes, 1,557 edges), [[778.0, -4.0], [-4.0, 779.0]])
+    >>> made.values, made.stderr.round(1).tolist()
+    ([(0, 0), (0, 1), (1, 1)], [1.9, 2.7, 1.9])
 
     References: Qin, Yu, Yang, Khalil, Xiao, Ren 2017; Chung, Lu 2002.
     """
@@ -69,6 +84,8 @@ class LDPGen:
     groups: int = 8
     share: float = 0.5
     """Of epsilon, for the first round."""
+
+    needs: ClassVar[str] = "named rows, and two messages from each person: the second depends on the first"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
@@ -135,4 +152,12 @@ class LDPGen:
         reports = self.privatize(graph, alike, 1, source=source)
         ties, stderr = self.estimate(alike, reports)
         drawn = Graph.of(draw_blocks(ties, np.maximum(reports, 0), alike, source), nodes=self.nodes)
-        return SyntheticGraph(drawn, alike, ties, stderr, self.guarantee)
+        pairs, promise = np.triu_indices(self.groups), self.guarantee
+        return SyntheticGraph(
+            graph=drawn,
+            groups=alike,
+            values=list(zip(*(side.tolist() for side in pairs), strict=True)),
+            law=Unknown(self.nodes, ties[pairs], "standard errors only", stderr[pairs]),
+            about=f"edges of {self.nodes:,} people in {self.groups:,} groups, epsilon = {promise.epsilon:.4g} for {promise.neighbors}",
+            guarantee=promise,
+        )

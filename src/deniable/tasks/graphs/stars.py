@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.number import NumberEstimate
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs import bounds
-from deniable.tasks.graphs.count import CountEstimate
+from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.degrees import Degrees
 from deniable.tasks.graphs.graph import check_degrees, check_graph
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
@@ -54,6 +55,8 @@ class ClippedStars:
     k: int
     shares: tuple[float, float] = SHARES
     """The parts of epsilon for the two rounds."""
+
+    needs: ClassVar[str] = "two messages from each person, by name: the second depends on the first"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
@@ -99,7 +102,7 @@ class ClippedStars:
         noise = self.noise(bound).noise  # first: a refused bound says nothing about the degree
         return int(self.answer(degree, bound)) + noise.draw(source)
 
-    def run(self, graph: Any, *, source: Source | None = None) -> CountEstimate:
+    def run(self, graph: Any, *, source: Source | None = None) -> NumberEstimate:
         """Ask everyone, in two rounds, and estimate."""
         degrees = check_graph(graph, self.nodes).degrees
         chosen = self.choose(self.degrees.privatize(degrees, source=source))
@@ -109,7 +112,7 @@ class ClippedStars:
             counts[people] += self.noise(bound).noise.draws(people.size, source)
         return self.estimate(chosen, counts)
 
-    def estimate(self, chosen: Array, counts: Any) -> CountEstimate:
+    def estimate(self, chosen: Array, counts: Any) -> NumberEstimate:
         """The number of stars behind the second round's reports, ``counts``, given everybody's bound, ``chosen``."""
         counts = np.asarray(counts)
         if counts.shape != (self.nodes,) or counts.dtype.kind != "i":
@@ -118,7 +121,7 @@ class ClippedStars:
         variance = sum(self.noise(int(rung)).variance * int(n) for rung, n in zip(rungs, people, strict=True))
         biased = "degrees above their bounds were cut: by noise in 2 of 100 cases at most; their stars are missing"
         value = float(counts.sum(dtype=object))
-        return CountEstimate(f"{self.k}-stars", value, variance**0.5, self.nodes, self.guarantee, {"noise": variance}, biased)
+        return graph_count(f"{self.k}-stars", GraphCount(n=self.nodes, number=value, noise=variance), self.guarantee, bias=biased)
 
 
 @cache

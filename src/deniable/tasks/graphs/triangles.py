@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.client.rr import RR
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import NORMAL_FROM
+from deniable.core.number import NumberEstimate
 from deniable.errors import DomainError
-from deniable.tasks.graphs.count import CountEstimate
-from deniable.tasks.graphs.few import largest_variance, range_of, too_few
+from deniable.tasks.graphs.count import GraphCount, graph_count
+from deniable.tasks.graphs.few import FEW_EVENTS, FewTriangles, too_few
 from deniable.tasks.graphs.graph import check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, gather_lists, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
@@ -60,6 +61,8 @@ class Triangles:
     epsilon: float
     sample: float = 1.0
 
+    needs: ClassVar[str] = "named rows: a list of bits from each person, with the number of the person"
+
     def __post_init__(self) -> None:
         check_nodes(self.nodes, LARGEST)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -99,21 +102,21 @@ class Triangles:
             )
         return gather_lists(self.coin, reports)
 
-    def estimate(self, noisy: NoisyGraph) -> CountEstimate:
+    def estimate(self, noisy: NoisyGraph) -> NumberEstimate:
         """The number of triangles behind a noisy graph."""
         if noisy.nodes != self.nodes or noisy.coin != self.coin:
             received = f"{noisy.nodes} nodes, {noisy.coin!r}"
             raise DomainError("noisy", received, allowed=f"{self.nodes} nodes, {self.coin!r}", fix="estimate with what randomized")
         seen = triples(noisy)
         value = float(sum(weight * count for weight, count in zip(self.coefficients, seen, strict=True)))
-        few = too_few(noisy, seen[0])
-        parts = largest_variance(noisy) if few else {name: max(part, 0.0) for name, part in variance_of(noisy, value).items()}
-        limits = partial(range_of, noisy) if few else None
+        if too_few(noisy, seen[0]):
+            return graph_count("triangles", FewTriangles.of(noisy, value), self.guarantee, covers=FEW_EVENTS)
+        noise = sum(max(part, 0.0) for part in variance_of(noisy, value).values())
         wrong = comb(self.nodes, 2) * float(self.coin.q)  # bits that are expected to say "yes" although there is no tie
-        error, enough = sum(parts.values()) ** 0.5, seen[0] >= NORMAL_FROM and wrong >= FEWEST_WRONG
-        return CountEstimate("triangles", value, error, self.nodes, self.guarantee, parts, normal=enough, limits=limits)
+        enough = seen[0] >= NORMAL_FROM and wrong >= FEWEST_WRONG
+        return graph_count("triangles", GraphCount(n=self.nodes, number=value, noise=noise, normal=enough), self.guarantee)
 
-    def run(self, graph: Any, *, source: Source | None = None) -> CountEstimate:
+    def run(self, graph: Any, *, source: Source | None = None) -> NumberEstimate:
         """Ask everyone, and estimate."""
         return self.estimate(self.privatize(graph, source=source))
 

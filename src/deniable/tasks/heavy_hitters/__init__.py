@@ -1,7 +1,7 @@
 """Finding values that nobody listed: one call for all of it, and one protocol per file."""
 
 from deniable.tasks.heavy_hitters.bitstogram import Bitstogram
-from deniable.tasks.heavy_hitters.finding import HeavyHitters, heavy_hitters
+from deniable.tasks.heavy_hitters.finding import heavy_hitters
 from deniable.tasks.heavy_hitters.multiple_channels import MultipleChannels
 from deniable.tasks.heavy_hitters.pem import PEM
 from deniable.tasks.heavy_hitters.segment_pairs import SegmentPairs
@@ -14,7 +14,6 @@ __all__ = [
     "PEM",
     "SFP",
     "Bitstogram",
-    "HeavyHitters",
     "IndependentSegments",
     "MultipleChannels",
     "SegmentPairs",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from math import exp, expm1, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, in_turn, together
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
@@ -32,7 +33,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     fragment_question,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, checked_holdout, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, checked_holdout, strongest
 
 LONGEST_INPUT = 20
 """The most bits of (cell, step) that are asked about: so many inputs are listed."""
@@ -63,12 +64,13 @@ class Bitstogram(Protocol):
     >>> search.hash_bits, search.step_bits, search.functions, [str(question.share) for question in search.open().questions]
     (6, 8, 1, ['3/16', '3/16', '3/16', '3/16', '1/4'])
     >>> values = [2**31 + 7] * 4000 + [12345] * 3000 + list(range(10**6, 10**6 + 5000))
-    >>> search.run(values, source=ReplaySource.from_key("docs"))["heavy_hitters"].values
+    >>> search.run(values, source=ReplaySource.from_key("docs")).values
     [2147483655, 12345]
 
     References: Bassily, Nissim, Stemmer, Thakurta 2017.
     """
 
+    result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
     bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
@@ -134,7 +136,7 @@ class Bitstogram(Protocol):
     def _counting(self) -> Question:
         return counting_question(self, candidates=min(self.functions << self.hash_bits, LARGEST_LIST))
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> FrequencyEstimate:
         self._round.check_tallies(tallies)
         found = dict.fromkeys(value for questions in self._spelling for value in self._read(questions, tallies))
         return counted(self, self._counting, tallies[COUNT], found)

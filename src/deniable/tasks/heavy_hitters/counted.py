@@ -52,6 +52,7 @@ class CountedSearch:
     Without ``bits`` give a ``domain``. ``people`` is how many are expected, for the defaults.
     """
 
+    result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
     bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
@@ -157,21 +158,21 @@ class CountedSearch:
             encoder, candidates = replace(encoder, candidates=candidates), None
         return Question(name=name, spec=spec, encoder=encoder, share=self.share, candidates=candidates)
 
-    def close(self, tallies: Mapping[str, Any]) -> Self | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> Self | FrequencyEstimate:
         questions = self._round.questions
         self._round.check_tallies(tallies)
         salt = b"".join(tallies[question.name].to_bytes() for question in questions)
         if self.candidates is not None:
             estimate = estimate_of(questions[0], tallies[questions[0].name], self.candidates)
             best = strongest(estimate.counts, self.k, salt)
-            return {RESULT: named(estimate, best, share=min(self.share, Fraction(self.holdout)), domain=self.domain, codes=self.candidates)}
+            return named(self, estimate, best, share=min(self.share, Fraction(self.holdout)), codes=self.candidates)
         estimates = [question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in questions]
         learned = self._learn(estimates, salt)
         if not isinstance(learned, tuple):
             return learned
         found = tuple(sorted(code for code in learned if value_of(self.domain, code) is not None))
         if not found:  # nobody need report on an empty list
-            return {RESULT: nothing_counted(estimates[-1], min(self.share, Fraction(self.holdout)))}
+            return nothing_counted(self, estimates[-1], min(self.share, Fraction(self.holdout)))
         return replace(self, candidates=found)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from deniable.contract.arguments import typed
@@ -12,28 +12,7 @@ from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.run import crowd_size
 from deniable.errors import ParameterError
-from deniable.tasks.found import Found
 from deniable.tasks.heavy_hitters.pem import PEM
-from deniable.tasks.heavy_hitters.searching import RESULT
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HeavyHitters(Found):
-    """The values that were found, with counts and errors, and the search that found them."""
-
-    search: PEM
-    estimate: FrequencyEstimate
-
-    @property
-    def why(self) -> str:
-        search = self.search
-        parts = [
-            f"PEM: {len(search.lengths)} groups ask about prefixes of {', '.join(map(str, search.lengths))} bits",
-            f"{search.keep} prefixes are followed"
-            + (", twice k, since noise is small" if search.keep > search.k else ", since noise is large"),
-            f"the last group, {self.estimate.n:,} people, is counted by {self.estimate.spec.mechanism}",
-        ]
-        return "; ".join(parts)
 
 
 @typed
@@ -45,7 +24,7 @@ def heavy_hitters(
     epsilon: float,
     source: Source | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> HeavyHitters:
+) -> FrequencyEstimate:
     """The k most frequent of many people's values, each reported once and privately; integers, text or bytes.
 
     The counts are those of the people in the last group; frequencies carry over to everyone. ``domain`` declares what may be held, and is
@@ -66,4 +45,11 @@ def heavy_hitters(
             fix="write domain=Text(20) for words of up to 20 bytes, Bytes(8), or Integers(0, 65_535)",
         )
     search = PEM(domain=domain, k=k, epsilon=epsilon, people=crowd_size(values))
-    return HeavyHitters(search, search.run(values, source=source, progress=progress)[RESULT])
+    found: FrequencyEstimate = search.run(values, source=source, progress=progress)
+    how = [
+        f"PEM: {len(search.lengths)} groups ask about prefixes of {', '.join(map(str, search.lengths))} bits",
+        f"{search.keep} prefixes are followed"
+        + (", twice k, since noise is small" if search.keep > search.k else ", since noise is large"),
+        f"the last group, {found.n:,} people, is counted by {found.spec.mechanism}",
+    ]
+    return replace(found, screening=replace(found.screening, how="; ".join(how)))  # type: ignore[type-var]  # a search has one

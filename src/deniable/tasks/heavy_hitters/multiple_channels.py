@@ -50,7 +50,7 @@ class MultipleChannels(CountedSearch, Protocol):
     >>> search.channel_bits, search.groups, str(search.share), search.open().questions[0].spec.domain_size
     (4, 16, '9/160', 32)
     >>> values = [0xCAFE] * 12_000 + [0xBEEF] * 8000 + list(range(20_000))
-    >>> found = search.run(values, source=ReplaySource.from_key("docs"))["heavy_hitters"]
+    >>> found = search.run(values, source=ReplaySource.from_key("docs"))
     >>> [f"{value:x}" for value in found.values], found.frequencies.round(2).tolist()
     (['cafe', 'beef'], [0.31, 0.2])
 

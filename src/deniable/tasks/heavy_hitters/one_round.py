@@ -24,13 +24,13 @@ from deniable.contract.question import Question
 from deniable.contract.source import ONE
 from deniable.contract.work import Work
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.supports import SupportEstimate
+from deniable.core.supports import Supports
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle, planned_variance
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, RESULT, nothing_counted, settle_domain, strongest
+from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, nothing_counted, promised, settle_domain, strongest
 
 COUNT = "count"
 """The name of the question about whole values."""
@@ -104,10 +104,11 @@ def standing_out(
     estimate = question.spec.estimate(tally, candidates=some)
     chance = min(false / len(some), 0.5)
     z = norm.isf(chance) if threshold is None else threshold
-    height = z * np.sqrt(estimate.variance(np.zeros(len(some))))
-    if threshold is None and isinstance(estimate, SupportEstimate):
-        n, p, q = estimate.n, estimate.p, estimate.q
-        height = np.sqrt(np.maximum((binom.isf(chance, n, q) - n * q) / (p - q), 0) ** 2 + z**2 * estimate.shared)
+    law = estimate.law
+    height = z * np.sqrt(law.variance(np.zeros(len(some))))
+    if threshold is None and isinstance(law, Supports):
+        n, p, q = law.n, law.p, law.q
+        height = np.sqrt(np.maximum((binom.isf(chance, n, q) - n * q) / (p - q), 0) ** 2 + z**2 * law.shared)
     best = strongest(estimate.counts, most if values else 0, tally.to_bytes())
     return estimate, best[(estimate.counts > height)[best]]
 
@@ -136,14 +137,14 @@ def counting_question(search: Any, candidates: int) -> Question:
     return Question(name=COUNT, spec=spec, share=search.holdout)
 
 
-def counted(search: Any, question: Question, tally: Any, candidates: Iterable[Any]) -> dict[str, Any]:
+def counted(search: Any, question: Question, tally: Any, candidates: Iterable[Any]) -> FrequencyEstimate:
     """The candidates that stand out of the noise in the final count, the k strongest of them."""
     found = list(candidates)
     estimate, best = standing_out(question, tally, found, threshold=search.threshold, most=search.k, false=FALSE_VALUES)
-    return {RESULT: significant(search, estimate, best, found)}
+    return significant(search, estimate, best, found)
 
 
 def significant(search: Any, estimate: FrequencyEstimate, best: Array, counted: list[Any]) -> FrequencyEstimate:
     """The best that are significant among all that the search has counted."""
     share = min(question.share for question in search.open().questions)
-    return estimate.found(best, share=share) if counted else nothing_counted(estimate, share)
+    return promised(search, estimate).found(best, share=share) if counted else nothing_counted(search, estimate, share)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
 from math import lcm
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
@@ -20,6 +20,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, heaviest
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
@@ -64,6 +65,7 @@ class PEM(Protocol):
     References: Wang, Li, Jha 2021.
     """
 
+    result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
     bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
@@ -165,7 +167,7 @@ class PEM(Protocol):
         people = int(self.people * share)
         return prefix_question(name, self.domain, length, self.asked, oracle=self.oracle, epsilon=self.epsilon, people=people, share=share)
 
-    def close(self, tallies: Mapping[str, Any]) -> PEM | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> PEM | FrequencyEstimate:
         self.open().check_tallies(tallies)
         tally = tallies[self._question.name]
         estimate = estimate_of(self._question, tally, self.asked)
@@ -175,7 +177,7 @@ class PEM(Protocol):
             found = tuple(sorted({*self.found, *(self.asked[i] for i in best)}))
             return replace(self, stage=0, candidates=(0,), repetition=self.repetition + 1, found=found)
         if self.counting or (last and not self.holdout):
-            return {RESULT: named(estimate, best, share=min(self.shares), domain=self.domain, codes=self.asked)}
+            return named(self, estimate, best, share=min(self.shares), codes=self.asked)
         return replace(self, stage=self.stage + 1, candidates=tuple(sorted(self.asked[i] for i in best)))
 
     @property

@@ -119,16 +119,22 @@ def extended(candidates: tuple[int, ...], bits: int) -> tuple[int, ...]:
     return tuple(prefix << bits | rest for prefix in candidates for rest in range(1 << bits))
 
 
-def named(estimate: FrequencyEstimate, best: Array, *, share: Fraction, domain: Domain, codes: Sequence[int]) -> FrequencyEstimate:
+def promised(search: Any, estimate: FrequencyEstimate) -> FrequencyEstimate:
+    """The estimate of a search's last count with what the whole search costs a person."""
+    return FrequencyEstimate.of(estimate.spec, estimate.values, estimate.law, guarantee=search.guarantee, family_size=estimate.family_size)
+
+
+def named(search: Any, estimate: FrequencyEstimate, best: Array, *, share: Fraction, codes: Sequence[int]) -> FrequencyEstimate:
     """The best of an estimate about codes that are significant (``found``), as the values behind them; codes without one are left out."""
+    domain = search.domain
     real = [i for i in best.tolist() if value_of(domain, codes[i]) is not None]
-    found = replace(estimate, values=codes).found(real, share=share)
+    found = replace(promised(search, estimate), values=codes).found(real, share=share)
     ranked, tested = found.ranked, found.screening
     shown = replace(ranked, values=[value_of(domain, code) for code in ranked.values])
     return replace(found, values=[value_of(domain, code) for code in found.values], screening=replace(tested, ranked=shown))  # type: ignore[type-var]  # it has one
 
 
-def nothing_counted(estimate: FrequencyEstimate, share: Fraction) -> FrequencyEstimate:
+def nothing_counted(search: Any, estimate: FrequencyEstimate, share: Fraction) -> FrequencyEstimate:
     """The empty result of a search that was left without candidates; the ``estimate`` is of people like those who would have counted."""
-    found = estimate.found(np.arange(0), share=share)
+    found = promised(search, estimate).found(np.arange(0), share=share)
     return replace(found, screening=replace(found.screening, candidates=0, dropped=0))  # type: ignore[type-var]  # it has one

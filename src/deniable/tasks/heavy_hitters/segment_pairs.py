@@ -50,7 +50,7 @@ class SegmentPairs(SegmentSearch, Protocol):
     >>> search.segments, search.groups, str(search.holdout)
     (3, 6, '1/7')
     >>> values = [0xCAFE_F00D_0123] * 12_000 + [0xDEAD_BEEF_4567] * 8000 + list(range(20_000))
-    >>> found = search.run(values, source=ReplaySource.from_key("docs"))["heavy_hitters"]
+    >>> found = search.run(values, source=ReplaySource.from_key("docs"))
     >>> [f"{value:x}" for value in found.values], found.frequencies.round(2).tolist()
     (['cafef00d0123', 'deadbeef4567'], [0.31, 0.2])
 

@@ -102,7 +102,7 @@ class IndependentSegments(SegmentSearch, Protocol):
     >>> search.parts, [str(question.share) for question in search.open().questions], str(search.holdout)
     (((0, 16), (16, 16)), ['1/3', '1/3'], '1/3')
     >>> values = [0xCAFE_F00D] * 6000 + [0xDEAD_BEEF] * 4000 + list(range(10_000))
-    >>> found = search.run(values, source=ReplaySource.from_key("docs"))["heavy_hitters"]
+    >>> found = search.run(values, source=ReplaySource.from_key("docs"))
     >>> [f"{value:x}" for value in found.values], found.frequencies.round(2).tolist()
     (['cafef00d', 'deadbeef'], [0.3, 0.2])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, in_turn, together
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
@@ -33,7 +34,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     fragment_question,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, checked_holdout, strongest
+from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, checked_holdout, strongest
 
 Piece = tuple[float, int, int]
 """A count, a hash, and the fragment that came with it."""
@@ -67,7 +68,7 @@ class SFP(Protocol):
     >>> from deniable.testing import ReplaySource
     >>> search = SFP(domain=Text(6), k=3, epsilon=4.0, people=12_000)
     >>> words = ["tea"] * 5000 + ["coffee"] * 4000 + ["maté"] * 3000
-    >>> search.run(words, source=ReplaySource.from_key("docs"))["heavy_hitters"]
+    >>> search.run(words, source=ReplaySource.from_key("docs"))
     3,018 reports, FLH, epsilon = 4; low and high: 95 %, noise only
     value   count  stderr    low   high  frequency
     tea     1,276      39  1,201  1,355      0.423
@@ -78,6 +79,7 @@ class SFP(Protocol):
     References: Differential Privacy Team, Apple 2017; Vadhan, CS208, lecture notes on the local model, section 5.3.
     """
 
+    result: ClassVar[str] = RESULT
     domain: Domain
     bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the words; it follows from ``domain``."""
@@ -153,7 +155,7 @@ class SFP(Protocol):
     def _counting(self) -> Question:
         return counting_question(self, candidates=LARGEST_LIST >> 4)
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> FrequencyEstimate:
         self._round.check_tallies(tallies)
         found: dict[Any, None] = {}
         for questions in self._puzzles:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
 from math import log2
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
@@ -19,6 +19,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN
 from deniable.contract.work import Work, in_turn, together
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.allocation import usual_keep
@@ -61,12 +62,13 @@ class TreeHist(Protocol):
     >>> search.lengths, [question.spec.mechanism for question in search.open().questions]
     ((11, 19, 27, 32), ['SubsetSelection', 'PGR', 'FLH', 'FLH'])
     >>> values = [2**31 + 7] * 4000 + [12345] * 3000 + list(range(10**6, 10**6 + 5000))
-    >>> search.run(values, source=ReplaySource.from_key("docs"))["heavy_hitters"].values
+    >>> search.run(values, source=ReplaySource.from_key("docs")).values
     [2147483655, 12345]
 
     References: Bassily, Nissim, Stemmer, Thakurta 2017.
     """
 
+    result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
     bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
@@ -126,7 +128,7 @@ class TreeHist(Protocol):
         spec = oracle_for(self.oracle, asked, epsilon=self.epsilon, salt=self.salt + level, **sizes)
         return Question(name=f"prefix-{end}", spec=spec, encoder=Identity() if whole else Prefix(self.domain, end), share=share)
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> FrequencyEstimate:
         self._round.check_tallies(tallies)
         kept: tuple[int, ...] = (0,)
         for (start, end), question in zip(pairwise((0, *self.lengths)), self._round.questions, strict=True):
@@ -137,7 +139,7 @@ class TreeHist(Protocol):
             asked = [value for _, value in children]
             estimate, best = standing_out(question, tallies[question.name], asked, threshold=self.threshold, most=most, false=false)
             kept = tuple(sorted(children[i][0] for i in best))
-        return {RESULT: significant(self, estimate, best, asked)}
+        return significant(self, estimate, best, asked)
 
     @property
     def guarantee(self) -> Guarantee:

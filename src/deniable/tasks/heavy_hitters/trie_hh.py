@@ -38,11 +38,16 @@ VOTES = "votes"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trie(Table):
-    """The values that were found, in the order of their codes: neither votes nor a ranking, which the promise does not cover."""
+    """The values that were found, in the order of their codes: no estimate, since the promise covers neither votes nor a ranking."""
 
     search: TrieHH
     """The search, at its last level."""
     values: list[Any]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the search costs a person."""
+        return self.search.guarantee
 
     @property
     def ranked(self) -> Trie:
@@ -91,13 +96,14 @@ class TrieHH(Protocol):
     >>> search.levels, search.theta, round(float(search.probability), 7), round(search.chance(5000), 3)
     (10, 15, 0.0063442, 0.997)
     >>> words = ["tea"] * 60_000 + ["mate"] * 40_000 + [str(i) for i in range(900)]
-    >>> TrieHH(domain=Text(4), epsilon=2.0, delta=1e-9).run(words, source=ReplaySource.from_key("docs"))["heavy_hitters"].values
+    >>> TrieHH(domain=Text(4), epsilon=2.0, delta=1e-9).run(words, source=ReplaySource.from_key("docs")).values
     ['mate', 'tea']
 
     References: Zhu, Kairouz, McMahan, Sun, Li 2020.
     """
 
     trust: ClassVar[str] = "central"
+    result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
     bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
@@ -180,16 +186,16 @@ class TrieHH(Protocol):
         known = set(self.prefixes)
         return Counter(code for code in codes if code >> length - before in known)
 
-    def close(self, tallies: Mapping[str, Any]) -> TrieHH | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> TrieHH | Trie:
         if set(tallies) != {VOTES}:
             raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {VOTES!r}", fix="close with what vote returned")
         grown = tuple(sorted(code for code, count in tallies[VOTES].items() if count >= self.theta))
         if grown and self.stage + 1 < self.levels:
             return replace(self, stage=self.stage + 1, prefixes=grown)
-        return {RESULT: Trie(self, [value_of(self.domain, code) for code in grown])}
+        return Trie(self, [value_of(self.domain, code) for code in grown])
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
-        state: TrieHH | dict[str, Any] = self
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Trie:
+        state: TrieHH | Trie = self
         while isinstance(state, TrieHH):
             state = state.close({VOTES: state.vote(values, source)})
             if progress is not None:

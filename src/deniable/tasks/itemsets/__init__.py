@@ -1,7 +1,7 @@
 """What people hold when they hold sets: frequent items, frequent sets of items, and what follows from what. One protocol per file."""
 
-from deniable.tasks.itemsets.estimate import ItemEstimate, SetEstimate
-from deniable.tasks.itemsets.finding import FrequentSets, frequent_items, frequent_itemsets
+from deniable.tasks.itemsets.estimate import SetEstimate
+from deniable.tasks.itemsets.finding import frequent_items, frequent_itemsets
 from deniable.tasks.itemsets.ldp_miner import LDPMiner
 from deniable.tasks.itemsets.psfo import PSFO
 from deniable.tasks.itemsets.rules import AssociationRules, association_rules
@@ -14,8 +14,6 @@ __all__ = [
     "SVIM",
     "SVSM",
     "AssociationRules",
-    "FrequentSets",
-    "ItemEstimate",
     "LDPMiner",
     "SetEstimate",
     "WholeSets",

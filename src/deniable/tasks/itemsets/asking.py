@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
@@ -26,7 +26,7 @@ from deniable.errors import ParameterError, WireError
 from deniable.kernels.compiled import Array
 
 ITEMS, LENGTHS, ITEMSETS, COUNTED = "items", "lengths", "itemsets", "counted"
-"""The names of the results."""
+"""The names of the estimates that searches give."""
 PERCENTILE = 0.9
 """The share of people whose candidates fit into the padded list."""
 PROJECTIONS = ("cut", "norm-sub")
@@ -39,12 +39,13 @@ class SetProtocol:
     """A protocol about sets: a crowd in memory may be lists, a sparse matrix or an Arrow list column, read once for all rounds."""
 
     domain: Subsets
+    result: ClassVar[str] = ITEMS
 
     def open(self) -> Round:
         """The round to ask now."""
         raise NotImplementedError
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Any = None) -> dict[str, Any]:
+    def run(self, values: Any, *, source: Source | None = None, progress: Any = None) -> Any:
         """Ask a crowd held in memory, from the first round to the result."""
         return run(self, ItemSets.of(self.domain, values), source=source, progress=progress)  # type: ignore[arg-type]  # of a Protocol
 
@@ -86,7 +87,7 @@ class Lengths:
     def end(self) -> int:
         """How many places of the histogram are kept."""
         raw = self.estimate.counts
-        noise = np.sqrt(self.estimate.variance(np.zeros(raw.size)))
+        noise = np.sqrt(self.estimate.law.variance(np.zeros(raw.size)))
         return raw.size if self.projection == "norm-sub" or not self.estimate.n else last_seen(raw, noise) + 1
 
     @cached_property
@@ -126,7 +127,7 @@ class Lengths:
         n people adds the sum of c_i g_i^2. Beyond the cut, the noise may hide people in as many places again, and two more.
         """
         sizes = np.arange(min(2 * self.end + 2, self.counts.size))
-        counts, noise = self.counts[: sizes.size], self.estimate.variance(self.counts)[: sizes.size]
+        counts, noise = self.counts[: sizes.size], self.estimate.law.variance(self.counts)[: sizes.size]
         inside = np.minimum(sizes, self.length)
         total = max(float((counts * inside).sum()), float(np.sqrt((noise * inside**2).sum())))  # no less than what noise may hide
         if not total:

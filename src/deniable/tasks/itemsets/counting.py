@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 from typing import Any
 
 from deniable.client.rr import RR
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.question import Question, Round
 from deniable.contract.sets import Candidates, Overflow
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import TALLY_BYTES, VALUE_BYTES, Work
+from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
 from deniable.tasks.itemsets.asking import Lengths, read_tally
-from deniable.tasks.itemsets.estimate import ItemEstimate, most_missing
+from deniable.tasks.itemsets.estimate import PaddedSupports, item_estimate, most_missing
 from deniable.tasks.itemsets.padding import padded_estimate, padded_question
 
 OVERFLOW = "overflow"
@@ -57,8 +58,10 @@ def images(asked: Round, tallies: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(tallies[question.name].to_bytes().hex() for question in asked.questions)
 
 
-def counted(asked: Round, tallies: Mapping[str, Tally] | Sequence[str], values: Any, measured: Lengths) -> ItemEstimate:
-    """What a counting round says about its candidates, from tallies or their images.
+def counted(
+    asked: Round, tallies: Mapping[str, Tally] | Sequence[str], values: Any, measured: Lengths, guarantee: Guarantee
+) -> FrequencyEstimate:
+    """Return what a counting round says about its candidates, from tallies or their images.
 
     Counts are scaled by what people hold beyond the list, on average over the candidates. No share f misses more than the overflow, so the
     largest one bounds the scale, and its error: by 1 + the overflow's upper limit / f.
@@ -69,10 +72,12 @@ def counted(asked: Round, tallies: Mapping[str, Tally] | Sequence[str], values: 
         asked.check_tallies(tallies)
         told = dict(tallies)
     question, *rest = asked.questions
-    plain = replace(padded_estimate(question, told[question.name], values), possible=measured.limits)
+    plain = padded_estimate(question, told[question.name], values, guarantee)
     if not rest:
         return plain
-    overflow = rest[0].spec.estimate(told[OVERFLOW])
+    law: PaddedSupports = plain.law  # type: ignore[assignment]  # of padded samples
+    overflow = rest[0].spec.estimate(told[OVERFLOW]).law
     largest = max(float(plain.frequencies.max()), 1 / max(plain.n, 1))
     most = most_missing(overflow, 0.05).item() / largest
-    return plain.scaled(min(measured.scale, 1 + most), min(measured.scale_stderr, most), overflow)
+    scaled = law.scaled(min(measured.scale, 1 + most), min(measured.scale_stderr, most), overflow)
+    return item_estimate(plain.spec, values, scaled, guarantee)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -13,40 +13,16 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
+from deniable.core.estimate import Estimate
+from deniable.core.frequency import FrequencyEstimate
 from deniable.core.sets import ItemSets
-from deniable.errors import DomainError, ParameterError
-from deniable.tasks.found import Found
-from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS
-from deniable.tasks.itemsets.rules import AssociationRules, association_rules
+from deniable.errors import ParameterError
+from deniable.tasks.itemsets.asking import ITEMS, LENGTHS, Lengths
+from deniable.tasks.itemsets.estimate import SetEstimate
 from deniable.tasks.itemsets.svim import SVIM
 from deniable.tasks.itemsets.svsm import SVSM
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FrequentSets(Found):
-    """What was found, with shares and errors, and the search that found it."""
-
-    search: SVIM | SVSM
-    result: dict[str, Any]
-    """All that the search gave, by name."""
-
-    @property
-    def estimate(self) -> Any:
-        """The estimate: of items, or of sets."""
-        return self.result[ITEMSETS if isinstance(self.search, SVSM) else ITEMS]
-
-    @property
-    def why(self) -> str:
-        items = self.result[ITEMS]
-        low, high = items.possible
-        padded = f"people report one of {items.length} candidate items ({low} to {high} would fit the noise)"
-        return f"{self.search.kind}: {padded}; everybody reports once"
-
-    def rules(self, *, confidence: float = 0.0) -> AssociationRules:
-        """What follows from what with at least this confidence, among sets that stand out of the noise."""
-        if not isinstance(self.search, SVSM):
-            raise DomainError("search", self.search.kind, allowed="a search for sets", fix="call frequent_itemsets")
-        return association_rules(self.result[COUNTED], confidence=confidence)
+Kind = TypeVar("Kind", bound=Estimate)
 
 
 @typed
@@ -58,7 +34,7 @@ def frequent_items(
     epsilon: float,
     source: Source | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> FrequentSets:
+) -> FrequencyEstimate:
     """The k items that most people hold, where everybody holds a set of them and reports once, privately.
 
     ``sets`` are lists of labels or indices, a sparse matrix (people x items), or an Arrow list column. ``items`` declares what may be in
@@ -70,11 +46,12 @@ def frequent_items(
     >>> shop = Categories("bread", "jam", "milk", "tea")
     >>> baskets = [["tea", "milk"], ["tea"], ["bread", "tea", "jam"], []] * 10_000
     >>> found = frequent_items(baskets, k=2, epsilon=3.0, items=shop, source=ReplaySource.from_key("docs"))
-    >>> found.values[0], found.estimate.frequencies.round(2).tolist()
+    >>> found.values[0], found.frequencies.round(2).tolist()
     ('tea', [0.76, 0.26])
     """
     search = SVIM(domain=_domain(sets, items), k=k, epsilon=epsilon)
-    return FrequentSets(search, search.run(sets, source=source, progress=progress))
+    found: FrequencyEstimate = search.run(sets, source=source, progress=progress)
+    return _explained(found, search)
 
 
 @typed
@@ -86,13 +63,24 @@ def frequent_itemsets(
     epsilon: float,
     source: Source | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> FrequentSets:
-    """The k sets of items, single ones among them, that most people hold as a part of theirs; ``rules`` says what follows from what.
+) -> SetEstimate:
+    """The k sets of items, single ones among them, that most people hold as a part of theirs.
 
-    ``sets`` and ``items`` are as in ``frequent_items``.
+    ``association_rules`` says what follows from what. ``sets`` and ``items`` are as in ``frequent_items``.
     """
     search = SVSM(domain=_domain(sets, items), k=k, epsilon=epsilon)
-    return FrequentSets(search, search.run(sets, source=source, progress=progress))
+    found: SetEstimate = search.run(sets, source=source, progress=progress)
+    return _explained(found, search)
+
+
+def _explained(found: Kind, search: SVIM | SVSM) -> Kind:
+    """The result with a note on how it was found."""
+    lengths: Any = found.parts[LENGTHS]
+    items: Any = found.parts.get(ITEMS, found)
+    low, high = Lengths(lengths, search.longest, search.projection).limits
+    length = items.law.length
+    padded = f"people report one of {length} candidate items ({low} to {high} would fit the noise)"
+    return replace(found, screening=replace(found.screening, how=f"{search.kind}: {padded}; everybody reports once"))  # type: ignore[type-var]  # it has one
 
 
 def _domain(sets: Any, items: Domain | None) -> Subsets:

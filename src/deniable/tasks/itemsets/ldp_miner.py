@@ -16,6 +16,7 @@ from deniable.contract.question import Round
 from deniable.contract.sets import LONGEST_PADDING, MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
@@ -48,7 +49,7 @@ class LDPMiner(SetProtocol, Protocol):
     >>> from deniable.testing import ReplaySource
     >>> baskets = [[0, 1], [0], [0, 1, 2], []] * 5000
     >>> search = LDPMiner(domain=Subsets(IndexRange(100)), k=3, epsilon=2.0, length=3)
-    >>> sorted(search.run(baskets, source=ReplaySource.from_key("docs"))["items"].values)
+    >>> sorted(search.run(baskets, source=ReplaySource.from_key("docs")).values)
     [0, 1, 2]
 
     References: Qin, Yang, Yu, Khalil, Xiao, Ren 2016.
@@ -95,15 +96,15 @@ class LDPMiner(SetProtocol, Protocol):
         asked = padded_question(name, self.domain, length, self._listed, epsilon=epsilon, share=share, amplify=False)
         return Round((asked,), share if half and self.candidates is not None else Fraction(0))
 
-    def close(self, tallies: Mapping[str, Any]) -> LDPMiner | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> LDPMiner | FrequencyEstimate:
         tally, items = self.only(tallies), self.domain.items
         values = [items.value(key) for key in (range(items.size) if self.candidates is None else self.candidates)]
-        estimate = padded_estimate(self.open().questions[0], tally, values, epsilon=self.epsilon)
+        estimate = padded_estimate(self.open().questions[0], tally, values, self.guarantee)
         if self.candidates is None:
             best = strongest(estimate.counts, 2 * self.k, tally.to_bytes())
             return replace(self, candidates=tuple(sorted(best.tolist())))
         best = strongest(estimate.counts, self.k, tally.to_bytes())
-        return {ITEMS: estimate.found(best, share=self.open().questions[0].share)}
+        return estimate.found(best, share=self.open().questions[0].share)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -25,13 +25,15 @@ from deniable.client.grr import GRR
 from deniable.client.olh import OLH
 from deniable.client.pure import PureProtocol
 from deniable.contract.domain import IndexRange
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import exp_below
 from deniable.contract.question import Question
 from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
+from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
-from deniable.tasks.itemsets.estimate import ItemEstimate
+from deniable.tasks.itemsets.estimate import PaddedSupports, item_estimate
 
 ORACLES = ("auto", "GRR", "OLH")
 
@@ -97,23 +99,28 @@ def padded_question(
     return Question(name=name, spec=spec, encoder=encoder, share=share)
 
 
-def padded_estimate(question: Question, tally: Tally, values: Any, epsilon: float | None = None) -> ItemEstimate:
-    """What the reports on padded samples say about the items or candidates; dummies are left out. ``epsilon`` is what the reports cost.
+def padded_estimate(question: Question, tally: Tally, values: Any, guarantee: Guarantee | None = None) -> FrequencyEstimate:
+    """Return what the reports on padded samples say about the items or candidates, without the dummies.
+
+    ``guarantee`` is what the reports cost; if left out, that of the question.
 
     >>> from deniable.contract.domain import IndexRange
     >>> asked = padded_question("items", Subsets(IndexRange(4)), 2, None, epsilon=2.0)
     >>> tally = asked.spec.tally(asked.spec.privatize([0] * 400 + [1] * 100 + [4] * 300 + [5] * 200))
     >>> estimate = padded_estimate(asked, tally, range(4))
-    >>> len(estimate.counts), estimate.length, round(estimate.epsilon, 9)
+    >>> len(estimate.counts), estimate.law.length, round(estimate.epsilon, 9)
     (4, 2, 2.0)
     """
     encoder, spec = question.encoder, question.spec
     if not isinstance(encoder, PadAndSample) or not isinstance(spec, PureProtocol):
         raise ParameterError("question", question.name, allowed="a padded question", fix="make it with padded_question")
-    whole = spec.estimate(tally)
-    supports = whole.supports[: encoder.counted]  # type: ignore[attr-defined]  # a pure protocol's estimate has supports
     p, q = float(spec.p), float(spec.q)
-    drawn = q + (p - q) / encoder.length
-    cost = question.epsilon if epsilon is None else epsilon
-    told: dict[str, Any] = {"length": encoder.length, "sampled": question.share < 1, "cost": cost}
-    return ItemEstimate(spec, values, tally.n, supports, np.asarray(drawn), np.asarray(q), **told)
+    law = PaddedSupports(
+        tally.n,
+        spec.estimate(tally).law.supports[: encoder.counted],  # type: ignore[attr-defined]  # a pure protocol's law has supports
+        np.asarray(q + (p - q) / encoder.length),
+        np.asarray(q),
+        length=encoder.length,
+        sampled=question.share < 1,
+    )
+    return item_estimate(spec, values, law, guarantee or Guarantee(epsilon=question.epsilon, neighbors="any two sets of one person"))

@@ -14,6 +14,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
 from deniable.contract.sets import LONGEST_PADDING
 from deniable.contract.subsets import Subsets
+from deniable.core.frequency import FrequencyEstimate
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
@@ -41,7 +42,7 @@ class PSFO(SetProtocol, Protocol):
     >>> asked = survey.open().questions[0]
     >>> asked.spec.mechanism, round(asked.spec.epsilon, 4), round(asked.epsilon, 4)
     ('GRR', 2.6231, 2.0)
-    >>> survey.run([["tea", "milk"]] * 3000 + [["tea"]] * 4000 + [[]] * 3000, source=ReplaySource.from_key("docs"))["items"]
+    >>> survey.run([["tea", "milk"]] * 3000 + [["tea"]] * 4000 + [[]] * 3000, source=ReplaySource.from_key("docs"))
     10,000 reports, GRR, epsilon = 2, one of 2 each; low and high: 95 %, noise only
     value   count  stderr    low   high  frequency
     tea     6,982     125  6,739  7,231      0.698
@@ -71,10 +72,10 @@ class PSFO(SetProtocol, Protocol):
     def _round(self) -> Round:
         return Round((padded_question(ITEMS, self.domain, self.length, None, epsilon=self.epsilon, oracle=self.oracle),))
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> FrequencyEstimate:
         items = self.domain.items
         values = [items.value(key) for key in range(items.size)]
-        return {ITEMS: padded_estimate(self.open().questions[0], self.only(tallies), values)}
+        return padded_estimate(self.open().questions[0], self.only(tallies), values, self.guarantee)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -4,124 +4,119 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
 
 from deniable.contract.arguments import typed
-from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.core.estimate import Estimate
+from deniable.core.interval import Limits
+from deniable.core.law import Law
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.itemsets.estimate import SetEstimate
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
+from deniable.tasks.itemsets.asking import COUNTED
+from deniable.tasks.itemsets.estimate import SetEstimate, SetShares
 
 MOST_IN_A_RULE = 8
 """Sets of more items make more rules than anybody reads."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AssociationRules(Table):
-    """Rules "who holds these holds those", each from the estimated shares of both together and of the two sides.
-
-    ``support`` is the share of people who hold both sides, ``confidence`` the share of these among those who hold the first side, and
-    ``lift`` how many times more often than among everybody the second side is held there; 1 if the two have nothing to do with each other.
+@dataclass(frozen=True, eq=False)
+class Confidence(Law):
+    """The share of those who hold ``both`` sides of a rule among those who hold the ``first``.
 
     Errors are those of ratios of independent normal estimates. Items and sets are counted by different people, so this is right for rules
     from one item; between two sets counted by the same people a small covariance is left out, and in a lift between two items that both
-    may be off by the same scale. Intervals are Fieller's: where the first side is not clearly held by anybody the confidence may be
-    anything, and its interval is all from 0 to 1. They allow for cut lists: the lower limit as if the count of the first side missed all
-    that it may miss, and that of both sides nothing; the upper limit the other way around.
+    may be off by the same scale. Limits are Fieller's: where the first side is not clearly held by anybody the confidence may be
+    anything, from 0 to 1. They allow for cut lists: the lower limit as if the count of the first side missed all that it may miss, and
+    that of both sides nothing; the upper limit the other way around.
     """
 
-    rules: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]
-    counted: SetEstimate
-    at: Array
-    """Where both sides, the first and the second are in ``counted``, one row each."""
+    both: SetShares
+    first: SetShares
+    second: SetShares
+    """Of the lift alone."""
 
     @property
-    def shares(self) -> Array:
-        """The shares of both sides, the first and the second, one row each."""
-        return self.counted.frequencies[self.at]
+    def n(self) -> Array:
+        """How many people were asked about both sides together."""
+        return self.both.n
 
     @property
-    def errors(self) -> Array:
-        """The standard errors of these shares."""
-        return self.counted.frequency_stderr[self.at]
+    def point(self) -> Array:
+        return np.asarray(self.both.point / self.first.point)
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        parts = (side.variance(side.point, population=population) / side.point**2 for side in (self.both, self.first))
+        return np.asarray(at**2 * sum(parts))
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        sides = self.both, self.first
+        errors = np.array([side.seen_error(population=population) for side in sides])
+        more_both, more_first = (side.missing(alpha / 4) for side in sides)
+        both, first = (side.seen for side in sides)
+        z = stats.norm.isf(alpha / np.where(self.both.cut | self.first.cut, 4, 2))
+        return fieller(both, first + more_first, errors, z)[0], fieller(both + more_both, first, errors, z)[1]
+
+    def select(self, positions: Array) -> Confidence:
+        return Confidence(*(side.select(positions) for side in (self.both, self.first, self.second)))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AssociationRules(Estimate):
+    """Rules "who holds these holds those", each with its confidence, the two sides in ``values``."""
+
+    law: Confidence
+    quantity: str = "confidence"
+
+    kind: ClassVar[str] = "rules"
+    falling: ClassVar[bool] = True
 
     @property
     def support(self) -> Array:
         """The share of people who hold both sides."""
-        return np.asarray(self.shares[0])
-
-    @property
-    def confidence(self) -> Array:
-        """The share of those who hold the second side among those who hold the first."""
-        return np.asarray(self.shares[0] / self.shares[1])
-
-    @property
-    def stderr(self) -> Array:
-        """The standard error of each confidence, to first order."""
-        return np.asarray(np.abs(self.confidence) * np.hypot(*(self.errors / self.shares)[:2]))
+        return self.law.both.point
 
     @property
     def lift(self) -> Array:
-        """The confidence over the share of all people who hold the second side."""
-        return np.asarray(self.confidence / self.shares[2])
+        """How many times more often than among everybody the second side is held by those who hold the first; 1 if they are unrelated."""
+        return np.asarray(self.point / self.law.second.point)
 
     @property
     def lift_stderr(self) -> Array:
         """The standard error of each lift, to first order."""
-        return np.asarray(np.abs(self.lift) * np.sqrt(((self.errors / self.shares) ** 2).sum(axis=0)))
+        sides = (self.law.both, self.law.first, self.law.second)
+        return np.asarray(np.abs(self.lift) * np.sqrt(sum((side.errors / side.point) ** 2 for side in sides)))
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each confidence, within 0 to 1: the ratios r for which both - r first is not clearly away from zero."""
-        check_level("level", level)
-        sides, alpha = self.counted.select(self.at[:2].ravel()), (1 - level) / (max(len(self.rules), 1) if simultaneous else 1)
-        errors, (both, first) = sides.seen_stderr.reshape(2, -1), sides.seen.reshape(2, -1)
-        more_both, more_first = sides.missing(alpha / 4).reshape(2, -1)
-        z = stats.norm.isf(alpha / np.where(sides.cut.reshape(2, -1).any(axis=0), 4, 2))
-        return fieller(both, first + more_first, errors, z)[0], fieller(both + more_both, first, errors, z)[1]
+    @property
+    def labels(self) -> list[Any]:
+        return [" => ".join(", ".join(map(str, side)) for side in rule) for rule in self.values]
 
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        shown = [" => ".join(", ".join(map(str, side)) for side in rule) for rule in self.rules]
-        confidence = {"confidence": self.confidence, "low": low, "high": high}
-        return {"value": shown, "support": self.support, **confidence, "lift": self.lift, "lift_stderr": self.lift_stderr}
-
-    def headline(self) -> str:
-        return f"{len(self.rules):,} rules by confidence; low and high: 95 % of the confidence, {self.counted.covers}"
-
-    def order(self) -> Array:
-        return np.argsort(-self.confidence, kind="stable")
-
-    def chart(self, k: int = 20) -> Chart:
-        """The k rules of the largest confidence, with their 95 % intervals."""
-        from deniable.tasks.charts import row_chart
-
-        return row_chart(self, "confidence", k, together=False, axis="confidence")
+    def further(self) -> dict[str, Any]:
+        return {"support": self.support, "lift": self.lift, "lift_stderr": self.lift_stderr}
 
 
 @typed
-def association_rules(counted: SetEstimate, *, confidence: float = 0.0, level: float = 0.95) -> AssociationRules:
+def association_rules(found: SetEstimate, *, confidence: float = 0.0, level: float = 0.95) -> AssociationRules:
     """All rules between sets that were counted, whose confidence is at least so much: of the estimate, not of its interval.
 
-    Only sets that stand out of the noise at the level make rules (simultaneously, of all that were counted); both sides and their union
-    must have been counted, and those that are estimated at zero or less make none.
+    ``found`` is what a search for sets gives; its part ``counted``, if it has one, is what rules are made of. Only sets that stand out of
+    the noise at the level make rules (simultaneously, of all that were counted); both sides and their union must have been counted, and
+    those that are estimated at zero or less make none.
 
+    >>> from deniable.contract.guarantee import Guarantee
     >>> shares, errors, asked = np.array([0.5, 0.4, 0.3]), np.array([0.01, 0.01, 0.02]), np.array([9000, 9000, 8000])
-    >>> found = SetEstimate([("tea",), ("milk",), ("tea", "milk")], shares, errors, asked, 2.0)
-    >>> association_rules(found)
-    2 rules by confidence; low and high: 95 % of the confidence, noise only
-    value        support  confidence    low   high  lift  lift_stderr
-    milk => tea      0.3        0.75  0.647  0.857   1.5        0.111
-    tea => milk      0.3         0.6  0.519  0.683   1.5        0.111
+    >>> sets = [("tea",), ("milk",), ("tea", "milk")]
+    >>> association_rules(SetEstimate.of(sets, shares, errors, asked, Guarantee(epsilon=2.0)))
+    rules by confidence, epsilon = 2; low and high: 95 %, noise only
+    value        confidence  stderr    low   high  support  lift  lift_stderr
+    milk => tea        0.75  0.0534  0.647  0.857      0.3   1.5        0.111
+    tea => milk         0.6  0.0418  0.519  0.683      0.3   1.5        0.111
     """
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         raise ParameterError("confidence", confidence, allowed="a share from 0 to 1", fix="0.5 is a usual one")
+    counted: Any = found.parts.get(COUNTED, found)
     place = {frozenset(value): i for i, value in enumerate(counted.values)}
     low, _ = counted.interval(level, simultaneous=True)
     rules, positions = [], []
@@ -132,12 +127,18 @@ def association_rules(counted: SetEstimate, *, confidence: float = 0.0, level: f
             for first in combinations(value, size):
                 second = tuple(item for item in value if item not in first)
                 sides = place.get(frozenset(first)), place.get(frozenset(second))
-                if None not in sides and all(counted.frequencies[side] > 0 for side in sides):
+                if None not in sides and all(counted.point[side] > 0 for side in sides):
                     rules.append((first, second))
                     positions.append((i, *sides))
     at = np.array(positions, dtype=np.int64).reshape(-1, 3).T
-    kept = np.flatnonzero(counted.frequencies[at[0]] >= confidence * counted.frequencies[at[1]])
-    return AssociationRules(tuple(rules[i] for i in kept), counted, at[:, kept])
+    kept = np.flatnonzero(counted.point[at[0]] >= confidence * counted.point[at[1]])
+    return AssociationRules(
+        values=[rules[i] for i in kept],
+        law=Confidence(*(counted.law.select(side) for side in at[:, kept])),
+        about=f"rules by confidence, epsilon = {counted.guarantee.epsilon:.4g}",
+        guarantee=counted.guarantee,
+        covers=counted.covers,
+    )
 
 
 def fieller(both: Array, first: Array, errors: Array, z: Array) -> Limits:

@@ -16,6 +16,7 @@ from deniable.contract.question import Question, Round
 from deniable.contract.sets import MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
@@ -50,9 +51,9 @@ class SVIM(SetProtocol, Protocol):
     round randomized response may be run louder behind the sampling (``padding``).
 
     Estimator: the counts of the last round, times the length, times what makes up on average for people whose candidates did not fit
-    (``Lengths.scale``). Intervals cover noise, sampling, and the most that cut lists can hide of an item (``ItemEstimate``). The k are the
-    largest of 2 k counts: the smaller ones among them come out too large. The result also has ``lengths``, the raw histogram of how many
-    candidates people hold. Whoever holds none of them draws a dummy, and counts as a holder of nothing.
+    (``Lengths.scale``). Intervals cover noise, sampling, and the most that cut lists can hide of an item (``PaddedSupports``). The k are
+    the largest of 2 k counts: the smaller ones among them come out too large. The part ``lengths`` of the result is the raw histogram of
+    how many candidates people hold. Whoever holds none of them draws a dummy, and counts as a holder of nothing.
 
     Cost: one report of GRR or OLH. ``longest`` caps the padding, where it is known how much people hold: the length that a noisy
     histogram asks for is uncertain (``Lengths.limits``). ``projection="norm-sub"`` is as published; see ``Lengths`` for what it costs.
@@ -61,8 +62,8 @@ class SVIM(SetProtocol, Protocol):
     >>> from deniable.testing import ReplaySource
     >>> baskets = [[0, 1], [0], [0, 1, 2], []] * 5000
     >>> search = SVIM(domain=Subsets(IndexRange(100)), k=3, epsilon=2.0)
-    >>> found = search.run(baskets, source=ReplaySource.from_key("docs"))["items"]
-    >>> sorted(found.values), found.length, found.n
+    >>> found = search.run(baskets, source=ReplaySource.from_key("docs"))
+    >>> sorted(found.values), found.law.length, found.n
     ([0, 1, 2], 3, 9048)
 
     References: Wang, Li, Jha 2018.
@@ -139,7 +140,7 @@ class SVIM(SetProtocol, Protocol):
         question = self._length_question
         return Lengths(question.spec.estimate(read_tally(self.lengths, question)), self.longest, self.projection)
 
-    def close(self, tallies: Mapping[str, Any]) -> SVIM | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> SVIM | FrequencyEstimate:
         tally, asked = self.only(tallies), self.open()
         if self.candidates is None:
             estimate = padded_estimate(asked.questions[0], tally, range(self.domain.items.size))
@@ -147,9 +148,10 @@ class SVIM(SetProtocol, Protocol):
             return replace(self, candidates=tuple(sorted(best.tolist())))
         if not self.lengths:
             return replace(self, lengths=tally.to_bytes().hex())
-        estimate = counted(asked, tallies, [self.domain.items.value(key) for key in self.candidates], self.measured)
+        estimate = counted(asked, tallies, [self.domain.items.value(key) for key in self.candidates], self.measured, self.guarantee)
         best = strongest(estimate.counts, self.k, tally.to_bytes())
-        return {ITEMS: estimate.found(best, share=min(self.shares[0], asked.questions[0].share)), LENGTHS: self.measured.estimate}
+        found = estimate.found(best, share=min(self.shares[0], asked.questions[0].share))
+        return replace(found, parts={LENGTHS: self.measured.estimate})
 
     @property
     def guarantee(self) -> Guarantee:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from deniable.contract.record import UNWRITTEN
 from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
+from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.feasible import check_feasible
@@ -36,7 +37,7 @@ from deniable.tasks.itemsets.asking import (
     read_tally,
 )
 from deniable.tasks.itemsets.counting import counted, counting_round, counting_work, images, ticket_scale
-from deniable.tasks.itemsets.estimate import ItemEstimate, SetEstimate
+from deniable.tasks.itemsets.estimate import SetEstimate
 from deniable.tasks.itemsets.padding import ORACLES
 from deniable.tasks.itemsets.svim import SVIM
 
@@ -61,9 +62,9 @@ class SVSM(SetProtocol, Protocol):
     Guarantee: epsilon-local for any two sets of one person; everybody reports once, in one round, with the whole epsilon.
 
     Estimator: shares of people, items from the third round and sets from the fifth, with intervals of noise, sampling and cut lists
-    (``SetEstimate``, ``ItemEstimate``). The k largest are ``itemsets``, and all that were counted are
-    ``counted``, from which rules follow. The guess decides only what is counted: a set that is frequent although its items are not is
-    not found.
+    (``SetShares``, ``PaddedSupports``). The result is the k largest. Its part ``counted`` is all that was counted, from which rules follow,
+    ``items`` the items alone, and ``lengths`` how many of them people hold. The guess decides only what is counted: a set that is frequent
+    although its items are not is not found.
 
     Cost: one report of GRR or OLH.
 
@@ -71,13 +72,14 @@ class SVSM(SetProtocol, Protocol):
     >>> from deniable.testing import ReplaySource
     >>> shop = Subsets(Categories("tea", "milk", "bread", "jam", "salt", "rice"))
     >>> baskets = [["tea", "milk"], ["tea", "milk", "jam"], ["tea"], ["tea"], []] * 20_000
-    >>> found = SVSM(domain=shop, k=3, epsilon=3.0).run(baskets, source=ReplaySource.from_key("docs"))["itemsets"]
+    >>> found = SVSM(domain=shop, k=3, epsilon=3.0).run(baskets, source=ReplaySource.from_key("docs"))
     >>> found.values, found.frequencies.round(2).tolist()
     ([('tea',), ('tea', 'milk'), ('milk',)], [0.82, 0.4, 0.39])
 
     References: Wang, Li, Jha 2018.
     """
 
+    result: ClassVar[str] = ITEMSETS
     domain: Subsets = None  # type: ignore[assignment]  # resolved with svim
     k: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with svim
     epsilon: float = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with svim
@@ -122,10 +124,10 @@ class SVSM(SetProtocol, Protocol):
     # --- what has been learned ---
 
     @cached_property
-    def singles(self) -> ItemEstimate:
+    def singles(self) -> FrequencyEstimate:
         """The counts of the items that may be frequent."""
         values = [(self.domain.items.value(key),) for key in self.svim.candidates or ()]
-        return counted(self.svim.open(), self.items, values, self.svim.measured)
+        return counted(self.svim.open(), self.items, values, self.svim.measured, self.guarantee)
 
     @cached_property
     def sets(self) -> Candidates:
@@ -163,23 +165,24 @@ class SVSM(SetProtocol, Protocol):
     def _length_question(self) -> Question:
         return length_question("set-lengths", self.domain, self.sets, epsilon=self.epsilon, share=self.shares[3])
 
-    def close(self, tallies: Mapping[str, Any]) -> SVSM | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> SVSM | SetEstimate:
         if not self.items:
             if not self.svim.lengths:
                 return replace(self, svim=self.svim.close(tallies))  # type: ignore[arg-type]  # a state: items are not counted yet
             after = replace(self, items=images(self.open(), tallies))
-            return after if after.sets else after.result(after.singles)
+            return after if after.sets else after._put_together(after.singles)
         if not self.lengths:
             return replace(self, lengths=self.only(tallies).to_bytes().hex())
         values = [self.domain.named(keys) for keys in self.sets]
-        return self.result(self.singles, counted(self.open(), tallies, values, self.measured))
+        return self._put_together(self.singles, counted(self.open(), tallies, values, self.measured, self.guarantee))
 
-    def result(self, *parts: ItemEstimate) -> dict[str, Any]:
-        """All that was counted, put together from its ``parts``, and the k largest of it."""
-        table, least = SetEstimate.of(*parts), min(self.shares[0], self.shares[2], self.shares[4])
+    def _put_together(self, *parts: FrequencyEstimate) -> SetEstimate:
+        """The k largest of all that was counted in the ``parts``."""
+        table, least = SetEstimate.joined(parts, self.guarantee), min(self.shares[0], self.shares[2], self.shares[4])
         best = strongest(self.singles.counts, self.k, bytes.fromhex(self.items[0]))
         items = self.singles.found(best, share=min(self.shares[0], self.svim.open().questions[0].share))
-        return {ITEMSETS: table.found(self.k, share=least), COUNTED: table, LENGTHS: self.svim.measured.estimate, ITEMS: items}
+        found = table.found(np.arange(min(self.k, len(table.values))), share=least)
+        return replace(found, parts={COUNTED: table, LENGTHS: self.svim.measured.estimate, ITEMS: items})
 
     @property
     def guarantee(self) -> Guarantee:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import exp
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
@@ -51,13 +51,14 @@ class WholeSets(SetProtocol, Protocol):
     >>> from deniable.testing import ReplaySource
     >>> shop = Subsets(Categories("tea", "milk", "bread"))
     >>> baskets = [["tea", "milk"], ["tea", "milk", "bread"], ["tea"], ["tea"], []] * 4000
-    >>> found = WholeSets(domain=shop, k=3, epsilon=3.0).run(baskets, source=ReplaySource.from_key("docs"))["itemsets"]
+    >>> found = WholeSets(domain=shop, k=3, epsilon=3.0).run(baskets, source=ReplaySource.from_key("docs"))
     >>> found.values, found.frequencies.round(2).tolist()
     ([('tea',), ('milk',), ('tea', 'milk')], [0.8, 0.4, 0.4])
 
     References: Hong 2021 (CS 528).
     """
 
+    result: ClassVar[str] = ITEMSETS
     domain: Subsets
     k: int
     epsilon: float
@@ -78,26 +79,23 @@ class WholeSets(SetProtocol, Protocol):
         made: Any = GRR if encoder.inputs < 3 * exp(self.epsilon) + 2 else OLH
         return Round((Question(name="sets", spec=made(domain=IndexRange(encoder.inputs), epsilon=self.epsilon), encoder=encoder),))
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> SetEstimate:
         spec: Any = self.open().questions[0].spec
         estimate = spec.estimate(self.only(tallies))
         d, n = self.domain.items.size, max(estimate.n, 1)
         whole = supersets(estimate.counts, d)
-        counted = SetEstimate(
+        counted = SetEstimate.of(
             [self.domain.named(tuple(key for key in range(d) if code >> key & 1)) for code in range(1, 1 << d)],
             whole[1:] / n,
             np.sqrt(_variance(spec, n, np.clip(whole[1:] / n, 0, 1), np.arange(1, 1 << d), d)) / n,
             np.full((1 << d) - 1, estimate.n),
-            self.epsilon,
-            chances=_chances(spec, estimate.n, supersets(estimate.supports.astype(float), d)[1:], np.arange(1, 1 << d), d),
+            self.guarantee,
+            chances=_chances(spec, estimate.n, supersets(estimate.law.supports.astype(float), d)[1:], np.arange(1, 1 << d), d),
         )
         single = counted.select((1 << np.arange(d)) - 1)
         whole_crowd = Fraction(1)
-        return {
-            ITEMSETS: counted.found(self.k, share=whole_crowd),
-            COUNTED: counted,
-            ITEMS: single.found(min(self.k, d), share=whole_crowd),
-        }
+        found, items = (each.found(each.order()[: self.k], share=whole_crowd) for each in (counted, single))
+        return replace(found, parts={COUNTED: counted, ITEMS: items})
 
     @property
     def guarantee(self) -> Guarantee:

@@ -2,45 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from deniable.contract.features import HALF, Features
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.spec import Spec
+from deniable.core.estimate import Estimate
 from deniable.core.features import nearest, table_of
-from deniable.core.table import Table
+from deniable.core.law import Unknown
+from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
-
 BIASED = "values beyond the clipping bound counted as the bound: centers of far clusters lie too near to the middle"
+WHY = "stderr and ±: one standard error, of the last round alone: no interval is known"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ClusterEstimate(Table):
-    """Centers in people's own numbers, one row for each cluster; the order of clusters means nothing.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ClusterEstimate(Estimate):
+    """The share of people in each cluster, and its center in people's own numbers; the order of clusters means nothing.
 
     It has no intervals: standard errors are those of the last round, and what the rounds before it left out of a cluster is not in them.
+    Shares are unbiased, so they may lie below 0.
     """
 
+    law: Unknown
     features: Features
     """The names and ranges of the coordinates."""
     grid: tuple[tuple[int, ...], ...]
     """The centers in steps from the middle of each range."""
     steps_noise: Array
     """The variance of each coordinate of each center through the last round, in squared steps; infinite where none could be said."""
-    shares: Array
-    """The share of people in each cluster, in the last round; unbiased, so it may lie below 0."""
-    share_noise: Array
-    """The variance of each share."""
-    n: int
     spec: Spec
     """The mechanism of the last round."""
-    clip: int
-    """How often the range was halved around its middle: what lies beyond counted as the bound."""
+    quantity: str = "share"
+
+    kind: ClassVar[str] = "clusters"
+    falling: ClassVar[bool] = True
+
+    @classmethod
+    def of(
+        cls, features: Features, grid: tuple[tuple[int, ...], ...], steps_noise: Array, *, law: Unknown, spec: Spec, guarantee: Guarantee
+    ) -> Self:
+        """Clusters with these centers, and the law of their shares."""
+        return cls(
+            values=[f"cluster {i}" for i in range(len(grid))],
+            law=law,
+            about=f"{law.n:,} reports, {spec.mechanism}, epsilon = {spec.epsilon:.4g}",
+            guarantee=guarantee,
+            features=features,
+            grid=grid,
+            steps_noise=steps_noise,
+            spec=spec,
+        )
+
+    @property
+    def shares(self) -> Array:
+        """The share of people in each cluster, in the last round."""
+        return self.point
 
     @property
     def centers(self) -> Array:
@@ -48,14 +69,9 @@ class ClusterEstimate(Table):
         return np.array([[self.features.original(j, steps) for j, steps in enumerate(center)] for center in self.grid])
 
     @property
-    def stderr(self) -> Array:
+    def center_stderr(self) -> Array:
         """The standard error of each coordinate of each center: noise and sampling of the last round."""
         return np.asarray(np.sqrt(self.steps_noise) * np.array([self.features.unit(j) for j in range(len(self.features))]))
-
-    @property
-    def biased(self) -> str | None:
-        """How the centers may be biased; None if they are not."""
-        return BIASED if self.clip else None
 
     def predict(self, values: Any) -> Array:
         """The number of the nearest center for each row of a table."""
@@ -66,30 +82,10 @@ class ClusterEstimate(Table):
         points = table_of(values, self.features).points
         return float((((points - np.array(self.grid)[nearest(points, self.grid)]) / HALF) ** 2).sum(axis=1).mean()) if len(points) else 0.0
 
-    # --- what people see ---
+    def select(self, positions: Any) -> Self:
+        at = row_numbers(positions, len(self.values))
+        return replace(super().select(at), grid=tuple(self.grid[i] for i in at), steps_noise=self.steps_noise[at])
 
-    def rows(self) -> dict[str, Any]:
-        columns = {name: self.centers[:, j] for j, name in enumerate(self.features.names)}
-        errors = {f"{name} ±": self.stderr[:, j] for j, name in enumerate(self.features.names)}
-        both = {name: column for pair in zip(columns.items(), errors.items(), strict=True) for name, column in pair}
-        return {
-            "value": [f"cluster {i}" for i in range(len(self.grid))],
-            "share": self.shares,
-            "share ±": np.sqrt(self.share_noise),
-            **both,
-        }
-
-    def headline(self) -> str:
-        errors = "±: one standard error, of the last round alone: no interval"
-        told = f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}; {errors}"
-        return f"{told}\n{self.biased}" if self.biased else told
-
-    def order(self) -> Array:
-        return np.argsort(-self.shares, kind="stable")
-
-    def chart(self) -> Chart:
-        """The share of each cluster."""
-        from deniable.core.number_chart import dot_chart
-
-        names = [f"cluster {i}" for i in range(len(self.grid))]
-        return dot_chart(names, self.shares.tolist(), title=f"Shares of clusters, {self.n:,} reports, epsilon = {self.spec.epsilon:.4g}")
+    def further(self) -> dict[str, Any]:
+        both = zip(self.features.names, self.centers.T, self.center_stderr.T, strict=True)
+        return {name: column for title, center, error in both for name, column in ((title, center), (f"{title} ±", error))}

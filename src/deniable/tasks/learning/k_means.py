@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import inf, lcm, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,17 +23,16 @@ from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.source import Source
 from deniable.contract.work import Work, heaviest, together
 from deniable.core.features import table_of
+from deniable.core.law import Unknown
 from deniable.core.postprocess import norm_sub
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.learning.clustering import ClusterEstimate
+from deniable.tasks.learning.clustering import BIASED, WHY, ClusterEstimate
 from deniable.tasks.learning.sides import Sides, pooled
 
-RESULT = "clusters"
-"""The name of the result."""
 MEASURING = Fraction(1, 10)
 """The share of people who say how far out they are, where nobody says how to clip."""
 OUTSIDE = 0.05
@@ -70,6 +69,8 @@ class KMeans(Protocol):
 
     References: Xia, Hua, Tong, Zhong 2020 (clustering with local privacy, by rounds); Nguyên, Xiao, Yang, Hui, Shin, Shin 2016.
     """
+
+    result: ClassVar[str] = "clusters"
 
     features: Any = field(metadata=wire(form=form_of(Features)))
     clusters: int
@@ -150,11 +151,12 @@ class KMeans(Protocol):
     def open(self) -> Round:
         return self._round
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> ClusterEstimate:
         """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
-        return super().run(table_of(values, self.features), source=source, progress=progress)
+        found: ClusterEstimate = super().run(table_of(values, self.features), source=source, progress=progress)
+        return found
 
-    def close(self, tallies: Mapping[str, Any]) -> KMeans | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> KMeans | ClusterEstimate:
         self._round.check_tallies(tallies)
         found = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         if self.clip is None:
@@ -163,7 +165,7 @@ class KMeans(Protocol):
             return replace(self, clip=clip, stage=1, centers=centers)
         return self._moved(found)
 
-    def _moved(self, found: list[Any]) -> KMeans | dict[str, Any]:
+    def _moved(self, found: list[Any]) -> KMeans | ClusterEstimate:
         """Each center at the mean of its people, as far as they can be told from noise."""
         k, limit = self.clusters, HALF >> (self.clip or 0)
         n = sum(each.n for each in found)
@@ -182,7 +184,9 @@ class KMeans(Protocol):
             return replace(self, stage=self.stage + 1, centers=again if seen.any() else self.centers)
         centers: Centers = tuple(map(tuple, moved.T.tolist()))
         errors = np.where(seen, variance, inf).T
-        return {RESULT: ClusterEstimate(self.features, centers, errors, shares, spread, n, self.spec, self.clip or 0)}
+        law = Unknown(n, shares, WHY, np.sqrt(spread))
+        clusters = ClusterEstimate.of(self.features, centers, errors, law=law, spec=self.spec, guarantee=self.guarantee)
+        return replace(clusters, bias=BIASED if self.clip else None)
 
     @property
     def guarantee(self) -> Guarantee:

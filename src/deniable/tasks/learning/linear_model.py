@@ -3,53 +3,70 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from deniable.contract.domain import Domain
 from deniable.contract.features import HALF, Features
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.spec import Spec
+from deniable.core.estimate import Estimate
 from deniable.core.features import table_of
-from deniable.core.table import Table
+from deniable.core.law import Unknown
 from deniable.core.values import keys_of
-from deniable.errors import DomainError
+from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
-
 INTERCEPT = "intercept"
+WHY = "stderr: noise and sampling, without the bias of few rounds and of clipping: no interval is known"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LinearModel(Table):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LinearModel(Estimate):
     """The chance of the second class is 1 / (1 + e^-z), z the intercept and the weighted sum of features, each scaled to -1 .. 1.
 
-    It has no intervals. ``stderr`` is about the noise alone: a few steps of descent and the clipping of reports leave weights too near to
-    zero, by more than the noise where many people report.
+    It has no intervals. ``stderr`` is about noise and sampling over all rounds, as if no later round corrected any of it, and infinite
+    where nobody was asked. A few steps of descent and the clipping of reports leave weights too near to zero, by more than that where many
+    people report.
     """
 
+    law: Unknown
     features: Features
     classes: Domain
     """The two classes; the model tells the chance of the second."""
-    weights: Array
-    """The intercept, then one for each feature, from the middle of its range to its end."""
-    noise: Array
-    """The variance of each weight through noise and sampling, over all rounds; infinite where nobody was asked."""
-    n: int
     spec: Spec
     """The mechanism of every report."""
+    quantity: str = "weight"
+
+    kind: ClassVar[str] = "model"
+
+    @classmethod
+    def of(
+        cls, features: Features, classes: Domain, *, weights: Array, noise: Array, n: int, spec: Spec, guarantee: Guarantee | None = None
+    ) -> Self:
+        """The model with these weights, the intercept first; ``noise`` is the variance of each."""
+        return cls(
+            values=[INTERCEPT, *features.names],
+            law=Unknown(n, weights, WHY, np.sqrt(noise)),
+            about=f"{n:,} reports, {spec.mechanism}, epsilon = {spec.epsilon:.4g}; weights of features from -1 to 1",
+            guarantee=guarantee,
+            features=features,
+            classes=classes,
+            spec=spec,
+        )
 
     @property
-    def stderr(self) -> Array:
-        """The standard error of each weight through noise and sampling, as if no later round corrected any of it; no bias is in it."""
-        return np.sqrt(self.noise)
+    def weights(self) -> Array:
+        """The intercept, then one weight for each feature, from the middle of its range to its end."""
+        return self.point
 
     # --- foretelling ---
 
     def margins(self, values: Any) -> Array:
         """The weighted sum z of each row of a table; above 0 the second class is the likelier one."""
+        if self.picked:
+            raise ParameterError("model", f"{len(self.values)} weights", allowed="all weights", fix="predict before top() or select()")
         points = table_of(values, self.features).points
         return np.asarray(points @ self.weights[1:] / HALF + self.weights[0])
 
@@ -70,23 +87,5 @@ class LinearModel(Table):
             raise DomainError("labels", truth.size, allowed=f"{found.size}, one for each row, and at least one", fix="align the columns")
         return float(np.mean(found == (truth > 0)))
 
-    # --- what people see ---
-
-    def rows(self) -> dict[str, Any]:
-        return {"value": [INTERCEPT, *self.features.names], "weight": self.weights, "stderr": self.stderr}
-
-    def headline(self) -> str:
-        told = f"{self.n:,} reports, {self.spec.mechanism}, epsilon = {self.spec.epsilon:.4g}"
-        errors = "stderr: noise and sampling, without the bias of few rounds and of clipping: no interval"
-        return f"{told}; weights of features from -1 to 1; {errors}"
-
     def order(self) -> Array:
         return np.argsort(-np.abs(self.weights), kind="stable")
-
-    def chart(self, k: int = 20) -> Chart:
-        """The k largest weights."""
-        from deniable.core.number_chart import dot_chart
-
-        first = self.order()[:k].tolist()
-        names = [self.rows()["value"][i] for i in first]
-        return dot_chart(names, self.weights[first].tolist(), title=f"Weights from {self.n:,} reports, epsilon = {self.spec.epsilon:.4g}")

@@ -31,8 +31,6 @@ from deniable.tasks.feasible import check_feasible
 from deniable.tasks.learning.linear_model import INTERCEPT, LinearModel
 from deniable.tasks.learning.settling import settle
 
-RESULT = "model"
-"""The name of the result."""
 MOST_QUESTIONS = 2048
 """Of one round: devices fetch all of them."""
 FEW = 30
@@ -85,6 +83,7 @@ class LogisticRegression(Protocol):
     asked: int = 0
     """How many reports came in so far."""
 
+    result: ClassVar[str] = "model"
     most_models: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -137,16 +136,18 @@ class LogisticRegression(Protocol):
     def open(self) -> Round:
         return self._round
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> LinearModel:
         """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
-        return super().run(table_of(values, self.features, self.label, self.classes), source=source, progress=progress)
+        table = table_of(values, self.features, self.label, self.classes)
+        found: LinearModel = super().run(table, source=source, progress=progress)
+        return found
 
-    def close(self, tallies: Mapping[str, Any]) -> LogisticRegression | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> LogisticRegression | LinearModel:
         self._round.check_tallies(tallies)
         means = [self.spec.estimate(tallies[question.name]) for question in self._round.questions]
         pace = self.step * (self.rounds - self.stage) / self.rounds
         weights, noise = np.array(self.weights, dtype=float).ravel(), np.array(self.noise).ravel()
-        moved = np.array([mean.center / LARGEST_GRADIENT if mean.n else 0.0 for mean in means])  # nobody moves nothing ...
+        moved = np.array([mean.law.center / LARGEST_GRADIENT if mean.n else 0.0 for mean in means])  # nobody moves nothing ...
         spread = np.array([_spread(mean, self.spec) for mean in means]) / LARGEST_GRADIENT**2  # ... and knows nothing
         stepped = np.clip(np.rint(weights - pace * moved * ONE_WEIGHT), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(int)
         shape = (self.models, self.coordinates)
@@ -158,7 +159,7 @@ class LogisticRegression(Protocol):
         asked = self.asked + sum(mean.n for mean in means)
         if self.stage + 1 < self.rounds:
             return replace(self, stage=self.stage + 1, weights=found[0], noise=found[1], asked=asked)
-        return {RESULT: self.model(*found, asked)}
+        return self.model(*found, asked)
 
     def replaced(self, weights: Weights, noise: Noise, tallies: Mapping[str, Any]) -> tuple[Weights, Noise]:
         """The models of the next round, given those that were updated and the ``tallies`` that they were updated by."""
@@ -167,7 +168,8 @@ class LogisticRegression(Protocol):
     def model(self, weights: Weights, noise: Noise, asked: int) -> LinearModel:
         """What is published at the end: the mean of all models, with the error that it has at most, however alike they are."""
         center = np.array(weights, dtype=float).mean(axis=0) / ONE_WEIGHT
-        return LinearModel(self.features, self.classes, center, np.sqrt(np.array(noise)).mean(axis=0) ** 2, asked, self.spec)
+        spread = np.sqrt(np.array(noise)).mean(axis=0) ** 2
+        return LinearModel.of(self.features, self.classes, weights=center, noise=spread, n=asked, spec=self.spec, guarantee=self.guarantee)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -180,4 +182,4 @@ def _spread(mean: MeanEstimate, spec: MeanSpec) -> float:
     """The variance of a mean gradient; of few reports the largest that there can be, since they may agree by chance."""
     if not mean.n:
         return inf
-    return mean.drawn if mean.n >= FEW else (mean.worst + float(spec.domain.width / 2) ** 2) / mean.n
+    return mean.law.drawn if mean.n >= FEW else (mean.law.worst + float(spec.domain.width / 2) ** 2) / mean.n

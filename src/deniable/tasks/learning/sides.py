@@ -40,7 +40,7 @@ class Sides:
         zero, one = found.frequencies.reshape(clusters, 2).T
         noise = (np.square(found.stderr) / n).reshape(clusters, 2).T
         f, g = np.clip(zero, 0.0, 1.0), np.clip(one, 0.0, 1.0)
-        neither, held = found.spec.pair_covariances  # type: ignore[attr-defined]  # an oracle
+        neither, held = found.spec.pair_covariances
         apart, each = neither + (held - neither) * (f + g), noise.sum(axis=0) + f + g
         share, lean = each + 2 * apart - (f + g) ** 2, each - 2 * apart - (g - f) ** 2
         both = noise[1] - noise[0] + (g - f) * (1 - f - g)

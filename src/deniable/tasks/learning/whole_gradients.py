@@ -104,8 +104,16 @@ class WholeGradients:
             found = self.spec.estimate(self.spec.tally(self.spec.privatize(asked, source=source)))
             moved = found.mean if found.n else 0.0  # nobody moves nothing, and knows nothing
             weights = np.clip(np.rint(weights - pace * moved * ONE_WEIGHT), -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            noise = noise + pace**2 * (np.maximum(found.drawn, found.noise) if found.n else np.inf)
-        return LinearModel(self.features, self.classes, weights / ONE_WEIGHT, noise, people, self.spec)
+            noise = noise + pace**2 * (np.maximum(found.law.drawn, found.law.noise) if found.n else np.inf)
+        return LinearModel.of(
+            self.features,
+            self.classes,
+            weights=weights / ONE_WEIGHT,
+            noise=noise,
+            n=people,
+            spec=self.spec,
+            guarantee=self.guarantee,
+        )
 
     def _table(self, values: Any) -> FeatureTable:
         return table_of(values, self.features, self.label, self.classes)

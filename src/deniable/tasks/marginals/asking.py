@@ -9,7 +9,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.source import Source
 from deniable.core.run import crowd_size
 from deniable.tasks.marginals.estimate import TableEstimate
-from deniable.tasks.marginals.protocol import RESULT, Marginals
+from deniable.tasks.marginals.protocol import Marginals
 
 
 @typed
@@ -37,19 +37,22 @@ def marginals(
     >>> found = marginals(reviews, columns=columns, epsilon=2.0, source=ReplaySource.from_key("reviews"))
     >>> found["place", "mood"]
     place x mood: 12,000 people, split, epsilon = 2; low and high: 95 %, noise and who was asked what
-    value      count  stderr    low   high  frequency
-    spa, bad   5,031    80.6  4,873  5,189      0.419
-    bar, good  3,900    76.1  3,751  4,049      0.325
-    bar, bad   1,986    67.8  1,854  2,119      0.166
-    spa, good  1,005    63.1    882  1,129     0.0838
-    inn, bad    55.1    58.2  -58.9    169    0.00459
-    inn, good   22.1      58  -91.5    136    0.00184
+    place  mood  count  stderr    low   high  frequency
+    spa     bad  5,031    80.6  4,873  5,189      0.419
+    bar    good  3,900    76.1  3,751  4,049      0.325
+    bar     bad  1,986    67.8  1,854  2,119      0.166
+    spa    good  1,005    63.1    882  1,129     0.0838
+    inn     bad   55.1    58.2  -58.9    169    0.00459
+    inn    good   22.1      58  -91.5    136    0.00184
     >>> found["place", "mood"].association()
-    place x mood: Cramér's V 0.502 (95 %: 0.471 to 1), p = 1.3e-181; not seen: place = inn
-    >>> gap, error, _ = found["place", "mood"].given("place").difference("good", "spa", "bar")
-    >>> round(gap, 3), round(error, 3)  # half of the guests more like the bar
+    place x mood: 12,000 people, split, epsilon = 2; low and high: 95 %, noise and who was asked what
+    value         association  stderr    low  high          p
+    place x mood        0.502  0.0159  0.471     1  1.29e-181
+    association: Cramér's V, from 0 to 1; p: how likely as much is without any
+    not seen: place = inn
+    >>> gap = found["place", "mood"].given("place").difference("good", "spa", "bar")
+    >>> round(gap.value, 3), round(gap.stderr, 3)  # half of the guests more like the bar
     (0.496, 0.013)
     """
     survey = Marginals(columns=columns, epsilon=epsilon, k=k, sets=sets, method=method, views=views, people=max(crowd_size(table), 1))
-    found: TableEstimate = survey.run(table, source=source, progress=progress)[RESULT]
-    return found
+    return survey.run(table, source=source, progress=progress)

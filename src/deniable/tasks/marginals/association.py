@@ -17,17 +17,22 @@ then a lower limit, and there is no upper one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import combinations_with_replacement
-from math import inf, nan, prod, sqrt
-from typing import TYPE_CHECKING
+from math import inf, nan
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import stats
 
-from deniable.core.interval import check_level
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
+from deniable.core.interval import Limits
+from deniable.core.law import Law
 from deniable.errors import ParameterError
-from deniable.tasks.marginals.columns import Names
+from deniable.kernels.compiled import Array
+from deniable.tasks.checks import check_noise_only
 from deniable.tasks.marginals.squares import SquareLaw
 from deniable.tasks.marginals.visible import merged
 
@@ -35,8 +40,84 @@ if TYPE_CHECKING:
     from deniable.tasks.marginals.estimate import MarginalEstimate
 
 
-@dataclass(frozen=True, repr=False)
-class Association:
+LEGEND = "association: Cramér's V, from 0 to 1; p: how likely as much is without any"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cramer(Law):
+    """Cramér's V of pairs of columns among the people who reported, each from the law of its phi squared.
+
+    Where nothing can be seen phi squared is not a number, and the limits are 0 and 1.
+    """
+
+    n: int
+    squares: Array
+    """For each pair the numbers of its ``SquareLaw``."""
+    spread: Array
+    """The standard error of each phi squared."""
+    most: Array
+    """The largest possible phi squared."""
+    declared: Array
+    """The same if all declared values are held by somebody: what cannot be seen may be there."""
+    hidden: Array
+    """Whether values were left out; then there is no upper limit."""
+    p: Array
+    """How likely residuals as large are if there is no association among everyone like these people."""
+
+    @classmethod
+    def together(cls, n: int, laws: Sequence[Cramer]) -> Self:
+        """The law of several pairs."""
+        names = [each.name for each in fields(cls) if each.name != "n"]
+        empty = {name: np.zeros((0, SquareLaw.SIZE) if name == "squares" else 0) for name in names}
+        return cls(n=n, **{name: np.concatenate([empty[name], *(getattr(law, name) for law in laws)]) for name in names})
+
+    @property
+    def square(self) -> Array:
+        """Phi squared, freed of what noise adds; it may be negative."""
+        return np.asarray(self._rows[:, 0] - self._rows[:, 1])
+
+    @property
+    def _rows(self) -> Array:
+        return self.squares.reshape(-1, SquareLaw.SIZE)  # also where there are no pairs
+
+    @property
+    def point(self) -> Array:
+        return np.asarray(_root(self.square, self.most))
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        """The squared half of the way between one standard error less and one more: the delta method's, but finite near zero."""
+        check_noise_only(population)
+        return np.asarray(((_root(self.square + self.spread, self.most) - _root(self.square - self.spread, self.most)) / 2) ** 2)
+
+    @property
+    def p_values(self) -> Array:
+        """By Wald's test of the residuals, about everyone like these people."""
+        return self.p
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        check_noise_only(population)
+        low, high = np.zeros(len(self.p)), np.ones(len(self.p))
+        for place, each in enumerate(np.broadcast_to(alpha, self.p.shape) / 2):
+            if np.isnan(self._rows[place, 0]):
+                continue
+            law = SquareLaw.of(self._rows[place])
+            low[place] = _root(law.low(each), self.declared[place])
+            if not self.hidden[place]:
+                high[place] = _root(law.high(each, self.most[place]), self.most[place])
+        return low, high
+
+    def select(self, positions: Array) -> Cramer:
+        names = [each.name for each in fields(self) if each.name != "n"]
+        return replace(self, **{name: getattr(self, name)[positions] for name in names})
+
+
+def _root(square: Any, most: Any) -> Any:
+    """Cramér's V behind phi squared, as far as there is any."""
+    return np.sqrt(np.clip(square / np.where(np.asarray(most) > 0, most, nan), 0.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Association(Estimate):
     """Cramér's V of two columns, from 0 (nothing to do with each other) to 1 (one follows from the other).
 
     ``value``, ``stderr`` and ``interval`` are about the people who reported; ``p_value`` is how likely residuals as large are if there is
@@ -46,61 +127,46 @@ class Association:
     p-value is 1.
     """
 
-    columns: Names
-    law: SquareLaw | None
-    """How phi squared is estimated; None where there is nothing to see."""
-    spread: float
-    """The standard error of ``square``."""
-    most: int
-    """The largest possible phi squared."""
-    declared: int
-    """The same if all declared values are held by somebody: what cannot be seen may be there."""
-    p_value: float
+    law: Cramer
+    quantity: str = "association"
+    covers: str = "noise and who was asked what"
     left_out: tuple[str, ...] = ()
 
-    @property
-    def square(self) -> float:
-        """Phi squared, freed of what noise adds; it may be negative."""
-        return self.law.seen if self.law else nan
-
-    def _root(self, square: float, most: int | None = None) -> float:
-        return sqrt(min(max(square / (most or self.most), 0.0), 1.0)) if self.most else nan
+    kind: ClassVar[str] = "association"
+    single: ClassVar[bool] = True
+    falling: ClassVar[bool] = True
 
     @property
     def value(self) -> float:
         """Cramér's V."""
-        return self._root(self.square)
+        return float(self.point[0])
 
     @property
-    def stderr(self) -> float:
-        """Half of the way between one standard error less and one more: the delta method's, except near zero, where that is infinite."""
-        return (self._root(self.square + self.spread) - self._root(self.square - self.spread)) / 2
+    def p_value(self) -> float:
+        """How likely residuals as large are if there is no association among everyone like these people."""
+        return float(self.law.p[0])
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Limits (low, high) for Cramér's V of all values that somebody holds; the upper one is 1 if some were left out."""
-        check_level("level", level)
-        if not self.law:
-            return 0.0, 1.0
-        alpha = (1 - level) / 2
-        high = 1.0 if self.left_out else self._root(self.law.high(alpha, self.most))
-        return self._root(self.law.low(alpha), self.declared), high
+    def further(self) -> dict[str, Any]:
+        return {"p": self.law.p}
 
-    def __repr__(self) -> str:
-        low, high = self.interval(0.95)
-        hidden = f"; not seen: {', '.join(self.left_out)}" if self.left_out else ""
-        return f"{' x '.join(self.columns)}: Cramér's V {self.value:.3g} (95 %: {low:.3g} to {high:.3g}), p = {self.p_value:.2g}{hidden}"
+    def notes(self) -> list[str]:
+        return [LEGEND, *([f"not seen: {', '.join(self.left_out)}"] if self.left_out else [])]
+
+    def figures(self) -> tuple[Figure, ...]:
+        return tuple(replace(figure, ends=(0.0, 1.0)) for figure in super().figures())
 
 
 def associate(estimate: MarginalEstimate) -> Association:
     """The association of the two columns of a marginal."""
-    if len(estimate.columns) != 2 or len(estimate.values) != prod(estimate.shape):
-        shown = f"{len(estimate.values)} cells of {' x '.join(estimate.columns)}"
+    cells = estimate.every_cell
+    if len(estimate.columns) != 2:
+        shown = f"cells of {' x '.join(estimate.columns)}"
         raise ParameterError("estimate", shown, allowed="all cells of two columns", fix='as in table["place", "mood"].association()')
     (first, not_first), (second, not_second) = (merged(estimate, axis) for axis in (0, 1))
     rows, columns, left_out = len(first), len(second), (*not_first, *not_second)
     most, declared = min(rows, columns) - 1, min(estimate.shape) - 1
     if most < 1:
-        return Association(estimate.columns, None, inf, 0, declared, 1.0, left_out)
+        return _found(estimate, np.full(SquareLaw.SIZE, nan), left_out, spread=inf, most=0, declared=declared, p=1.0)
     adding = np.kron(first, second)
     counted = adding @ estimate.frequencies
     total = float(counted.sum())
@@ -111,7 +177,7 @@ def associate(estimate: MarginalEstimate) -> Association:
     scaling = (np.eye(ones.size) - np.outer(table.ravel(), ones)) / total  # shares add up to one
     slopes = np.eye(ones.size) - np.kron(np.eye(rows), np.outer(c, np.ones(columns))) - np.kron(np.outer(r, np.ones(rows)), np.eye(columns))
     slopes = slopes @ scaling
-    covariance, sampled = (adding @ some @ adding.T for some in (estimate.covariance, estimate.drawn))
+    covariance, sampled = (adding @ some @ adding.T for some in (cells.covariance, cells.drawn))
     weights = 1 / np.outer(r, c).ravel()
     among, drawn = (slopes @ some @ slopes.T for some in (covariance, sampled))
     noise, weighed = weights[:, None] * among, weights * residuals
@@ -127,7 +193,25 @@ def associate(estimate: MarginalEstimate) -> Association:
         along=along,  # type: ignore[arg-type]  # three of them
         leaning=24 * float(weighed @ among @ noise @ weighed),
     )
-    spread = sqrt(max(along[0] + 2 * along[1] + along[2] - 4 * pairs, 0.0) + 2 * pairs)  # residuals that are noise would be counted twice
+    spread = np.sqrt(
+        max(along[0] + 2 * along[1] + along[2] - 4 * pairs, 0.0) + 2 * pairs
+    )  # residuals that are noise would be counted twice
     inner = np.arange(rows * columns).reshape(rows, columns)[:-1, :-1].ravel()  # the others follow from these
     wald = float(residuals[inner] @ np.linalg.lstsq(drawn[np.ix_(inner, inner)], residuals[inner], rcond=None)[0])
-    return Association(estimate.columns, law, spread, most, declared, float(stats.chi2.sf(wald, inner.size)), left_out)
+    p = float(stats.chi2.sf(wald, inner.size))
+    return _found(estimate, law.numbers, left_out, spread=spread, most=most, declared=declared, p=p)
+
+
+def _found(estimate: MarginalEstimate, squares: Array, left_out: tuple[str, ...], **numbers: float) -> Association:
+    return Association(
+        values=[" x ".join(estimate.columns)],
+        law=Cramer(
+            n=estimate.n,
+            squares=squares[None],
+            hidden=np.array([bool(left_out)]),
+            **{name: np.array([number]) for name, number in numbers.items()},
+        ),
+        about=estimate.about,
+        guarantee=estimate.guarantee,
+        left_out=left_out,
+    )

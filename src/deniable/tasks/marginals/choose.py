@@ -26,8 +26,8 @@ from deniable.kernels.compiled import Array
 from deniable.local.choose import CLOSE
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.components import components, rank
-from deniable.tasks.marginals.designs import METHODS, Asked, cover, groups_of
-from deniable.tasks.marginals.groups import Scores, oracle_for, strength
+from deniable.tasks.marginals.designs import METHODS, View, cover, groups_of
+from deniable.tasks.marginals.groups import Moments, oracle_for, strength
 
 WIDEST = 6
 """Views of more columns are not considered."""
@@ -38,7 +38,7 @@ class Design:
     """A way to ask: a method with its groups, and the error that is expected of it."""
 
     method: str
-    groups: tuple[Asked, ...]
+    groups: tuple[View, ...]
     error: float
     """The standard error of a share, averaged (in the square) over all cells of the wanted marginals."""
 
@@ -143,7 +143,7 @@ def _candidates(
     return found
 
 
-def predicted_error(columns: Columns, sets: Sequence[Names], groups: Sequence[Asked], *, epsilon: float, people: int) -> float:
+def predicted_error(columns: Columns, sets: Sequence[Names], groups: Sequence[View], *, epsilon: float, people: int) -> float:
     """The standard error of a share where all cells are alike, averaged (in the square) over all cells of the wanted marginals.
 
     >>> columns = Columns.of({name: ["yes", "no"] for name in "abcdefgh"})
@@ -175,4 +175,4 @@ def predicted_error(columns: Columns, sets: Sequence[Names], groups: Sequence[As
 
 @cache
 def _strength(cells: int, epsilon: float, people: float) -> float:
-    return strength(Scores.of(oracle_for(cells, epsilon, int(people))), cells, people)
+    return strength(Moments.of(oracle_for(cells, epsilon, int(people))), cells, people)

@@ -2,105 +2,148 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from math import nan, prod, sqrt
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from math import nan
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import stats
 
-from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
+from deniable.core.interval import Limits
+from deniable.core.law import Law
+from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.marginals.visible import adding, visible
 
 if TYPE_CHECKING:
-    from deniable.core.chart import Chart
     from deniable.tasks.marginals.estimate import MarginalEstimate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ConditionalShares(Table):
-    """Shares of the other columns' values among the people with each value of ``column``, with errors by the delta method.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Conditional(Law):
+    """Shares with normal errors, by the delta method, and their whole covariance.
 
-    Where next to nobody can be seen to have a value, its shares are not numbers, and their limits are 0 and 1: nothing is known.
+    Where next to nobody can be seen a share is not a number, and its limits are the least and the most that it can be.
     """
 
-    column: str
-    values: list[tuple[Any, Any]]
-    """For each row the value of ``column``, and the other columns' values."""
+    n: int
     shares: Array
     covariance: Array
-    """Of the shares."""
-    n: int
-
-    @cached_property
-    def stderr(self) -> Array:
-        """The standard error of each share."""
-        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each share; all at once with ``simultaneous`` (Bonferroni)."""
-        check_level("level", level)
-        reach = stats.norm.isf((1 - level) / 2 / (len(self.values) if simultaneous else 1)) * self.stderr
-        return np.where(self._unknown, 0.0, self.shares - reach), np.where(self._unknown, 1.0, self.shares + reach)
+    """Of the shares, among the people who reported."""
+    drawn: Array
+    """The same if the people are a sample."""
+    least: Array
+    most: Array
 
     @property
-    def _unknown(self) -> Array:
-        """Whether each share is that of a value which cannot be seen."""
-        return np.isnan(self.shares)
+    def point(self) -> Array:
+        return self.shares
 
-    def difference(self, value: Any, first: Any, second: Any, level: float = 0.95) -> tuple[float, float, tuple[float, float]]:
-        """By how much the share of a value grows from the people with ``first`` to those with ``second``, its error and interval."""
-        check_level("level", level)
-        wanted = [(given, value if isinstance(value, tuple) else (value,)) for given in (first, second)]
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.asarray(np.maximum(np.diag(self.drawn if population else self.covariance), 0.0))
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        reach, unknown = stats.norm.isf(alpha / 2) * np.sqrt(self.variance(self.shares, population=population)), np.isnan(self.shares)
+        return np.where(unknown, self.least, self.shares - reach), np.where(unknown, self.most, self.shares + reach)
+
+    def select(self, positions: Array) -> Conditional:
+        both = np.ix_(positions, positions)
+        lists = {name: getattr(self, name)[positions] for name in ("shares", "least", "most")}
+        return replace(self, covariance=self.covariance[both], drawn=self.drawn[both], **lists)
+
+    def linear(self, weights: Array) -> Conditional:
+        """Return the law of linear combinations, one for each row of weights; unknown where an unknown share has any weight."""
+        unknown = (weights != 0) @ np.isnan(self.shares)
+        shares, *both = (np.where(np.isnan(each), 0.0, each) for each in (self.shares, self.covariance, self.drawn))
+        covariance, drawn = (np.where(unknown[:, None] | unknown, nan, weights @ each @ weights.T) for each in both)
+        less, more = np.minimum(weights, 0.0), np.maximum(weights, 0.0)
+        return Conditional(
+            n=self.n,
+            shares=np.where(unknown, nan, weights @ shares),
+            covariance=covariance,
+            drawn=drawn,
+            least=more @ self.least + less @ self.most,
+            most=more @ self.most + less @ self.least,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ConditionalShares(Estimate):
+    """Shares of the other columns' values among the people with each value of the first of its ``axes``."""
+
+    law: Conditional
+    quantity: str = "share"
+    covers: str = "noise and who was asked what"
+
+    kind: ClassVar[str] = "conditional"
+
+    def difference(self, value: Any, first: Any, second: Any) -> NumberEstimate:
+        """By how much the share of a value grows from the people with ``first`` to those with ``second``."""
+        wanted = [(given, *(value if isinstance(value, tuple) else (value,))) for given in (first, second)]
         if any(cell not in self.values for cell in wanted):
-            known = sorted({str(given) for given, _ in self.values})
+            known = sorted({str(given) for given, *_ in self.values})
             raise ParameterError(
-                "value, first, second", (value, first, second), allowed=f"values; of {self.column}: {known}", fix="check them"
+                "value, first, second", (value, first, second), allowed=f"values; of {self.axes[0]}: {known}", fix="check them"
             )
-        i, j = (self.values.index(cell) for cell in wanted)
-        error = sqrt(max(float(self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]), 0.0))
-        gap, reach = float(self.shares[j] - self.shares[i]), float(stats.norm.isf((1 - level) / 2)) * error
-        unknown = bool(self._unknown[[i, j]].any())
-        return gap, error, (-1.0, 1.0) if unknown else (gap - reach, gap + reach)
+        before, after = (list(self.values).index(cell) for cell in wanted)
+        weights = np.zeros((1, len(self.values)))
+        weights[0, before], weights[0, after] = -1.0, 1.0
+        name = f"{', '.join(map(str, wanted[0][1:]))}: from {first} to {second}"
+        return NumberEstimate(
+            values=[name],
+            law=self.law.linear(weights),
+            about=self.about,
+            guarantee=self.guarantee,
+            quantity="change",
+            family_size=1,
+            covers=self.covers,
+        )
 
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        labels = [f"{given}: {', '.join(map(str, others))}" for given, others in self.values]
-        return {"value": labels, "share": self.shares, "stderr": self.stderr, "low": low, "high": high}
-
-    def headline(self) -> str:
-        return f"shares among the people with each {self.column}: {self.n:,} people in all; low and high: 95 %"
-
-    def order(self) -> Array:
-        return np.arange(len(self.values))
-
-    def chart(self, k: int = 40) -> Chart:
-        """The first k shares with their 95 % intervals; those of values that cannot be seen are left out."""
-        from deniable.tasks.charts import row_chart
-
-        return row_chart(self, "share", k, together=False, axis=f"share among the people with each {self.column}")
+    def figures(self) -> tuple[Figure, ...]:
+        first, *others = self.axis_names
+        return tuple(replace(each, mark="bars", label=" x ".join(others), group=first) for each in super().figures())
 
 
 def conditional(estimate: MarginalEstimate, column: str) -> ConditionalShares:
     """The shares of the other columns given one of them."""
-    if column not in estimate.columns or len(estimate.columns) < 2 or len(estimate.values) != prod(estimate.shape):
-        allowed = f"one of {list(estimate.columns)}, beside another, all cells"
+    if column not in estimate.columns or len(estimate.columns) < 2:
+        allowed = f"one of {list(estimate.columns)}, beside another"
         raise ParameterError("column", column, allowed=allowed, fix="name a column of this marginal")
-    axis = estimate.columns.index(column)
+    axis, cells = estimate.columns.index(column), estimate.every_cell
     shares, seen = visible(estimate, axis)
     sums = adding(estimate.shape, axis)
     place = sums.argmax(axis=0)
     known, whole = seen[place], np.where(seen, shares, 1.0)[place]
     parts = estimate.frequencies / whole
     slopes = (np.eye(parts.size) - parts[:, None] * (sums.T @ sums)) / whole[:, None]
-    covariance = np.full_like(estimate.covariance, nan)
-    if known.any():
-        covariance[np.ix_(known, known)] = (slopes @ estimate.covariance @ slopes.T)[np.ix_(known, known)]
     parts[~known] = nan
-    values = [(value[axis], (*value[:axis], *value[axis + 1 :])) for value in estimate.values]
     order = np.argsort(place, kind="stable")
-    return ConditionalShares(column, [values[i] for i in order], parts[order], covariance[np.ix_(order, order)], estimate.n)
+
+    def carried(covariance: Array) -> Array:
+        """The covariance of the shares, from that of the cells, as far as they are known."""
+        found = np.full_like(covariance, nan)
+        if known.any():
+            found[np.ix_(known, known)] = (slopes @ covariance @ slopes.T)[np.ix_(known, known)]
+        return found[np.ix_(order, order)]
+
+    def first(names: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A tuple with the entry of the column before all others."""
+        return (names[axis], *names[:axis], *names[axis + 1 :])
+
+    return ConditionalShares(
+        values=[first(estimate.values[i]) for i in order],
+        law=Conditional(
+            n=estimate.n,
+            shares=parts[order],
+            covariance=carried(cells.covariance),
+            drawn=carried(cells.drawn),
+            least=np.zeros(parts.size),
+            most=np.ones(parts.size),
+        ),
+        about=f"shares among the people with each {column}: {estimate.n:,} people in all",
+        guarantee=estimate.guarantee,
+        axes=first(estimate.axes),
+    )

@@ -26,7 +26,7 @@ MOST_SETS = 20 * MOST_GROUPS
 
 
 @dataclass(frozen=True)
-class Asked:
+class View:
     """What one group is asked: the cell in some columns, or a parity of it."""
 
     columns: Names
@@ -63,14 +63,14 @@ def wanted(columns: Columns, k: int, sets: Sequence[Sequence[str]] | None) -> tu
     return tuple(sorted((tuple(sorted(some, key=place.__getitem__)) for some in largest), key=lambda some: [place[name] for name in some]))
 
 
-def groups_of(method: str, columns: Columns, sets: tuple[Names, ...], views: tuple[Names, ...] | None = None) -> tuple[Asked, ...]:
+def groups_of(method: str, columns: Columns, sets: tuple[Names, ...], views: tuple[Names, ...] | None = None) -> tuple[View, ...]:
     """The groups of a method; ParameterError if there are too many, or one is asked about too many cells."""
     if method == "fourier":
-        found = tuple(Asked(names, masks) for names, masks in coefficients(columns, sets))
+        found = tuple(View(names, masks) for names, masks in coefficients(columns, sets))
     elif method == "views":
-        found = tuple(Asked(view) for view in views or ())
+        found = tuple(View(view) for view in views or ())
     else:
-        found = tuple(Asked(view) for view in (sets if method == "split" else (tuple(columns.asked),)))
+        found = tuple(View(view) for view in (sets if method == "split" else (tuple(columns.asked),)))
     largest = max((columns.cells(asked.columns) for asked in found if asked.masks is None), default=0)
     if largest > MOST_CELLS:
         allowed = f"at most {MOST_CELLS:,} cells for one person"

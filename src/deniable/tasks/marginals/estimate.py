@@ -2,66 +2,90 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from math import inf
-from typing import TYPE_CHECKING, Any
+from math import inf, prod
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.contract.spec import Spec
-from deniable.core.postprocess import METHODS, Postprocessed
-from deniable.core.scores import ScoreEstimate
-from deniable.core.table import Table, row_numbers
+from deniable.core.figure import Figure
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.scores import Scores
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
+from deniable.tasks.marginals.association import Association, Cramer, associate
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.components import components, shared_weights, signs, spreading
-from deniable.tasks.marginals.groups import Group
+from deniable.tasks.marginals.groups import ViewShares
 
 if TYPE_CHECKING:
-    from deniable.core.chart import Chart
-    from deniable.tasks.marginals.association import Association
     from deniable.tasks.marginals.conditional import ConditionalShares
     from deniable.tasks.marginals.reconstruct import Reconstruction
 
+COVERS = "noise and who was asked what"
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MarginalEstimate(ScoreEstimate):
-    """Unbiased counts of the combinations of some columns among all people, with the covariance of the shares.
 
-    A value is a tuple, one entry for each of ``columns``, the last changing fastest. Errors cover the mechanism's noise and the luck of who
-    was asked what; with ``population=True`` also that the people are a sample.
-    """
+@dataclass(frozen=True, eq=False)
+class CellScores(Scores):
+    """Counts of the cells of a marginal, with the ``covariance`` of their shares among these people."""
 
-    columns: Names = field(kw_only=True)
-    shape: tuple[int, ...] = field(kw_only=True)
-    """How many values each column has."""
     covariance: Array = field(kw_only=True)
-    """Of the shares, among these people; ``drawn`` adds what is due to their being a sample."""
-    method: str = field(kw_only=True)
-    """How people were asked."""
 
     @property
     def drawn(self) -> Array:
         """The covariance of the shares as statements about everyone like these people."""
-        shares = np.clip(self.frequencies, 0.0, 1.0)
+        shares = np.clip(self.sums / max(self.n, 1), 0.0, 1.0)
         return np.asarray(self.covariance + (np.diag(shares) - np.outer(shares, shares)) / max(self.n, 1))
+
+    def select(self, positions: Array) -> CellScores:
+        return replace(super().select(positions), covariance=self.covariance[np.ix_(positions, positions)])  # type: ignore[return-value, call-arg]  # ours
+
+    def settled(self) -> Scores:
+        """Return the law without the covariance, which has as many numbers as there are pairs of cells."""
+        return Scores(**{each.name: getattr(self, each.name) for each in fields(Scores)})
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class MarginalEstimate(FrequencyEstimate):
+    """Unbiased counts of the combinations of some columns, its ``axes``, among all people, with the covariance of the shares.
+
+    A value is a tuple, one entry for each column, the last changing fastest. Errors cover the mechanism's noise and the luck of who was
+    asked what; with ``population=True`` also that the people are a sample.
+    """
+
+    law: Scores
+    shape: tuple[int, ...]
+    """How many values each column has."""
+    covers: str = COVERS
+
+    @property
+    def columns(self) -> Names:
+        """The names of the columns."""
+        return self.axes
+
+    @property
+    def whole(self) -> int:
+        return prod(self.shape)
 
     @property
     def table(self) -> Array:
         """The shares with one axis for each column."""
         return self.frequencies.reshape(self.shape)
 
-    def select(self, positions: Any) -> MarginalEstimate:
-        positions = row_numbers(positions, len(self.values))
-        return replace(super().select(positions), covariance=self.covariance[np.ix_(positions, positions)])  # type: ignore[return-value, call-arg]  # of our class
+    @property
+    def every_cell(self) -> CellScores:
+        """The law of all cells with their covariance; ParameterError where this is a part, or was read from a file."""
+        if isinstance(self.law, CellScores) and len(self.values) == self.whole:
+            return self.law
+        shown, allowed = f"{len(self.values)} of {self.whole} cells", "all cells with their covariance, as the survey gave them"
+        raise ParameterError("estimate", shown, allowed=allowed, fix='ask the whole marginal, as in table["place", "mood"]')
 
     def association(self) -> Association:
         """How strongly two columns go together: Cramér's V, with an interval and a test."""
-        from deniable.tasks.marginals.association import associate
-
         return associate(self)
 
     def given(self, column: str) -> ConditionalShares:
@@ -70,51 +94,24 @@ class MarginalEstimate(ScoreEstimate):
 
         return conditional(self, column)
 
-    def postprocess(self, method: str) -> Postprocessed:
-        """Counts made consistent by a ``method``, "norm-sub" or another of ``core.postprocess`` that needs no law of single reports."""
-        allowed = sorted(set(METHODS) - {"mle"})
-        if method not in allowed:
-            raise ParameterError("method", method, allowed=f"one of {allowed}", fix="norm-sub suits whole distributions")
-        return Postprocessed(method, METHODS[method](self) if self.n else np.zeros(len(self.values)), self)
-
-    def rows(self) -> dict[str, Any]:
-        return super().rows() | {"value": [", ".join(map(str, value)) for value in self.values]}
-
-    def headline(self) -> str:
-        asked = f"{' x '.join(self.columns)}: {self.n:,} people, {self.method}, epsilon = {self.spec.epsilon:.4g}"
-        return f"{asked}; low and high: 95 %{', together' if self.picked else ''}, noise and who was asked what"
-
-    def to_arrow(self) -> Any:
-        import pyarrow as pa
-
-        labels = {name: [str(value[i]) for value in self.values] for i, name in enumerate(self.columns)}
-        return pa.table(labels | {name: column for name, column in self.rows().items() if name != "value"})
-
-    def chart(self, k: int = 40) -> Chart:
-        """Shares with their 95 % intervals, a panel for each value of the first column; of more than k cells, the largest."""
-        from deniable.tasks.marginals.chart import marginal_chart
-
-        return marginal_chart(self.top(k) if len(self.values) > k else self)
+    def figures(self) -> tuple[Figure, ...]:
+        first, *others = self.axis_names
+        return tuple(replace(each, label=" x ".join(others), group=first) if others else each for each in super().figures())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TableEstimate(Table):
-    """All marginals of a table, from what its groups reported. ``estimate["place", "mood"]`` is one of them.
-
-    Its own rows are how strongly any two columns go together, where their marginal was asked for.
-    """
+@dataclass(frozen=True, eq=False)
+class TableShares:
+    """What all groups of a table reported, and how the marginals follow from it."""
 
     columns: Columns
     sets: tuple[Names, ...]
     """The columns of each marginal that was asked for."""
     method: str
     """How people were asked."""
-    epsilon: float
-    groups: tuple[Group, ...]
+    groups: tuple[ViewShares, ...]
     spec: Spec
     """The mechanism of the first group."""
-    why: str
-    """The choice of the method, in a sentence."""
+    guarantee: Guarantee | None = None
 
     @property
     def n(self) -> int:
@@ -125,7 +122,7 @@ class TableEstimate(Table):
     def _weights(self) -> tuple[list[dict[frozenset[str], float]], set[frozenset[str]]]:
         return shared_weights([group.columns for group in self.groups], [group.strength for group in self.groups])
 
-    def parts(self, names: Names) -> tuple[float, list[tuple[Group, Array]]]:
+    def forms(self, names: Names) -> tuple[float, list[tuple[ViewShares, Array]]]:
         """The shares of the cells of the columns of these names, as a number plus linear forms of the groups' shares."""
         sizes, wanted = self.columns.sizes, set(names)
         if self.method == "fourier":
@@ -142,44 +139,82 @@ class TableEstimate(Table):
         views = self.sets if self.method == "fourier" else [group.columns for group in self.groups]
         return any(set(names) <= set(view) for view in views)
 
-    def marginal(self, *names: str) -> MarginalEstimate:
+    def marginal(self, names: Names) -> MarginalEstimate:
         """The shares of all combinations of the columns of these names; ParameterError if nobody was asked about them together."""
         asked = self.columns.check(names)
         if not self.known(asked):
             allowed = f"columns of one of {list(self.sets)}"
             raise ParameterError("columns", names, allowed=allowed, fix="ask about them together, or guess: reconstruct(...)")
+        return MarginalEstimate.of(
+            self.spec,
+            self.columns.labels(names),
+            self._law(asked),
+            about=f"{' x '.join(names)}: {self.n:,} people, {self.method}, epsilon = {self.spec.epsilon:.4g}",
+            guarantee=self.guarantee,
+            axes=tuple(names),
+            shape=tuple(self.columns.sizes.get(name, 1) for name in names),
+        )
+
+    def _law(self, asked: Names) -> CellScores:
+        """The counts of the cells of these columns, and their errors."""
         cells, n = self.columns.cells(asked), self.n
-        start, parts = self.parts(asked) if asked else (1.0, [])
-        empty = any(not group.n for group, _ in parts) if self.method == "fourier" else bool(self._weights[1] & set(components(asked)))
-        used = [(group, rows) for group, rows in parts if group.n]
+        start, forms = self.forms(asked) if asked else (1.0, [])
+        empty = any(not group.n for group, _ in forms) if self.method == "fourier" else bool(self._weights[1] & set(components(asked)))
+        used = [(group, rows) for group, rows in forms if group.n]
         shares = start + sum((rows @ group.frequencies for group, rows in used), np.zeros(cells)) if n else np.zeros(cells)
-        drawn = sum((group.scores.covariance(rows, group.shares) / group.n for group, rows in used), np.zeros((cells, cells)))
+        drawn = sum((group.moments.covariance(rows, group.shares) / group.n for group, rows in used), np.zeros((cells, cells)))
         held = np.clip(shares, 0.0, 1.0)
         covariance = drawn - (np.diag(held) - np.outer(held, held)) / max(n, 1) if asked and n else drawn
         np.fill_diagonal(covariance, inf if empty and n else np.maximum(np.diag(covariance), 0.0))
-        worst = sum(float(group.scores.worst(rows).max()) / group.n for group, rows in used)
-        reach = max((group.scores.reach(rows) / group.n for group, rows in used), default=1.0)
-        return MarginalEstimate(
-            self.spec,
-            self.columns.labels(names),
-            n,
-            n * shares,
-            n**2 * np.diag(covariance),
-            slope=0.0,
-            reach=max(n * reach, 1.0),
-            worst=n * worst,
-            columns=tuple(names),
-            shape=tuple(self.columns.sizes.get(name, 1) for name in names),
-            covariance=covariance,
-            method=self.method,
+        worst = sum(float(group.moments.worst(rows).max()) / group.n for group, rows in used)
+        reach = max((group.moments.reach(rows) / group.n for group, rows in used), default=1.0)
+        spread, farthest = n**2 * np.diag(covariance), max(n * reach, 1.0)
+        return CellScores(n, n * shares, spread, slope=0.0, reach=farthest, worst=n * worst, covariance=covariance)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TableEstimate(Association):
+    """All marginals of a table, from what its groups reported. ``estimate["place", "mood"]`` is one of them, and so are its ``parts``.
+
+    Its own numbers say how strongly any two columns go together, where they were asked about together.
+    """
+
+    shares: TableShares
+    """What the groups reported."""
+    why: str
+    """The choice of the method, in a sentence."""
+
+    kind: ClassVar[str] = "associations"
+    single: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, shares: TableShares, why: str) -> Self:
+        """The marginals and associations behind what groups reported."""
+        asked = list(shares.columns.asked)
+        pairs = [(a, b) for i, a in enumerate(asked) for b in asked[i + 1 :] if shares.known((a, b))]
+        parts = {" x ".join(names): shares.marginal(names) for names in shares.sets}
+        found = [associate(parts.get(" x ".join(pair)) or shares.marginal(pair)) for pair in pairs]
+        return cls(
+            values=[" x ".join(pair) for pair in pairs],
+            law=Cramer.together(shares.n, [each.law for each in found]),
+            about=f"{shares.n:,} people in {len(shares.groups):,} groups, {shares.method}, epsilon = {shares.spec.epsilon:.4g}",
+            guarantee=shares.guarantee,
+            parts=parts,
+            shares=shares,
+            why=why,
         )
+
+    @property
+    def sets(self) -> tuple[Names, ...]:
+        """The columns of each marginal that was asked for."""
+        return self.shares.sets
+
+    def marginal(self, *names: str) -> MarginalEstimate:
+        """The shares of all combinations of the columns of these names; ParameterError if nobody was asked about them together."""
+        return self.shares.marginal(names)
 
     def __getitem__(self, names: str | tuple[str, ...]) -> MarginalEstimate:
         return self.marginal(*((names,) if isinstance(names, str) else names))
-
-    def tables(self) -> dict[str, MarginalEstimate]:
-        """Every marginal that was asked for, by the names of its columns."""
-        return {" x ".join(names): self.marginal(*names) for names in self.sets}
 
     def reconstruct(self, *names: str, method: str = "max-entropy", replicates: int = 100, source: Source | None = None) -> Reconstruction:
         """The shares of columns that were not asked about together, by their names, from the marginals that were.
@@ -188,27 +223,7 @@ class TableEstimate(Table):
         """
         from deniable.tasks.marginals.reconstruct import reconstruct
 
-        return reconstruct(self, names, method=method, replicates=replicates, source=source)
+        return reconstruct(self.shares, names, method=method, replicates=replicates, source=source)
 
-    @cached_property
-    def _pairs(self) -> list[Association]:
-        asked = list(self.columns.asked)
-        pairs = [(a, b) for i, a in enumerate(asked) for b in asked[i + 1 :] if self.known((a, b))]
-        return [self.marginal(*pair).association() for pair in pairs]
-
-    def rows(self) -> dict[str, Any]:
-        limits = [pair.interval(0.95) for pair in self._pairs]
-        return {
-            "value": [" x ".join(pair.columns) for pair in self._pairs],
-            "association": np.array([pair.value for pair in self._pairs]),
-            "low": np.array([low for low, _ in limits]),
-            "high": np.array([high for _, high in limits]),
-            "p": np.array([pair.p_value for pair in self._pairs]),
-        }
-
-    def headline(self) -> str:
-        asked = f"{self.n:,} people in {len(self.groups):,} groups, {self.method}, epsilon = {self.epsilon:.4g}"
-        return f"{asked}\n{self.why}\nassociation: Cramér's V, from 0 to 1; low and high: 95 %; p: how likely as much is without any"
-
-    def order(self) -> Array:
-        return np.argsort([pair.p_value for pair in self._pairs], kind="stable")
+    def notes(self) -> list[str]:
+        return [self.why, *super().notes()]

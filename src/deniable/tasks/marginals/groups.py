@@ -30,7 +30,7 @@ from deniable.tasks.marginals.columns import Names
 
 
 @dataclass(frozen=True)
-class Scores:
+class Moments:
     """The moments of one person's scores under an oracle."""
 
     p: float
@@ -43,7 +43,7 @@ class Scores:
     """How many cells a report supports at most."""
 
     @classmethod
-    def of(cls, spec: FrequencySpec) -> Scores:
+    def of(cls, spec: FrequencySpec) -> Moments:
         """The moments, from the exact law's probabilities; for oracles whose covariance of two cells is known exactly."""
         if not isinstance(spec, PureProtocol) or (pair := spec.pair_law) is None or pair.neither is None:
             allowed = "one whose reports support two values with a known probability"
@@ -81,20 +81,20 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class ViewShares:
     """One group's unbiased shares of what it was asked about: the cells of some columns, or the two values of a parity (``masks``)."""
 
     columns: Names
     masks: tuple[int, ...] | None
-    scores: Scores
+    moments: Moments
     n: int
     frequencies: Array
 
     @classmethod
-    def of(cls, columns: Names, masks: tuple[int, ...] | None, spec: FrequencySpec, tally: Tally) -> Group:
+    def of(cls, columns: Names, masks: tuple[int, ...] | None, spec: FrequencySpec, tally: Tally) -> ViewShares:
         """What a question's tally says."""
         estimate = spec.estimate(tally)
-        return cls(columns, masks, Scores.of(spec), tally.n, np.asarray(estimate.frequencies, dtype=float))
+        return cls(columns, masks, Moments.of(spec), tally.n, np.asarray(estimate.frequencies, dtype=float))
 
     @cached_property
     def shares(self) -> Array:
@@ -104,12 +104,12 @@ class Group:
     @property
     def strength(self) -> float:
         """How much the group can say about any of its components; see ``components``."""
-        return strength(self.scores, self.frequencies.size, self.n)
+        return strength(self.moments, self.frequencies.size, self.n)
 
 
-def strength(scores: Scores, cells: int, people: float) -> float:
+def strength(moments: Moments, cells: int, people: float) -> float:
     """N / (a d): a is the variance of a score where all cells are alike."""
-    return people / (float(scores.diagonal(np.full(1, 1 / cells))[0]) * cells)
+    return people / (float(moments.diagonal(np.full(1, 1 / cells))[0]) * cells)
 
 
 def _known(spec: FrequencySpec) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.cells import Cell
@@ -21,12 +21,10 @@ from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.marginals.choose import design_for
 from deniable.tasks.marginals.columns import Columns, Names
-from deniable.tasks.marginals.designs import Asked, groups_of, wanted
-from deniable.tasks.marginals.estimate import TableEstimate
-from deniable.tasks.marginals.groups import Group, oracle_for
+from deniable.tasks.marginals.designs import View, groups_of, wanted
+from deniable.tasks.marginals.estimate import TableEstimate, TableShares
+from deniable.tasks.marginals.groups import ViewShares, oracle_for
 
-RESULT = "marginals"
-"""The name of the result."""
 SETS = form_of(tuple[Names, ...])
 
 
@@ -52,6 +50,8 @@ class Marginals(Protocol):
 
     References: Cormode, Kulkarni, Srivastava 2018 (fourier); Zhang, Wang, Li, He, Chen 2018 (CALM: views).
     """
+
+    result: ClassVar[str] = "marginals"
 
     columns: Any = field(metadata=wire(form=form_of(Columns)))
     epsilon: float
@@ -93,7 +93,7 @@ class Marginals(Protocol):
     # --- asking ---
 
     @cached_property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[View, ...]:
         """What each group is asked."""
         return groups_of(self.method, self.columns, self.wanted, self.views)  # type: ignore[arg-type]  # resolved
 
@@ -111,16 +111,18 @@ class Marginals(Protocol):
     def open(self) -> Round:
         return self._round
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> TableEstimate:
         questions = self._round.questions
         self._round.check_tallies(tallies)
         pairs = zip(self.asked, questions, strict=True)
-        groups = tuple(Group.of(asked.columns, asked.masks, question.spec, tallies[question.name]) for asked, question in pairs)  # type: ignore[arg-type]  # ours
-        return {RESULT: TableEstimate(self.columns, self.wanted, self.method, self.epsilon, groups, questions[0].spec, self.why)}
+        groups = tuple(ViewShares.of(asked.columns, asked.masks, question.spec, tallies[question.name]) for asked, question in pairs)  # type: ignore[arg-type]  # ours
+        shares = TableShares(self.columns, self.wanted, self.method, groups, questions[0].spec, self.guarantee)
+        return TableEstimate.of(shares, self.why)
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> TableEstimate:
         """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
-        return super().run(self.columns.keyed(values), source=source, progress=progress)
+        found: TableEstimate = super().run(self.columns.keyed(values), source=source, progress=progress)
+        return found
 
     @property
     def guarantee(self) -> Guarantee:

@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy import special
 
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
+from deniable.core.law import Unknown
 from deniable.core.postprocess import norm_sub
 from deniable.core.stream import serve_everyone
-from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.multinomial import fill_uniform
@@ -30,41 +31,34 @@ from deniable.tasks.marginals.columns import MOST_CELLS, Columns, Names
 from deniable.tasks.marginals.components import positions, shared_weights, spreading
 
 if TYPE_CHECKING:
-    from deniable.tasks.marginals.estimate import TableEstimate
-    from deniable.tasks.marginals.groups import Group
+    from deniable.tasks.marginals.estimate import TableShares
+    from deniable.tasks.marginals.groups import ViewShares
 
 TABLES = ("max-entropy", "least-squares")
 AGREEING, FITTING = 30, 200
 CLOSE = 1e-9
+WHY = "stderr: noise only, not what these do not show: no interval"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Reconstruction(Table):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Reconstruction(Estimate):
     """Shares that were guessed from known marginals (``known``), with the error that noise causes."""
 
-    columns: Names
-    values: list[tuple[Any, ...]]
-    n: int
     method: str
     """How they were guessed."""
     known: tuple[Names, ...]
-    frequencies: Array
-    """The share of each combination of values."""
-    stderr: Array
-    """The standard error of each share, of noise alone."""
+    quantity: str = "share"
 
-    def rows(self) -> dict[str, Any]:
-        return {"value": [", ".join(map(str, value)) for value in self.values], "share": self.frequencies, "stderr": self.stderr}
+    kind: ClassVar[str] = "reconstruction"
+    falling: ClassVar[bool] = True
 
-    def headline(self) -> str:
-        told = ", ".join(" x ".join(names) for names in self.known)
-        return f"{' x '.join(self.columns)}: {self.n:,} people, {self.method} from {told}; stderr: noise only, not what these do not show"
-
-    def order(self) -> Array:
-        return np.argsort(-self.frequencies, kind="stable")
+    @property
+    def frequencies(self) -> Array:
+        """The share of each combination of values."""
+        return self.point
 
 
-def reconstruct(table: TableEstimate, names: Sequence[str], *, method: str, replicates: int, source: Source | None) -> Reconstruction:
+def reconstruct(table: TableShares, names: Sequence[str], *, method: str, replicates: int, source: Source | None) -> Reconstruction:
     """The shares of some columns' cells from all known marginals among them."""
     asked = table.columns.check(names)
     if method not in TABLES:
@@ -77,24 +71,25 @@ def reconstruct(table: TableEstimate, names: Sequence[str], *, method: str, repl
         )
     largest = [some for size in range(len(asked), 0, -1) for some in combinations(asked, size) if table.known(some)]
     known = tuple(some for some in largest if not any(set(some) < set(other) for other in largest))
-    forms = [table.parts(some) for some in known]
-    groups = list(dict.fromkeys(group for _, parts in forms for group, _ in parts))
+    forms = [table.forms(some) for some in known]
+    groups = list(dict.fromkeys(group for _, some in forms for group, _ in some))
 
-    def guess(shares: dict[Group, Array]) -> Array:
-        tables = [np.asarray(start + sum(rows @ shares[group] for group, rows in parts)) for start, parts in forms]
+    def guess(shares: dict[ViewShares, Array]) -> Array:
+        tables = [np.asarray(start + sum(rows @ shares[group] for group, rows in some)) for start, some in forms]
         if method == "least-squares":
             return _joined(table.columns, asked, known, tables)
         return fitted(table.columns, asked, known, agreeing(table.columns, known, tables))
 
     drawn = [guess(shares) for shares in _again(groups, replicates, source)]
+    told = ", ".join(" x ".join(some) for some in known)
     return Reconstruction(
-        tuple(names),
-        table.columns.labels(names),
-        table.n,
-        method,
-        known,
-        guess({group: group.frequencies for group in groups}),
-        np.std(drawn, axis=0, ddof=1),
+        values=table.columns.labels(names),
+        law=Unknown(table.n, guess({group: group.frequencies for group in groups}), WHY, np.std(drawn, axis=0, ddof=1)),
+        about=f"{' x '.join(names)}: {table.n:,} people, {method} from {told}",
+        guarantee=table.guarantee,
+        axes=tuple(names),
+        method=method,
+        known=known,
     )
 
 
@@ -140,12 +135,12 @@ def _joined(columns: Columns, asked: Names, views: Sequence[Names], tables: Sequ
     return np.asarray(start + sum(spreading(asked, columns.sizes, view, some) @ shares for view, some, shares in parts))
 
 
-def _again(groups: Sequence[Group], replicates: int, source: Source | None) -> list[dict[Group, Array]]:
+def _again(groups: Sequence[ViewShares], replicates: int, source: Source | None) -> list[dict[ViewShares, Array]]:
     """What the groups might have said as well: their shares, with normal errors of the covariance that these imply."""
-    drawn: list[dict[Group, Array]] = [{} for _ in range(replicates)]
+    drawn: list[dict[ViewShares, Array]] = [{} for _ in range(replicates)]
     for group in groups:
         size = group.frequencies.size
-        values, vectors = np.linalg.eigh(group.scores.covariance(np.eye(size), group.shares) / max(group.n, 1))
+        values, vectors = np.linalg.eigh(group.moments.covariance(np.eye(size), group.shares) / max(group.n, 1))
         noise = special.ndtri(_uniform(replicates * size, source)).reshape(replicates, size) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
         for shares, errors in zip(drawn, noise, strict=True):
             shares[group] = group.frequencies + errors

@@ -18,8 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
+import numpy as np
 from scipy import optimize, stats
+
+from deniable.kernels.compiled import Array
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,9 @@ class SquareLaw:
     >>> round(law.seen, 3), round(law.low(0.025), 4), round(law.high(0.025, 1.0), 4)
     (0.06, 0.0332, 0.1022)
     """
+
+    SIZE: ClassVar[int] = 8
+    """How many numbers it has."""
 
     raw: float
     """The sum of the squares that were seen."""
@@ -42,6 +49,17 @@ class SquareLaw:
     """g1'K g1, g1'K g2 and g2'K g2."""
     leaning: float
     """24 D'WCWCWD, of what was seen."""
+
+    @classmethod
+    def of(cls, numbers: Array) -> SquareLaw:
+        """The law behind its ``numbers``."""
+        raw, bias, pairs, triples, *along, leaning = map(float, numbers)
+        return cls(raw, bias, pairs, triples, (along[0], along[1], along[2]), leaning)
+
+    @property
+    def numbers(self) -> Array:
+        """The law as a row of numbers."""
+        return np.array([self.raw, self.bias, self.pairs, self.triples, *self.along, self.leaning])
 
     @property
     def seen(self) -> float:

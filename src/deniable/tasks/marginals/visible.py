@@ -33,9 +33,10 @@ def visible(estimate: MarginalEstimate, axis: int, together: Array | None = None
     """The share of each value of one column, or of some together, and whether it can be told from zero."""
     sums = adding(estimate.shape, axis) if together is None else together @ adding(estimate.shape, axis)
     shares = sums @ estimate.frequencies
-    if not np.isfinite(estimate.covariance).all():  # a group that nobody is in
+    cells = estimate.every_cell
+    if not np.isfinite(cells.covariance).all():  # a group that nobody is in
         return shares, np.zeros(shares.size, dtype=bool)
-    errors = np.sqrt(np.maximum(np.diag(sums @ estimate.drawn @ sums.T), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(sums @ cells.drawn @ sums.T), 0.0))
     return shares, (shares > VISIBLE * errors) & (shares > 0)
 
 

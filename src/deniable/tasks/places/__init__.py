@@ -1,7 +1,7 @@
 """Where people are and how they move, without knowing it of anybody: grids, quadtrees, named places, tracks."""
 
 from deniable.tasks.places.box import Box
-from deniable.tasks.places.estimate import PlacesEstimate, RegionCount
+from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.flows import Flows
 from deniable.tasks.places.geojson import read_geojson_points, read_regions
 from deniable.tasks.places.grid import Grid
@@ -24,7 +24,6 @@ __all__ = [
     "PlacesEstimate",
     "Polygon",
     "QuadTree",
-    "RegionCount",
     "Taxonomy",
     "Tracks",
     "UniformGrid",

@@ -49,8 +49,8 @@ class Flat:
         if found.n == 0:
             return cls(np.zeros(counts.size), np.zeros(counts.size), 0.0)
         likely = np.clip(counts, 0, found.n)
-        neither, one = found.spec.pair_covariances  # type: ignore[attr-defined]  # an oracle
-        diagonal = found.variance(likely) - found.n * neither - 2 * (one - neither) * likely
+        neither, one = found.spec.pair_covariances
+        diagonal = found.law.variance(likely) - found.n * neither - 2 * (one - neither) * likely
         return cls(counts, np.maximum(diagonal, 0.0), float(found.n))
 
     @property

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
+from deniable.core.law import CountLaw, Law
 from deniable.core.postprocess import norm_sub
 from deniable.core.stream import random_numbers
-from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.tracks import Tracks
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
 
 DRAWN = 4
 """How many walks are drawn for each track that is kept, so that ends can be matched."""
@@ -87,41 +87,84 @@ class Moves:
         return np.where(inside, rows * self.grid.columns + columns, -1)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Flows(Table):
-    """Estimates of starts, ends, moves and lengths. Each is unbiased by itself; the matrix and the tracks are made from them.
+@dataclass(frozen=True, eq=False)
+class Shares(Law):
+    """Counts of people as shares of all who reported."""
 
-    The last value of ``start`` and ``end`` counts people who were outside of the box or went nowhere, and that of ``length`` the latter.
-    """
-
-    moves: Moves
-    start: FrequencyEstimate
-    end: FrequencyEstimate
-    move: FrequencyEstimate
-    length: FrequencyEstimate | None
-    known: Array | None
-    """How many tracks have each number of moves, where that is public."""
-    guarantee: Guarantee
-    """What a person's answer costs."""
+    counts: CountLaw
 
     @property
     def n(self) -> int:
-        """How many reports told of a move."""
-        return self.move.n
+        """How many people reported."""
+        return self.counts.n
+
+    @property
+    def point(self) -> Array:
+        return np.asarray(self.counts.point / max(self.n, 1))
+
+    @property
+    def stderr(self) -> Array:
+        return np.asarray(self.counts.stderr / max(self.n, 1))
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.asarray(self.counts.variance(at * self.n, population=population) / max(self.n, 1) ** 2)
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        low, high = self.counts.limits(alpha, family=family, population=population)
+        return low / max(self.n, 1), high / max(self.n, 1)
+
+    def select(self, positions: Array) -> Shares:
+        return Shares(self.counts.select(positions))  # type: ignore[arg-type]  # parts of counts are counts
+
+    def change(self, other: Law) -> Law:
+        return self.counts.change(other.counts) if isinstance(other, Shares) else super().change(other)
+
+    def settled(self) -> Shares:
+        return Shares(self.counts.settled())  # type: ignore[arg-type]  # so are settled ones
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Flows(Estimate):
+    """The share of each move from one cell to another (or the same) among all reports about moves: unbiased, and negative now and then.
+
+    At the user level these are the people who were asked for a move. Those who made none, and those who jumped, are among them, so that
+    shares add up to less than one. At the event level they are all moves. Values are pairs of cells.
+
+    ``parts`` has the estimates of starts, ends, moves and lengths, by the names "start", "end", "move" and "length". Each is unbiased by
+    itself; the matrix and the tracks are made from them. The last value of start and end counts people who were outside of the box or went
+    nowhere, and that of length the latter.
+    """
+
+    moves: Moves
+    quantity: str = "share"
+    known: Array | None = None
+    """How many tracks have each number of moves, where that is public."""
+
+    kind: ClassVar[str] = "flows"
+    falling: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, moves: Moves, parts: Mapping[str, FrequencyEstimate], known: Array | None, guarantee: Guarantee) -> Self:
+        """The movement behind the estimates of starts, ends, moves and, unless they are ``known``, lengths."""
+        real, move = np.flatnonzero(moves.targets.ravel() >= 0), parts["move"]
+        values = list(zip((real // moves.ways).tolist(), moves.targets.ravel()[real].tolist(), strict=True))
+        about = f"moves between {moves.grid.size:,} cells, from {move.n:,} reports; share of these, and probability in its row"
+        law = Shares(move.law.select(real))  # type: ignore[arg-type]  # parts of counts are counts
+        return cls(moves=moves, values=values, law=law, about=about, guarantee=guarantee, parts=parts, known=known)
+
+    @property
+    def _move(self) -> FrequencyEstimate:
+        found: Any = self.parts["move"]
+        estimate: FrequencyEstimate = found
+        return estimate
 
     @cached_property
     def shares(self) -> Array:
-        """The share of each way out of each cell among all reports about moves: unbiased, and negative now and then.
+        """The share of each way out of each cell, a row for each cell; ways out of the box are among them."""
+        return self._ways(self._move.frequencies)
 
-        At the user level these are the people who were asked for a move. Those who made none, and those who jumped, are among them, so
-        that shares add up to less than one. At the event level they are all moves.
-        """
-        return np.asarray(self.move.frequencies[: self.moves.jump].reshape(self.moves.grid.size, self.moves.ways))
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each of the shares, for the noise."""
-        low, high = (side[: self.moves.jump] / max(self.n, 1) for side in self.move.interval(level, simultaneous=simultaneous))
-        return low.reshape(self.shares.shape), high.reshape(self.shares.shape)
+    def _ways(self, numbers: Array) -> Array:
+        return np.asarray(numbers[: self.moves.jump].reshape(self.moves.grid.size, self.moves.ways))
 
     @cached_property
     def _likely(self) -> Array:
@@ -147,7 +190,7 @@ class Flows(Table):
 
         With v the variance of a share, m that of all moves out of the cell, k ways and probability p: v / m^2 (1 - 2 p + k p^2).
         """
-        noise = self.move.frequency_stderr[: self.moves.jump].reshape(self.shares.shape) ** 2
+        noise = self._ways(self._move.frequency_stderr) ** 2
         leaving = self._likely.sum(axis=1, keepdims=True)
         ways = (self.moves.targets >= 0).sum(axis=1, keepdims=True)
         factor = np.maximum(1 - 2 * self.matrix + ways * self.matrix**2, 0.0)
@@ -159,8 +202,7 @@ class Flows(Table):
 
         At the event level whoever went nowhere is among those with no moves: only the number of moves is public.
         """
-        counts = self.known if self.known is not None else _distribution(self.length)[:-1]  # type: ignore[arg-type]  # one of them is there
-        return _normal(counts)
+        return _normal(self._likely_counts("length")[:-1] if self.known is None else self.known)
 
     def tracks(self, count: int, *, source: Source | None = None) -> Tracks:
         """So many tracks that nobody walked, from the estimates alone: free of further cost.
@@ -173,7 +215,7 @@ class Flows(Table):
         longest = len(self.lengths) - 1
         moves = _pick(np.cumsum(self.lengths), walks, source)
         cells = np.full((longest + 1, walks), -1, dtype=np.int64)
-        cells[0] = _pick(np.cumsum(_normal(_distribution(self.start)[:-1])), walks, source)
+        cells[0] = _pick(np.cumsum(_normal(self._likely_counts("start")[:-1])), walks, source)
         rows = np.cumsum(self.matrix, axis=1)
         flat = (rows / rows[:, -1:] + np.arange(rows.shape[0])[:, None]).ravel()  # row i from i to i + 1: one search for all
         for step in range(1, longest + 1):
@@ -190,44 +232,39 @@ class Flows(Table):
 
     def _matched(self, last: Array, count: int, source: Source | None) -> Array:
         """Walks drawn again in proportion to how often people end where they end, over how often walks do."""
-        wanted = _normal(_distribution(self.end)[:-1])
+        wanted = _normal(self._likely_counts("end")[:-1])
         drawn = np.bincount(last, minlength=wanted.size) / max(last.size, 1)
         weights = np.where(drawn > 0, wanted / np.where(drawn > 0, drawn, 1.0), 0.0)[last]
         weights = weights if weights.sum() > 0 else np.ones(last.size)
         return _pick(np.cumsum(weights), count, source) if last.size else np.zeros(0, dtype=np.int64)
 
-    def rows(self) -> dict[str, Any]:
-        start, way = np.divmod(np.arange(self.moves.jump), self.moves.ways)
-        end = self.moves.targets[start, way]
-        real = np.flatnonzero(end >= 0)
-        share, error = self.shares.ravel()[real], self.move.frequency_stderr[real]
-        named = [f"{a} > {b}" for a, b in zip(start[real], end[real], strict=True)]
-        return {"value": named, "share": share, "stderr": error, "probability": self.matrix.ravel()[real]}
+    def _likely_counts(self, part: str) -> Array:
+        """Counts of a part that are not negative and add up to the number of reports."""
+        found = self.parts[part]
+        return norm_sub(found.point, float(found.n)) if found.n else np.zeros(len(found.values))
 
-    def headline(self) -> str:
-        return f"moves between {self.moves.grid.size:,} cells, from {self.n:,} reports; share of these, and probability in its row"
+    # --- what people see ---
 
-    def order(self) -> Array:
-        return np.argsort(-self.rows()["share"], kind="stable")
+    @property
+    def labels(self) -> list[str]:
+        return [f"{start} > {end}" for start, end in self.values]
 
-    def chart(self, k: int = 40) -> Chart:
-        """The k most frequent moves from one cell to another, as lines that are thicker the more people move; staying is not drawn."""
-        from deniable.tasks.places.chart import flow_chart
+    def further(self) -> dict[str, Any]:
+        starts, ends = np.array(self.values, dtype=np.int64).reshape(-1, 2).T
+        ways, centers = self.moves.numbers(starts, ends), self.moves.grid.centers
+        (west, south), (east, north) = centers[starts].T, centers[ends].T
+        return {"probability": self.matrix.ravel()[ways], "west": west, "south": south, "east": east, "north": north}
 
-        return flow_chart(self, k)
-
-
-def _distribution(estimate: FrequencyEstimate) -> Array:
-    """Counts that are not negative and add up to the number of reports."""
-    return norm_sub(estimate.counts, float(estimate.n)) if estimate.n else np.zeros(len(estimate.values))
+    def figures(self) -> tuple[Figure, ...]:
+        box = self.moves.grid.box
+        ends = (box.west, box.south, box.east, box.north)
+        return (Figure(mark="flows", number="share", axis="share of reports", interval="", ends=ends, plane=box.plane),)
 
 
 def _normal(counts: Array) -> Array:
-    """Counts as shares; equal ones if there is nothing."""
-    return np.asarray(counts / counts.sum() if counts.sum() > 0 else np.full(counts.size, 1 / counts.size))
+    return np.asarray(counts / counts.sum() if counts.sum() > 0 else np.full(counts.size, 1 / counts.size))  # equal shares of nothing
 
 
 def _pick(cumulative: Array, count: int, source: Source | None) -> Array:
     """Positions drawn by cumulative shares."""
-    found = np.searchsorted(cumulative / cumulative[-1], random_numbers(count, source), side="right")
-    return np.asarray(np.minimum(found, cumulative.size - 1))
+    return np.minimum(np.searchsorted(cumulative / cumulative[-1], random_numbers(count, source), side="right"), cumulative.size - 1)

@@ -43,8 +43,8 @@ class Level(Plain):
     def of(cls, level: int, cells: tuple[int, ...], estimate: FrequencyEstimate) -> Level:
         """What a group's estimate says."""
         counts = estimate.counts if estimate.n else np.zeros(len(cells))
-        noise = np.maximum(estimate.variance(np.clip(counts, 0, estimate.n)), 0.0)
-        neither, one = estimate.spec.pair_covariances  # type: ignore[attr-defined]  # an oracle
+        noise = np.maximum(estimate.law.variance(np.clip(counts, 0, estimate.n)), 0.0)
+        neither, one = estimate.spec.pair_covariances
         return cls(level, estimate.n, cells, tuple(counts.tolist()), tuple(noise.tolist()), (estimate.n * neither, estimate.n * one))
 
     def with_more(self, other: Level) -> Level:

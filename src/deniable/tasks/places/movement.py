@@ -199,7 +199,8 @@ class Movement:
             raise ProtocolError(
                 "found", sorted(map(str, found)), allowed=f"estimates of {sorted(missing)}, too", fix="run asks for all of them"
             )
-        return Flows(self.moves, found["start"], found["end"], found["move"], found.get("length"), lengths, self.guarantee)
+        parts = {name: found[name] for name in SHARES if name in found}
+        return Flows.of(self.moves, parts, lengths, self.guarantee)
 
 
 def _scaled(words: Array, below: Array) -> Array:

@@ -2,105 +2,104 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import stats
 
-from deniable.core.interval import Limits, check_level
-from deniable.core.table import Table
+from deniable.contract.guarantee import Guarantee
+from deniable.core.interval import Limits
+from deniable.core.law import Law
+from deniable.core.normal import Normal
+from deniable.core.number import NumberEstimate
 from deniable.kernels.compiled import Array
-from deniable.tasks.places.estimate import RegionCount
+from deniable.tasks.people import PeopleEstimate
+from deniable.tasks.places.cells import drawn
 from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.taxonomy import Taxonomy
 
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
-
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """What one group says: counts of the places from ``start`` on, which add up to its n people."""
+class Groups(Law):
+    """Counts of ``places`` in a row; each group reports on a range of them. Groups are different people: counts and variances add up."""
 
-    start: int
-    counted: Flat
-    n: int
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NamedPlaces(Table):
-    """Unbiased counts of all places, with errors; groups are different people, so counts and variances add up.
-
-    >>> town = Taxonomy(["north/hill", "north/mill", "south/lake"])
-    >>> anywhere = Part(0, Flat(np.array([60.0, 30.0, 10.0]), np.full(3, 25.0), 100), 100)
-    >>> in_the_north = Part(0, Flat(np.array([7.0, 3.0]), np.ones(2), 10), 10)
-    >>> found = NamedPlaces(town, (anywhere, in_the_north), "an example")
-    >>> found.count("north"), found.count("everywhere")
-    (100 +- 4.08 people, 110 +- 0 people)
-    """
-
-    taxonomy: Taxonomy
-    """The places and their regions."""
-    parts: tuple[Part, ...]
-    """What each group says."""
-    how: str
-    """The method, in a few words."""
+    places: int
+    parts: tuple[tuple[int, Flat], ...]
+    """What each group counted, and its first place."""
+    at: Array | None = None
+    """The places that the law is about; None for all."""
 
     @property
     def n(self) -> int:
         """How many people there are."""
-        return sum(part.n for part in self.parts)
-
-    @cached_property
-    def counts(self) -> Array:
-        """The estimated number of people at each place."""
-        return self._added([part.counted.counts for part in self.parts])
-
-    @cached_property
-    def stderr(self) -> Array:
-        """The standard error of each count."""
-        return np.asarray(np.sqrt(self._added([part.counted.variances for part in self.parts])))
+        return sum(int(flat.n) for _, flat in self.parts)
 
     def _added(self, numbers: list[Array]) -> Array:
-        total = np.zeros(len(self.taxonomy.leaves))
-        for part, of_nodes in zip(self.parts, numbers, strict=True):
-            leaves = of_nodes[part.counted.leaves]
-            total[part.start : part.start + leaves.size] += leaves
-        return total
+        total = np.zeros(self.places)
+        for (start, _), part in zip(self.parts, numbers, strict=True):
+            total[start : start + part.size] += part
+        return total if self.at is None else total[self.at]
 
-    def count(self, region: str) -> RegionCount:
+    @property
+    def point(self) -> Array:
+        return self._added([flat.counts for _, flat in self.parts])
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.asarray(self._added([flat.variances for _, flat in self.parts]) + (drawn(at, self.n) if population else 0.0))
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        return self.settled().limits(alpha, population=population)
+
+    def settled(self) -> Normal:
+        found, noise = self.point, self.variance(self.point)
+        return Normal(self.n, found, noise, noise + drawn(found, self.n))
+
+    def select(self, positions: Array) -> Groups:
+        return replace(self, at=positions if self.at is None else self.at[positions])
+
+    def linear(self, weights: Array) -> Normal:
+        """Return the law of sums of all places, one for each row of weights."""
+        found = np.zeros((len(weights), 2))
+        for start, flat in self.parts:
+            found += [flat.total(row[start : start + flat.measured.size]) for row in weights]
+        value, noise = found.T
+        return Normal(self.n, value, noise, noise + drawn(value, self.n))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NamedPlaces(PeopleEstimate):
+    """Unbiased counts of all places of a ``taxonomy``, with errors.
+
+    >>> town = Taxonomy(["north/hill", "north/mill", "south/lake"])
+    >>> anywhere = (0, Flat(np.array([60.0, 30.0, 10.0]), np.full(3, 25.0), 100))
+    >>> in_the_north = (0, Flat(np.array([7.0, 3.0]), np.ones(2), 10))
+    >>> found = NamedPlaces.of(town, (anywhere, in_the_north), "an example", Guarantee(epsilon=1.0))
+    >>> found.count("north")
+    110 people at 3 places; an example; low and high: 95 %, noise only
+    value  count  stderr  low  high
+    north    100    4.08   92   108
+    """
+
+    taxonomy: Taxonomy
+    law: Groups
+
+    falling: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, parts: Sequence[tuple[int, Flat]], how: str, guarantee: Guarantee) -> Self:
+        """The counts behind what each group counted, from its first place on, by a method that ``how`` names."""
+        law = Groups(len(taxonomy.leaves), tuple(parts))
+        about = f"{law.n:,} people at {len(taxonomy.leaves):,} places; {how}"
+        return cls(taxonomy=taxonomy, values=list(taxonomy.leaves), law=law, about=about, guarantee=guarantee)
+
+    def count(self, region: str) -> NumberEstimate:
         """The number of people in a region. Those who declared it, or a region inside it, are counted without error."""
         first, end = self.taxonomy.span(region)
-        value = variance = 0.0
-        for part in self.parts:
-            places = np.arange(part.start, part.start + part.counted.leaves.size)
-            told, noise = part.counted.total(((places >= first) & (places < end)).astype(float))
-            value, variance = value + told, variance + noise
-        return RegionCount(value, variance**0.5)
+        places = np.arange(self.law.places)
+        law = self.law.linear(((places >= first) & (places < end)).astype(float)[None, :])
+        return NumberEstimate(values=[region], law=law, about=self.about, guarantee=self.guarantee, quantity="count")
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each place, by the normal law; ``simultaneous=True`` makes all hold at once (Bonferroni)."""
-        check_level("level", level)
-        reach = stats.norm.isf((1 - level) / (2 * (len(self.counts) if simultaneous else 1))) * self.stderr
-        return self.counts - reach, self.counts + reach
-
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return {"value": list(self.taxonomy.leaves), "count": self.counts, "stderr": self.stderr, "low": low, "high": high}
-
-    def headline(self) -> str:
-        return f"{self.n:,} people at {len(self.taxonomy.leaves):,} places; {self.how}; low and high: 95 %, noise only"
-
-    def order(self) -> Array:
-        return np.argsort(-self.counts, kind="stable")
-
-    def chart(self, k: int = 20) -> Chart:
-        """The k largest counts with their 95 % intervals."""
-        from deniable.core.chart import bar_chart
-
-        shown, together = self.order()[:k], k < len(self.counts)
-        low, high = self.interval(simultaneous=together)
-        values = [self.taxonomy.leaves[place] for place in shown]
-        return bar_chart(values, self.counts[shown], low[shown], high[shown], title=self.headline(), together=together)
+    def settled(self) -> Self:
+        """This estimate as it is: regions need its law."""
+        return self

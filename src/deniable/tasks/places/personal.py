@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grouping import Group, grouped
-from deniable.tasks.places.named import NamedPlaces, Part
+from deniable.tasks.places.named import NamedPlaces
 from deniable.tasks.places.taxonomy import Taxonomy
 from deniable.tasks.places.uniform import chosen_oracle
 
@@ -64,6 +64,8 @@ class PersonalPlaces:
     declared: Mapping[tuple[str, float], int]
     most: int = 32
     oracle: str = "auto"
+
+    needs: ClassVar[str] = "what everybody declared, before anyone is asked"
 
     def __post_init__(self) -> None:
         check_oracle(self.oracle)
@@ -161,11 +163,18 @@ class PersonalPlaces:
             if spec is None or not isinstance(tally, Tally):
                 if type(tally) is not int or tally < 0 or spec is not None:
                     raise ProtocolError("tallies", tally, allowed="a Tally, or a number of people for one place", fix="tally the group")
-                parts.append(Part(start, Flat.known(np.array([float(tally)])), tally))
+                parts.append((start, Flat.known(np.array([float(tally)]))))
             else:
-                found = spec.estimate(tally)
-                parts.append(Part(start, Flat.of(found), found.n))
-        return NamedPlaces(self.taxonomy, tuple(parts), f"{len(parts)} groups of people with privacy of their own")
+                parts.append((start, Flat.of(spec.estimate(tally))))
+        return NamedPlaces.of(self.taxonomy, parts, f"{len(parts)} groups of people with privacy of their own", self._least)
+
+    @property
+    def _least(self) -> Guarantee:
+        """What is promised to everyone: the largest epsilon that anybody declared."""
+        unit = "one report about one place inside the declared region; epsilon is the largest that anyone declared"
+        near = "any two places of one person inside the region that the person declared"
+        most = max((epsilon for _, epsilon in self.declared), default=0.0)
+        return Guarantee(epsilon=most, unit=unit, neighbors=near, exposed=EXPOSED)
 
 
 def _pairs(taxonomy: Taxonomy, regions: Any, epsilons: Any) -> tuple[dict[tuple[str, float], int], Array]:

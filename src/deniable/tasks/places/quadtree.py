@@ -28,14 +28,13 @@ from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, estimate_of, prefix_question, prefix_work
 from deniable.tasks.places.box import Box
-from deniable.tasks.places.estimate import PlacesEstimate, Reach
+from deniable.tasks.places.cells import Cells
+from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.levels import Level, joined
 from deniable.tasks.places.morton import DEEPEST, interleaved
 from deniable.tasks.places.uniform import chosen_oracle
 
-RESULT = "places"
-"""The name of the result."""
 SPLIT = sqrt(5)
 """A cell is split if so many standard errors of noise are in it: the root of one more than its parts, as in AHEAD (2021)."""
 FIRST = 2
@@ -57,7 +56,7 @@ class QuadTree(Protocol):
     Estimator: unbiased counts of the smallest squares asked about, with errors for any region. An adaptive tree was split by the same
     reports that count it, so squares that were split by luck come out a little too large; intervals are a little longer for that. Within a
     square that was not split, people are taken to be spread evenly. So the counts of regions that go through it are biased, and their
-    intervals are not (``RegionCount``).
+    intervals are not (``Enclosed``).
 
     Cost: one report of one oracle over at most 4^level squares. Without ``adaptive`` one round, else one for each level.
 
@@ -65,9 +64,10 @@ class QuadTree(Protocol):
     >>> search = QuadTree(box=Box(0, 0, 16, 16, plane=True), depth=4, epsilon=2.0, people=30_000, adaptive=True)
     >>> search.levels, search.open().questions[0].spec
     ((2, 3, 4), SubsetSelection(domain_size=16, epsilon=2.0, size=2))
-    >>> found = search.run(np.tile([[3.5, 3.5], [3.5, 3.5], [12.5, 1.5]], (10_000, 1)), source=ReplaySource.from_key("squares"))[RESULT]
-    >>> len(found.blocks), found.count(Box(2, 2, 4, 4, plane=True))
-    (31, 20,614 +- 258 people)
+    >>> found = search.run(np.tile([[3.5, 3.5], [3.5, 3.5], [12.5, 1.5]], (10_000, 1)), source=ReplaySource.from_key("squares"))
+    >>> town = found.count(Box(2, 2, 4, 4, plane=True))
+    >>> len(found.blocks), round(town.value), round(town.stderr)
+    (31, 20614, 258)
     """
 
     box: Box
@@ -87,6 +87,7 @@ class QuadTree(Protocol):
     """The squares asked about in this round of an adaptive search. None: at first all, and later those of the round before once more."""
     derived: ClassVar[tuple[str, ...]] = ("domain",)
     """What a device holds: it looks there whether everybody can answer."""
+    result: ClassVar[str] = "places"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -133,11 +134,10 @@ class QuadTree(Protocol):
         row, column = np.divmod(cells, self.grid.columns)
         return np.where(cells == self.grid.size, np.uint64(1 << 2 * self.depth), interleaved(column, row))
 
-    def run(
-        self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None
-    ) -> dict[str, PlacesEstimate]:
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> PlacesEstimate:
         """Ask a crowd held in memory: points, in rows of x and y."""
-        return super().run(self.codes(values), source=source, progress=progress)
+        found: PlacesEstimate = super().run(self.codes(values), source=source, progress=progress)
+        return found
 
     # --- asking ---
 
@@ -180,7 +180,7 @@ class QuadTree(Protocol):
             questions.append(prefix_question(f"level-{level}{'-rest' * self.last}", self.domain, 2 * level + extra, asked, **parts))  # type: ignore[arg-type]  # as named
         return tuple(questions)
 
-    def close(self, tallies: Mapping[str, Any]) -> QuadTree | dict[str, PlacesEstimate]:
+    def close(self, tallies: Mapping[str, Any]) -> QuadTree | PlacesEstimate:
         self.open().check_tallies(tallies)
         now = tuple(
             Level.of(level, self.asked(level), estimate_of(question, tallies[question.name], self.asked(level)))
@@ -196,8 +196,9 @@ class QuadTree(Protocol):
             return replace(self, measured=measured, cells=cells)
         how = f"{'adaptive ' * self.adaptive}quadtree of {len(measured)} level{'s' * (len(measured) != 1)}, epsilon = {self.epsilon:.4g}"
         tree, blocks, n = joined(measured, self.depth, self.outside == "count")
-        reach = Reach(grown=self.adaptive, fewest=min(level.n for level in measured))
-        return {RESULT: PlacesEstimate(self.grid, blocks, tree, n, how, self.guarantee, self.outside == "count", reach)}
+        fewest = min(level.n for level in measured)
+        law = Cells(n=n, tree=tree, fewest=fewest, outside=self.outside == "count", grown=self.adaptive)
+        return PlacesEstimate.of(self.grid, blocks, law, how, self.guarantee)
 
     @property
     def guarantee(self) -> Guarantee:

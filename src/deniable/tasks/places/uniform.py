@@ -22,7 +22,8 @@ from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people
 from deniable.tasks.heavy_hitters.searching import check_oracle
-from deniable.tasks.places.estimate import PlacesEstimate, Reach
+from deniable.tasks.places.cells import Cells
+from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grid import Grid, single_blocks
 
@@ -50,10 +51,14 @@ class UniformGrid:
     >>> asking = UniformGrid(grid=Grid(Box(0, 0, 4, 4, plane=True), 4, 4), epsilon=2.0, people=20_000)
     >>> points = np.tile([[0.5, 0.5], [0.5, 0.5], [3.5, 2.5], [1.5, 3.5]], (5000, 1))
     >>> found = asking.run(points, source=ReplaySource.from_key("square"))
-    >>> asking.spec.mechanism, found.count(Box(0, 0, 2, 2, plane=True))
-    ('SubsetSelection', 10,219 +- 200 people)
+    >>> quarter = found.count(Box(0, 0, 2, 2, plane=True))
+    >>> asking.spec.mechanism, round(quarter.value), round(quarter.stderr)
+    ('SubsetSelection', 10219, 200)
     >>> found.count(Box(0, 0, 1, 0.5, plane=True))
-    5,123 +- 5,124 people; cells on its edge hold 10,246, taken to be spread evenly
+    20,000 people in 16 cells; SubsetSelection, epsilon = 2; low and high: 95 %, noise only
+    cells on its edge hold 10,246 people, taken to be spread evenly
+    value   count  stderr     low    high
+    region  5,123   5,124  -4,920  15,165
     """
 
     grid: Grid
@@ -103,8 +108,8 @@ class UniformGrid:
         return self._made(Flat.of(found), found.n, how)
 
     def _made(self, counted: Flat, n: int, how: str) -> PlacesEstimate:
-        outside = self.grid.outside == "count"
-        return PlacesEstimate(self.grid, single_blocks(self.grid), counted, n, how, self.guarantee, outside, Reach(fewest=n))
+        cells = Cells(n=n, tree=counted, fewest=n, outside=self.grid.outside == "count")
+        return PlacesEstimate.of(self.grid, single_blocks(self.grid), cells, how, self.guarantee)
 
 
 def chosen_oracle(oracle: str, size: int, epsilon: float, people: int) -> FrequencySpec:

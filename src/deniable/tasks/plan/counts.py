@@ -36,6 +36,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.choose import check_people, oracles_for, predicted_error
 from deniable.local.work import server_work
+from deniable.tasks.plan.curves import ErrorCurves
 from deniable.tasks.plan.figures import ONE_REPORT, detectable, epsilon_needed, most_gain, people_needed
 
 if TYPE_CHECKING:
@@ -111,11 +112,13 @@ class Plan(Table):
         """
         return {spec.mechanism: most_gain(spec, targets=targets, liars=liars, held=held) for spec in self.specs}
 
-    def chart(self, against: str = "epsilon") -> Chart:
-        """The standard error of a frequency against "epsilon" or "domain_size", one line for each oracle."""
-        from deniable.tasks.plan.chart import error_chart
+    def errors(self, against: str = "epsilon") -> ErrorCurves:
+        """The standard error of a frequency against "epsilon" or "domain_size", one curve for each oracle."""
+        return ErrorCurves(self, against)
 
-        return error_chart(self, against)
+    def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
+        """The standard error of a frequency against epsilon, one curve for each oracle, k at most, under a ``title``."""
+        return self.errors().chart(k, truth=truth, title=title)
 
 
 @typed

@@ -52,7 +52,7 @@ class MeanPlan(Table):
     Hybrid            0.00103  1,033      730    16       2.05  0.0255
     OneBitMean        0.00108  1,082      765     1       1.08  0.0158
     DiscreteLaplace   0.00141  1,414    1,000    13       24.5    0.25
-    central Laplace  1.41e-06   1.41        1  None       None    None
+    central Laplace  1.41e-06   1.41        1     –          –       –
     One report at this epsilon: strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in
     100. Guessing blindly gives 50.
     """

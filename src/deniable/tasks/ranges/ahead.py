@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
@@ -23,8 +23,8 @@ from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.ranges.consistency import Tree
+from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import (
-    RESULT,
     check_tree,
     checked_widths,
     even_starts,
@@ -33,7 +33,7 @@ from deniable.tasks.ranges.levels import (
     level_spec,
     tree_widths,
 )
-from deniable.tasks.ranges.tree_estimate import TreeEstimate
+from deniable.tasks.ranges.tree import TreeLine
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,20 @@ class AHEAD(Protocol):
 
     Estimator: all rounds together by generalized least squares, as for ``Hierarchy``. Within a cell that was not cut, people are taken to
     be spread evenly, so the counts of ranges that go through it are biased. Their intervals are not: they begin where nobody in the cell is
-    in the range, and end where everybody is (``LineShares.limits``). Errors are those of this tree; intervals are a little longer, because
-    cells were cut where noise made them look large (``TreeEstimate.reach``).
+    in the range, and end where everybody is (``Enclosed``). Errors are those of this tree; intervals are a little longer, because
+    cells were cut where noise made them look large (``GROWN``).
 
     Cost: one report of one oracle; as many rounds as levels, at most.
 
     >>> from deniable.contract.domain import Integers
     >>> from deniable.testing import ReplaySource
     >>> waits = AHEAD(domain=Integers(0, 255), epsilon=1.0, people=60_000)
-    >>> found = waits.run([7 + i % 5 for i in range(60_000)], source=ReplaySource.from_key("waits"))["ranges"]
-    >>> found.starts.tolist()
+    >>> found = waits.run([7 + i % 5 for i in range(60_000)], source=ReplaySource.from_key("waits"))
+    >>> found.line.starts.tolist()
     [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 32, 48, 64, 128, 192]
     >>> found.ranges([(7, 11), (0, 6), (100, 255)])
     60,000 reports, AHEAD, 4 rounds, epsilon = 1; low and high: 95 %, noise only
+    16 cells for 256 values; people taken to be spread evenly within each cell
     value        count  stderr     low    high  frequency
     7 to 11     61,372   1,067  59,154  63,589       1.02
     0 to 6      -1,414   1,061  -3,619     791    -0.0236
@@ -90,6 +91,8 @@ class AHEAD(Protocol):
     """Where the cells begin that are asked about now."""
     told: tuple[ClosedRound, ...] = field(default=(), repr=False)
     """What earlier rounds found."""
+
+    result: ClassVar[str] = "ranges"
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -139,7 +142,7 @@ class AHEAD(Protocol):
         asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": self.people, "share": Fraction(rounds, self.scale)}
         return level_question(f"round-{self.stage + 1}", self.domain, self.cells, **asking)  # type: ignore[arg-type]  # as declared
 
-    def close(self, tallies: Mapping[str, Any]) -> AHEAD | dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> AHEAD | RangeEstimate:
         self.open().check_tallies(tallies)
         tally = tallies[self._question.name]
         told = (*self.told, ClosedRound(self.cells, tally.to_bytes()))
@@ -148,7 +151,8 @@ class AHEAD(Protocol):
         levels = [Tally.from_bytes(before.tally) for before in told]
         estimates = [level.spec.estimate(level) for level in levels]
         how = f"AHEAD, {len(told)} rounds"
-        return {RESULT: TreeEstimate.of(self.domain, how, [before.cells for before in told], estimates, grown=True)}
+        line = TreeLine.of(self.domain.size, [before.cells for before in told], estimates, grown=True)
+        return RangeEstimate.of(self.domain, how, line, self.guarantee)
 
     def _cut(self, tally: Tally) -> tuple[int, ...]:
         """The cells of the next round."""

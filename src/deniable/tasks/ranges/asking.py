@@ -12,7 +12,6 @@ from deniable.core.run import crowd_size
 from deniable.tasks.ranges.ahead import AHEAD
 from deniable.tasks.ranges.choose import range_method
 from deniable.tasks.ranges.estimate import RangeEstimate
-from deniable.tasks.ranges.levels import RESULT
 
 
 @typed
@@ -44,5 +43,5 @@ def private_ranges(
         protocol: Any = AHEAD(domain=domain, epsilon=epsilon, people=people)
     else:
         protocol = range_method(domain=domain, epsilon=epsilon, n=max(people, 1)).protocol
-    found: RangeEstimate = protocol.run(values, source=source, progress=progress)[RESULT]
+    found: RangeEstimate = protocol.run(values, source=source, progress=progress)
     return found

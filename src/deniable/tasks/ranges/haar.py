@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,32 +26,33 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.transforms import walsh_hadamard
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.ranges.estimate import RangeEstimate
-from deniable.tasks.ranges.levels import RESULT, check_line
+from deniable.tasks.ranges.levels import check_line
+from deniable.tasks.ranges.line import Line
 
 LARGEST_DOMAIN = 1 << 10
 """The most values: a round has a question for each."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class HaarEstimate(RangeEstimate):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HaarLine(Line):
     """Shares of single values, from the differences between the halves of all nodes.
 
     With d = share(left half) - share(right half) of the node of width 2^h that holds v, the share of v is 1 / K plus the sum over h of
     +-d / 2^h. So a sum of shares is a sum of differences, with the coefficients (q(left) - q(right)) / 2^h. Scores of different nodes do
-    not correlate, whoever reports; and differences of one level err by ((e^epsilon + 1) / (e^epsilon - 1))^2 over its people, each.
+    not correlate, no matter who reports; and differences of one level err by ((e^epsilon + 1) / (e^epsilon - 1))^2 over its people, each.
     """
 
-    scale: float = field(kw_only=True)
+    scale: float
     """What a report's sign is multiplied by: 1 / (2 p - 1)."""
 
     @classmethod
-    def of(cls, domain: Domain, epsilon: float, differences: list[Array], groups: tuple[int, ...], scale: float) -> HaarEstimate:
-        """The estimate behind the differences of all nodes, the narrowest level first."""
+    def of(cls, size: int, differences: list[Array], groups: tuple[int, ...], scale: float) -> HaarLine:
+        """The shares behind the differences of all nodes, the narrowest level first."""
         shares = np.full(1, 1.0)
         for level in reversed(differences):
             shares = np.stack([(shares + level) / 2, (shares - level) / 2], axis=1).ravel()
-        shares = shares[: domain.size] if any(groups) else np.full(domain.size, np.nan)
-        return cls(domain, epsilon, f"Haar, {len(groups)} levels", np.arange(domain.size), shares, groups, scale=scale)
+        shares = shares[:size] if any(groups) else np.full(size, np.nan)
+        return cls(size=size, starts=np.arange(size), shares=shares, groups=groups, scale=scale)
 
     def variances(self, queries: Array) -> Array:
         found = np.zeros(queries.shape[1])
@@ -96,7 +97,7 @@ class HaarHRR(Protocol):
     >>> ages = HaarHRR(domain=Integers(0, 127), epsilon=1.0)
     >>> len(ages.open().questions), ages.open().questions[0].encoder.mask
     (127, 1)
-    >>> found = ages.run([20 + i % 50 for i in range(60_000)], source=ReplaySource.from_key("ages"))["ranges"]
+    >>> found = ages.run([20 + i % 50 for i in range(60_000)], source=ReplaySource.from_key("ages"))
     >>> found.ranges([(20, 39), (70, 127)])
     60,000 reports, Haar, 7 levels, epsilon = 1; low and high: 95 %, noise only
     value       count  stderr     low    high  frequency
@@ -108,6 +109,8 @@ class HaarHRR(Protocol):
 
     domain: Domain
     epsilon: float
+
+    result: ClassVar[str] = "ranges"
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -139,15 +142,13 @@ class HaarHRR(Protocol):
         asked = zip(self.masks, shares, strict=True)
         return Round(tuple(Question(name=f"mask-{m:x}", spec=coin, encoder=Parity(self.domain, m), share=share) for (_, m), share in asked))
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> RangeEstimate:
         """As every protocol; but values are looked up once, and not for every question."""
-        if isinstance(self.domain, IndexRange):
-            return super().run(values, source=source, progress=progress)
         keyed = replace(self, domain=IndexRange(self.domain.size))
-        found: HaarEstimate = keyed.run(keys_of(self.domain, values), source=source, progress=progress)[RESULT]
-        return {RESULT: replace(found, domain=self.domain)}
+        found: RangeEstimate = super(HaarHRR, keyed).run(keys_of(self.domain, values), source=source, progress=progress)
+        return self._found(found.line)
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> RangeEstimate:
         self._round.check_tallies(tallies)
         told = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
         differences, groups = [], []
@@ -159,7 +160,10 @@ class HaarHRR(Protocol):
             differences.append(sums / max(groups[-1], 1))
         coin: Any = self._round.questions[0].spec
         scale = float(1 / (coin.p - coin.q))
-        return {RESULT: HaarEstimate.of(self.domain, self.epsilon, differences, tuple(groups), scale)}
+        return self._found(HaarLine.of(self.domain.size, differences, tuple(groups), scale))
+
+    def _found(self, line: Line) -> RangeEstimate:
+        return RangeEstimate.of(self.domain, f"Haar, {len(line.groups)} levels", line, self.guarantee)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
@@ -17,8 +17,8 @@ from deniable.contract.question import Round
 from deniable.contract.record import UNWRITTEN
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
+from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import (
-    RESULT,
     check_tree,
     checked_widths,
     even_starts,
@@ -26,7 +26,7 @@ from deniable.tasks.ranges.levels import (
     level_question,
     tree_widths,
 )
-from deniable.tasks.ranges.tree_estimate import TreeEstimate
+from deniable.tasks.ranges.tree import TreeLine
 
 
 @typed
@@ -53,7 +53,7 @@ class Hierarchy(Protocol):
     >>> ages = Hierarchy(domain=Integers(0, 127), epsilon=1.0, branching=4, people=60_000)
     >>> ages.widths, [question.spec.mechanism for question in ages.open().questions][:2]
     ((64, 16, 4, 1), ['GRR', 'SubsetSelection'])
-    >>> found = ages.run([20 + i % 50 for i in range(60_000)], source=ReplaySource.from_key("ages"))["ranges"]
+    >>> found = ages.run([20 + i % 50 for i in range(60_000)], source=ReplaySource.from_key("ages"))
     >>> found.ranges([(20, 39), (70, 127)])
     60,000 reports, tree of 4 levels, epsilon = 1; low and high: 95 %, noise only
     value       count  stderr     low    high  frequency
@@ -70,6 +70,8 @@ class Hierarchy(Protocol):
     people: int = 100_000
     widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
     """How many values a node holds on each level, the coarsest first."""
+
+    result: ClassVar[str] = "ranges"
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -109,10 +111,10 @@ class Hierarchy(Protocol):
         levels = zip(self.widths, self.cells, strict=True)
         return Round(tuple(level_question(f"width-{width}", self.domain, starts, **asking) for width, starts in levels))  # type: ignore[arg-type]  # as declared
 
-    def close(self, tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, tallies: Mapping[str, Any]) -> RangeEstimate:
         self._round.check_tallies(tallies)
         levels = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
-        return {RESULT: TreeEstimate.of(self.domain, self.how, self.cells, levels)}
+        return RangeEstimate.of(self.domain, self.how, TreeLine.of(self.domain.size, self.cells, levels), self.guarantee)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -21,8 +21,6 @@ from deniable.tasks.checks import check_people
 
 LARGEST_DOMAIN = 1 << 11
 """The most values: no crowd that answers privately resolves more."""
-RESULT = "ranges"
-"""The name of the result."""
 
 
 def check_line(domain: object) -> None:

@@ -62,7 +62,7 @@ class MatrixFactorization:
     reports once, by ``PrivUnit`` with the whole epsilon, in floating point like that. Without ``epsilon`` nothing is promised, and the
     mean is exact: the fit to compare with.
 
-    Estimator: ``Recommender.stderr`` adds up the noise of all rounds, to first order; what few rounds leave unlearned is not in it.
+    Estimator: ``Recommender.prediction_stderr`` adds up the noise of all rounds, to first order, without what few rounds leave unlearned.
 
     Cost: 16 bits for each of items (rank + 1) numbers, once for each person. The noise of an item's number is about radius
     sqrt(rounds + 1) / (m sqrt(n)) over its share, with ``PrivUnit``'s m: small catalogs, or very many people.
@@ -151,7 +151,7 @@ class MatrixFactorization:
             if progress is not None:
                 progress(stage + 1, self.rounds + 1)
         promise = None if self.epsilon is None else self.guarantee
-        return Recommender(model.items, model.noise, RIDGE, len(ratings), promise)
+        return Recommender.of(model.items, model.noise, ridge=RIDGE, n=len(ratings), guarantee=promise)
 
     def _asked(self, model: Model, ratings: Ratings, source: Source | None) -> tuple[Array, Array]:
         """The mean of a group's answers, and the variance of each number; zeros where nobody is in the group."""
@@ -168,7 +168,7 @@ class MatrixFactorization:
             counted = spec.tally(spec.privatize(part, source=source))
             tally = counted if tally is None else tally + counted
         estimate = spec.estimate(tally)  # type: ignore[arg-type]  # there is someone in the group
-        return estimate.mean, estimate.noise
+        return estimate.mean, estimate.law.noise
 
     # --- inside ---
 

@@ -4,41 +4,61 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar, Self
 
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
+from deniable.core.estimate import Estimate
+from deniable.core.law import Unknown
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.recommend.personal import own_factors, predictions
 from deniable.tasks.recommend.ratings import Ratings
 
+WHY = "stderr: noise of all rounds, without what few rounds leave unlearned: no interval is known"
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Recommender:
-    """Items with their factors; a person's own part is worked out from the person's ratings, and stays with them."""
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Recommender(Estimate):
+    """How good each item is, from -1 to 1, and its factors; a person's own part is worked out from the person's ratings, and stays there.
+
+    It has no intervals.
+    """
+
+    law: Unknown
     items: Array
     """For each item how good it is, and its factors; scaled."""
     noise: Array
     """The variance of each of them through the mechanism, added up over the rounds: what later rounds make of it is left out."""
     ridge: float
     """How much a person's own factors are drawn to 0."""
-    n: int
-    guarantee: Guarantee | None
-    """What taking part in the fit cost a person; None if nothing was promised."""
+    quantity: str = "goodness"
 
-    def __repr__(self) -> str:
-        promise = "without any promise" if self.guarantee is None else f"epsilon = {self.guarantee.epsilon:.4g}"
-        return f"{len(self.items):,} items, {self.items.shape[1] - 1} factors, from {self.n:,} people, {promise}"
+    kind: ClassVar[str] = "recommender"
+    falling: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, items: Array, noise: Array, *, ridge: float, n: int, guarantee: Guarantee | None) -> Self:
+        """The model with these numbers for each item; ``guarantee`` is None if nothing was promised."""
+        promise = "without any promise" if guarantee is None else f"epsilon = {guarantee.epsilon:.4g}"
+        return cls(
+            values=range(len(items)),
+            law=Unknown(n, items[:, 0], WHY, np.sqrt(noise[:, 0])),
+            about=f"{len(items):,} items, {items.shape[1] - 1} factors, from {n:,} people, {promise}",
+            guarantee=guarantee,
+            items=items,
+            noise=noise,
+            ridge=ridge,
+        )
 
     def predict(self, ratings: Ratings) -> Array:
         """What each of these people would say of each item, on their scale and within it."""
         scaled = predictions(self.items, self._own(ratings))
         return ratings.original(np.clip(scaled, -1.0, 1.0))
 
-    def stderr(self, ratings: Ratings) -> Array:
+    def prediction_stderr(self, ratings: Ratings) -> Array:
         """About the standard error of each prediction through the mechanism's noise, with people's own part held fast."""
         own = self._own(ratings)
         squares = np.concatenate([np.ones((len(own), 1)), own[:, 1:] ** 2], axis=1)
@@ -53,7 +73,7 @@ class Recommender:
         errors = self.predict(known)[hidden.people, hidden.items] - hidden.original(hidden.values)
         return sqrt(float(np.mean(errors**2)))
 
-    def top(self, ratings: Ratings, k: int = 10) -> Array:
+    def recommend(self, ratings: Ratings, k: int = 10) -> Array:
         """For each person the k items with the largest predictions that they have not rated, best first; -1 where there are no more."""
         check_whole("k", k, 1, len(self.items), fix="ask for fewer items")
         scores = self.predict(ratings)

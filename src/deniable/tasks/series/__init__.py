@@ -1,7 +1,6 @@
 """What becomes of a population over time: sums with central noise, and estimates from devices that answer again and again."""
 
 from deniable.tasks.series.changes import RootChanges, TreeChanges, limited
-from deniable.tasks.series.counters import RepeatedMean
 from deniable.tasks.series.efpa import EFPA
 from deniable.tasks.series.estimate import SeriesEstimate
 from deniable.tasks.series.perturbation import FPA, LPA, Decimation
@@ -14,7 +13,6 @@ __all__ = [
     "LPA",
     "Decimation",
     "RepeatedEstimate",
-    "RepeatedMean",
     "RootChanges",
     "SeriesEstimate",
     "TreeChanges",

@@ -97,4 +97,4 @@ class EFPA:
         """The noisy series."""
         series = check_series(series, self.points)
         kept = self._kept(self.choices[self.selection.choose(self.scores(series), source)])
-        return replace(kept.release(series, source=source), chosen=self)
+        return kept.release(series, source=source).promised(self)

@@ -113,7 +113,7 @@ class SeriesMechanism(ABC):
         series = check_series(series, self.points)
         asked = _nearest(self.ask(series) * 2**self.bits)
         answers = np.asarray(self.noise.release(asked, source=source), dtype=float) / 2**self.bits
-        return SeriesEstimate(self, np.asarray(self.reconstruct(answers)), self.stderr, self.kurtosis, self.spacing)
+        return SeriesEstimate.of(self, np.asarray(self.reconstruct(answers)), noise=self.stderr**2, step=self.spacing)
 
     @property
     def stderr(self) -> Array:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 
 import numpy as np
 
@@ -82,4 +81,4 @@ class Paste:
         ratio = float(self.sum.stderr(survivors)[0]) ** 2 / (self.mechanism.noise.variance / 4**self.mechanism.bits)
         found = np.asarray(self.mechanism.reconstruct(answers))
         spacing = self.mechanism.spacing * (1 << self.mechanism.bits) / (1 << self.bits)
-        return SeriesEstimate(self.mechanism, found, self.mechanism.stderr * sqrt(ratio), self.mechanism.kurtosis, spacing)
+        return SeriesEstimate.of(self.mechanism, found, noise=self.mechanism.stderr**2 * ratio, step=spacing)

@@ -40,7 +40,7 @@ class LPA(SeriesMechanism):
 
     >>> from deniable.testing import ReplaySource
     >>> found = LPA(points=12, epsilon=1.0).release(np.full(12, 500.0), source=ReplaySource.from_key("months"))
-    >>> found.stderr[0].round(2), found.points
+    >>> found.stderr[0].round(2), len(found.values)
     (np.float64(16.97), 12)
     """
 

@@ -12,43 +12,47 @@ Nobody knows s for sure. Without ``stay``, a change is given the error of s = 0 
 ``stay`` is about values, and s about permanent answers. They are the same where every value has a permanent answer of its own
 (``spec.distinct``). Where values share them, people who change may repeat their errors all the same, for some counts all of them: then
 an average is given s = 1 whatever ``stay`` is. A change is given s = ``stay``: those who share besides only make it more certain.
+
+**Counters** (``OneBitMeanPM``). The alpha of a device is the same in all periods, and so is its bit as long as its grid point is. With V
+the variance of a period's mean and C that of the mean of bits seen as they are kept, gamma left out::
+
+    covariance of two periods     from 0 to the root of C1 C2: both grow with the counters, whatever alpha is
+    variance of a change          at most V1 + V2; less 2 s C0 where a share s keeps its counter, C0 being the least that C can be
+    variance of an average        at most (sum of V + 2 sum of root C1 C2) / T^2, which does not go below about C
+
+So statements hold whoever's counter moved; ``stay`` makes those about changes sharper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from itertools import combinations
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import stats
 
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.one_bit_mean_pm import OneBitMeanPM
 from deniable.client.rappor import RAPPOR
 from deniable.contract.arguments import typed
-from deniable.core.frequency import FrequencyEstimate
-from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits, check_level
+from deniable.contract.numbers import Numbers
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure
+from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits
+from deniable.core.law import CountLaw, Joined, Law
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.series.counters import RepeatedMean
-from deniable.tasks.series.periods import Periods
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
+from deniable.tasks.checks import check_noise_only
 
 
-@overload
-def repeated(
-    spec: LongitudinalSpec, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None
-) -> RepeatedEstimate: ...
-@overload
-def repeated(spec: OneBitMeanPM, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedMean: ...
 @typed
 def repeated(
     spec: LongitudinalSpec | OneBitMeanPM, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None
-) -> RepeatedEstimate | RepeatedMean:
+) -> RepeatedEstimate:
     """The series behind the tallies of successive periods of the same people: of counts, or of the mean of a counter.
 
     ``stay`` is the share of people whose value stays the same from any one period to any other, where it is known. It sharpens statements
@@ -62,11 +66,14 @@ def repeated(
     >>> crowd = Crowd(spec, source=ReplaySource.from_key("series"))
     >>> days = [[0] * (6000 - 1000 * day) + [1] * (1000 + 1000 * day) + [2] * 3000 for day in range(3)]
     >>> series = repeated(spec, [spec.tally(crowd.report(values)) for values in days])
-    >>> np.round(series.counts[:, 0]).tolist()
+    >>> np.round(series.table[:, 0]).tolist()
     [6093.0, 4936.0, 3937.0]
-    >>> low, high = series.change_interval(0, 2, level=0.99)
-    >>> bool(low[0] < -2000 < high[0]), bool(low[2] < 0 < high[2])
-    (True, True)
+    >>> series.change(0, 2)
+    change from period 0 to 2, LongitudinalGRR, an unknown share of the people keep their value; low and high: 95 %, noise only
+    value  change  stderr     low    high
+    0      -2,156    75.4  -2,304  -2,008
+    1       2,066    68.8   1,931   2,201
+    2        89.6    71.1   -49.7     229
     """
     if not isinstance(spec, LongitudinalSpec | OneBitMeanPM):
         allowed = "a mechanism that answers again and again"
@@ -75,85 +82,159 @@ def repeated(
         raise ParameterError("tallies", tallies, allowed="one or more", fix="tally each period")
     if stay is not None and (isinstance(stay, bool) or not isinstance(stay, int | float) or not 0 <= stay <= 1):
         raise ParameterError("stay", stay, allowed="a share from 0 to 1, or None", fix="leave it out if you do not know it")
-    if isinstance(spec, OneBitMeanPM):
-        return RepeatedMean(spec, tuple(spec.estimate(tally, candidates=candidates) for tally in tallies), stay=stay)
-    return RepeatedEstimate(spec, tuple(spec.estimate(tally, candidates=candidates) for tally in tallies), stay=stay)
+    return RepeatedEstimate.of(spec, [spec.estimate(tally, candidates=candidates) for tally in tallies], stay)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RepeatedEstimate(Periods):
-    """One estimate for each period; ``counts`` and ``stderr`` are periods x values."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Together(Law):
+    """Sums over periods of the same people, with a weight for each period; ``errors`` say how far the periods' errors hang together.
 
-    spec: LongitudinalSpec
-    """The mechanism of all periods."""
-    periods: tuple[FrequencyEstimate, ...]
-    """The estimate of each period."""
-    stay: float | None = field(default=None, kw_only=True)
-    """The share of people whose value stays the same between any two periods; None if nobody knows it."""
+    Limits are by the normal law where there are plenty of reports, and else from the limits of all periods, each with its part of the
+    error: these hold however the errors hang together.
+    """
 
-    _held: ClassVar[str] = "value"
-
-    @property
-    def values(self) -> Sequence[Any]:
-        """The values that are counted."""
-        return self.periods[0].values
+    n: Any
+    laws: tuple[Law, ...]
+    weights: Array
+    errors: Array
+    """The standard error of each sum."""
+    plenty: bool
+    """Whether there are plenty of reports for a single statement."""
+    far: bool
+    """Whether there are plenty for many statements together."""
 
     @cached_property
-    def counts(self) -> Array:
-        """Estimated counts of each period."""
-        return np.array([period.counts for period in self.periods])
+    def point(self) -> Array:
+        return np.asarray(self.weights @ np.array([law.point for law in self.laws]))
 
-    def _limits(self, place: int, level: float, simultaneous: bool) -> Limits:
-        return self.periods[place].interval(level, simultaneous=simultaneous)
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        check_noise_only(population)
+        return np.asarray(self.errors**2)
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        check_noise_only(population)
+        if self.far if family else self.plenty:
+            reach = stats.norm.isf(alpha / 2) * self.errors
+            return self.point - reach, self.point + reach
+        sides = np.array([law.limits(alpha / len(self.laws)) for law in self.laws])  # periods x low and high x numbers
+        less, more = np.minimum(self.weights, 0.0), np.maximum(self.weights, 0.0)
+        return more @ sides[:, 0] + less @ sides[:, 1], more @ sides[:, 1] + less @ sides[:, 0]
+
+    def select(self, positions: Array) -> Together:
+        return replace(self, laws=tuple(law.select(positions) for law in self.laws), errors=self.errors[positions])
+
+    def settled(self) -> Together:
+        return replace(self, laws=tuple(law.settled() for law in self.laws))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RepeatedEstimate(Estimate):
+    """One number for each period, or one for each value in each period; period after period.
+
+    Intervals are about each number on its own. Their errors repeat from period to period: ``change`` and ``average`` account for that.
+    """
+
+    law: Joined
+    spec: LongitudinalSpec | OneBitMeanPM
+    """The mechanism of all periods."""
+    periods: tuple[Any, ...]
+    """The estimate of each period."""
+    stay: float | None = None
+    """The share of people whose value stays the same between any two periods; None if nobody knows it."""
+
+    kind: ClassVar[str] = "repeated"
+
+    @classmethod
+    def of(cls, spec: LongitudinalSpec | OneBitMeanPM, periods: Sequence[Any], stay: float | None) -> Self:
+        """The series of the estimates of single periods."""
+        places, mean = range(len(periods)), isinstance(spec, OneBitMeanPM)
+        return cls(
+            values=list(places) if mean else [(value, place) for place in places for value in periods[0].values],
+            law=Joined(np.array([period.n for period in periods]), tuple(period.law for period in periods)),
+            about=_about(f"{len(periods)} periods", spec, stay),
+            guarantee=spec.guarantee,
+            quantity=periods[0].quantity,
+            family_size=sum(period.family_size for period in periods),
+            axes=("value",) if mean else ("value", "period"),
+            spec=spec,
+            periods=tuple(periods),
+            stay=stay,
+        )
+
+    @property
+    def unit(self) -> Numbers | None:
+        domain = self.spec.domain
+        return domain if isinstance(domain, Numbers) and domain.times and self.quantity == "mean" else None
+
+    @property
+    def table(self) -> Array:
+        """The numbers, periods x values; of counters, periods x 1."""
+        return np.array([period.point for period in self.periods])
 
     # --- several periods together ---
 
-    def change(self, first: int, last: int) -> Array:
-        """How much each count grew from the first of two periods to the last."""
-        return np.asarray(self.counts[last] - self.counts[first])
+    def change(self, first: int, last: int) -> Estimate:
+        """How much each number grew from the first of two periods to the last.
 
-    def change_stderr(self, first: int, last: int) -> Array:
-        """The standard error of each change from the first of two periods to the last.
-
-        People who keep their value make it smaller, so without ``stay`` nobody does.
+        People who keep their value make this more certain, so without ``stay`` nobody does.
         """
-        variance = self._variance(first) + self._variance(last) - 2 * self._covariance(first, last, self.stay or 0.0)
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+        variance = self._variance(first) + self._variance(last) - 2 * self._least(first, last)
+        about = f"change from period {first} to {last}"
+        return self._together([first, last], [-1.0, 1.0], variance, quantity="change", about=about)
 
-    def change_interval(self, first: int, last: int, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each change from the first of two periods to the last; for all values together if simultaneous."""
-        return self._change_limits(first, last, self._alpha(level, simultaneous), plenty=self._plenty(simultaneous))
+    def average(self) -> Estimate:
+        """Each number on average over the periods.
 
-    @property
-    def average(self) -> Array:
-        """Each count on average over the periods."""
-        return np.asarray(self.counts.mean(axis=0))
-
-    @property
-    def average_stderr(self) -> Array:
-        """The standard error of each average; people who keep their permanent answer make it larger.
-
-        So everybody does, without ``stay`` or where values share permanent answers.
+        People who keep their permanent answer make this less certain, so everybody does, without ``stay`` or where values share answers.
         """
-        stay, several = self.stay if self.stay is not None and self.spec.distinct else 1.0, range(len(self.periods))
-        alone = sum((self._variance(place) for place in several), np.zeros(len(self.values)))
-        shared = sum((self._covariance(a, b, stay) for a in several for b in several[a + 1 :]), np.zeros(len(self.values)))
-        return np.asarray(np.sqrt(np.maximum(alone + 2 * shared, 0.0)) / len(self.periods))
+        places = range(len(self.periods))
+        alone = sum(map(self._variance, places), np.zeros(len(self.periods[0].values)))
+        shared = sum((self._most(*pair) for pair in combinations(places, 2)), np.zeros(alone.size))
+        weights, variance = [1 / len(places)] * len(places), (alone + 2 * shared) / len(places) ** 2
+        return self._together(places, weights, variance, quantity=self.quantity, about=f"average over {len(places)} periods")
 
-    def average_interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each average; for all values together if simultaneous."""
-        return self._average_limits(self._alpha(level, simultaneous), plenty=self._plenty(simultaneous))
-
-    def _alpha(self, level: float, simultaneous: bool) -> float:
-        check_level("level", level)
-        return (1 - level) / (self.periods[0].family_size if simultaneous else 1)
-
-    def _plenty(self, simultaneous: bool) -> bool:
-        return all(period.enough >= (NORMAL_TAILS_FROM if simultaneous else NORMAL_FROM) for period in self.periods)
+    def _together(self, places: Sequence[int], weights: list[float], variance: Array, *, quantity: str, about: str) -> Estimate:
+        mean = isinstance(self.spec, OneBitMeanPM)
+        enough = min(period.n if mean else period.law.enough for period in self.periods)
+        law = Together(
+            n=np.array([self.periods[place].n for place in places]),
+            laws=tuple(self.periods[place].law for place in places),
+            weights=np.array(weights),
+            errors=np.sqrt(np.maximum(variance, 0.0)),
+            plenty=bool(enough >= NORMAL_FROM),
+            far=bool(enough >= (NORMAL_FROM if mean else NORMAL_TAILS_FROM)),
+        )
+        return Estimate(
+            values=list(self.periods[0].values),
+            law=law,
+            about=_about(about, self.spec, self.stay),
+            guarantee=self.guarantee,
+            quantity=quantity,
+            family_size=self.periods[0].family_size,
+        )
 
     def _variance(self, place: int) -> Array:
-        period = self.periods[place]
-        return np.asarray(np.maximum(period.variance(np.clip(period.counts, 0, period.n)), 0.0))
+        law = self.periods[place].law
+        at = np.clip(law.point, 0, law.n) if isinstance(law, CountLaw) else law.point
+        return np.asarray(np.maximum(law.variance(at), 0.0))
+
+    def _least(self, first: int, last: int) -> Array:
+        """The covariance of two periods, at least."""
+        if not isinstance(self.spec, OneBitMeanPM):
+            return self._covariance(first, last, self.stay or 0.0)
+        fewer, more = sorted([self.periods[first].n, self.periods[last].n])
+        kept = self._still(max(more, 1), value=self.spec.low)
+        return np.array([(self.stay or 0.0) * fewer / max(more, 1) * kept])
+
+    def _most(self, first: int, last: int) -> Array:
+        """The covariance of two periods, at most."""
+        if not isinstance(self.spec, OneBitMeanPM):
+            return self._covariance(first, last, self.stay if self.stay is not None and self.spec.distinct else 1.0)
+        return np.sqrt([np.prod([self._still(max(self.periods[place].n, 1)) for place in (first, last)])])
+
+    def _still(self, n: int, **held: Any) -> float:
+        """The variance of a mean of n bits as they are kept: the mechanism without output perturbation."""
+        return OneBitMeanPM(domain=self.spec.domain, epsilon=self.spec.epsilon).variance(int(n), **held)  # type: ignore[arg-type]  # numbers
 
     def _covariance(self, first: int, last: int, stay: float) -> Array:
         """Of two periods' counts; those who stay hold a value as often as in the period where fewer do."""
@@ -162,29 +243,15 @@ class RepeatedEstimate(Periods):
         if isinstance(self.spec, RAPPOR):  # how far filters overlap is in the variance alone: what it allows, at most
             part = 1.0 if self.stay is None else self.spec.permanent_variance(1) / self.spec.variance(1)
             return np.asarray(stay * part * most)
-        held = np.clip(np.minimum(self.counts[first], self.counts[last]), 0, both)
-        none, all_ = self.spec.permanent_variance(both), self.spec.permanent_variance(both, f=1.0)
+        held = np.clip(np.minimum(self.periods[first].point, self.periods[last].point), 0, both)
+        none, all_ = self.spec.permanent_variance(both), self.spec.permanent_variance(both, f=1.0)  # type: ignore[union-attr]  # counts
         return np.asarray(np.minimum(stay * (none + (all_ - none) * held / max(both, 1)), most))
 
-    # --- what people see ---
+    def figures(self) -> tuple[Figure, ...]:
+        along = {"label": "value"} if len(self.axes) == 1 else {"label": "period", "group": "value"}
+        return tuple(replace(figure, mark="curve", **along) for figure in super().figures())  # type: ignore[arg-type]  # names
 
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        size = len(self.values)
-        return {
-            "value": list(self.values) * len(self.periods),
-            "period": np.repeat(np.arange(len(self.periods)), size),
-            "count": self.counts.ravel(),
-            "stderr": self.stderr.ravel(),
-            "low": low.ravel(),
-            "high": high.ravel(),
-        }
 
-    def order(self) -> Array:
-        return np.arange(self.counts.size)
-
-    def chart(self, k: int = 5) -> Chart:
-        """The k values with the largest averages over time, with their 95 % intervals."""
-        from deniable.tasks.series.chart import series_chart
-
-        return series_chart(self, np.argsort(-self.average, kind="stable")[:k])
+def _about(what: str, spec: LongitudinalSpec | OneBitMeanPM, stay: float | None) -> str:
+    known = "an unknown share" if stay is None else f"{100 * stay:.4g} %"
+    return f"{what}, {spec.mechanism}, {known} of the people keep their {'counter' if isinstance(spec, OneBitMeanPM) else 'value'}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +15,17 @@ from deniable.contract.codes import code_of
 from deniable.contract.domain import Text
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.interval import Limits
-from deniable.core.table import Table
-from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.pem import PEM
-from deniable.tasks.heavy_hitters.searching import RESULT
+from deniable.tasks.text.laws import COVERS, DrawnShares
 from deniable.tasks.text.listed import NONE
 from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.words import check_ngram, check_words, draw_one, never_written, ngrams_of, refuse_never_written, split
 
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
+NOTHING_NEW = "nothing_new"
+"""The name of the part of the result that says how many people have no new word."""
 
 
 @typed
@@ -53,7 +51,7 @@ class NewWords:
     >>> asking = NewWords(known=["i", "like", "tea"], longest=6, k=2, epsilon=4.0, people=20_000)
     >>> texts = ["I like yerba"] * 6000 + ["I like tea"] * 9000 + ["yerba? I like boba"] * 5000
     >>> found = asking.run(texts, source=ReplaySource.from_key("new"))
-    >>> found.words, found.nothing_new.frequencies.round(2).tolist()
+    >>> found.values, found.parts["nothing_new"].point.round(2).tolist()
     (['yerba', 'boba'], [0.45])
     """
 
@@ -119,77 +117,28 @@ class NewWords:
         drawn = draw(*column.held(places), len(column.labels), source)
         return pa.array([*column.labels, NONE]).take(pa.array(drawn))
 
-    def run(self, texts: Any, *, source: Source | None = None) -> FoundWords:
-        """Ask a crowd held in memory, from the first group to the result."""
-        return FoundWords(self, self.search.run(self.draw_many(texts, source), source=source)[RESULT])
+    def run(self, texts: Any, *, source: Source | None = None) -> Estimate:
+        """Ask a crowd held in memory, from the first group to the words that were found, the most frequent first.
 
+        They are those of the k strongest that stand out of the noise of all that the last group was asked about: the chance that any of
+        them is in nobody's text is 5 % at most. The part ``nothing_new`` is the share of people without any new word; it is missing where
+        it does not stand out of the noise, or k + 1 words are stronger.
+        """
+        everything: FrequencyEstimate = self.search.run(self.draw_many(texts, source), source=source)
+        values = list(everything.values)
+        words = [i for i, value in enumerate(values) if value != NONE][: self.k]
+        parts = {NOTHING_NEW: self._shares(everything.select([values.index(NONE)]))} if NONE in values else {}
+        tested: Any = everything.screening
+        tested = replace(tested, ranked=self._shares(tested.ranked))
+        return replace(self._shares(everything.select(words)), screening=tested, parts=parts)
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FoundWords(Table):
-    """The words that were found, the most frequent first, with shares and errors.
-
-    They are those of the k strongest that stand out of the noise of all that the last group was asked about: the chance that any of them
-    is in nobody's text is 5 % at most. Limits cover the noise, the draw on each device, and that the people are a sample.
-    """
-
-    asked: NewWords
-    everything: FrequencyEstimate
-    """The search's own result, with "nothing new" as the empty string; its ``ranked`` is the list before the test."""
-
-    @cached_property
-    def estimate(self) -> FrequencyEstimate:
-        """The words without "nothing new"."""
-        at = [i for i, value in enumerate(self.everything.values) if value != NONE]
-        return self.everything.select(np.array(at[: self.asked.k], dtype=np.int64))
-
-    @property
-    def nothing_new(self) -> FrequencyEstimate | None:
-        """The share of people without any new word; None where it does not stand out of the noise, or k + 1 words are stronger."""
-        at = [i for i, value in enumerate(self.everything.values) if value == NONE]
-        return self.everything.select(np.array(at)) if at else None
-
-    @property
-    def n(self) -> int:
-        """How many people counted the words: the last group."""
-        return self.estimate.n
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What a person's text costs."""
-        return self.asked.guarantee
-
-    @property
-    def words(self) -> list[str]:
-        """The words of which it is clear that people use them."""
-        return list(self.estimate.values)
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = True) -> Limits:
-        """Limits (low, high) for each word's share, for all candidates together unless told otherwise."""
-        low, high = self.estimate.interval(level, simultaneous=simultaneous, population=True)
-        people = max(self.estimate.n, 1)
-        return low / people, high / people
-
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval()
-        counts = np.clip(self.estimate.counts, 0, self.estimate.n)
-        error = np.sqrt(self.estimate.variance(counts, population=True)) / max(self.estimate.n, 1)
-        return {"value": list(self.estimate.values), "share": self.estimate.frequencies, "stderr": error, "low": low, "high": high}
-
-    def headline(self) -> str:
-        together = f"low and high: 95 % for all {self.estimate.family_size:,} candidates together"
-        return (
-            f"new words, share of people's new words, counted by {self.estimate.n:,} reports, epsilon = {self.asked.epsilon:g}; {together}"
+    def _shares(self, counted: FrequencyEstimate) -> Estimate:
+        return Estimate(
+            values=counted.values,
+            law=DrawnShares(counted.law),
+            about=f"share of people's new words, {counted.n:,} reports, {counted.spec.mechanism}, epsilon = {self.epsilon:.4g}",
+            guarantee=self.guarantee,
+            quantity="share",
+            family_size=counted.family_size,
+            covers=COVERS,
         )
-
-    def order(self) -> Array:
-        return np.arange(len(self.estimate.values))
-
-    def notes(self) -> list[str]:
-        return self.estimate.notes()
-
-    def chart(self, k: int = 20) -> Chart:
-        """The k most frequent words with their intervals."""
-        from deniable.tasks.charts import row_chart
-
-        title = f"New words, {self.n:,} reports, epsilon = {self.asked.epsilon:g}"
-        return row_chart(self, "share", k, title=title, together=True, axis="share of people's new words")

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.interval import Limits, check_level
-from deniable.core.postprocess import norm_sub
 from deniable.core.stream import random_numbers
-from deniable.core.table import Table
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.text.conditional import conditional_limits
+from deniable.tasks.text.laws import COVERS, Following
 from deniable.tasks.text.listed import Listed
 from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.words import draw_one
 
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
+PROJECTED = "probabilities are biased: they come from shares that are cut at 0; the limits do not rest on them"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +38,7 @@ class Bigrams(Listed):
     >>> asking = Bigrams(vocabulary=["good", "morning", "night"], epsilon=3.0, people=20_000)
     >>> texts = ["Good morning!"] * 9000 + ["good night"] * 6000 + ["hello"] * 5000
     >>> table = asking.run(texts, source=ReplaySource.from_key("next"))
-    >>> table.next_words("good", 2).words, table.next_words("good", 2).probability.round(1).tolist()
+    >>> table.next_words("good", 2).values, table.next_words("good", 2).point.round(1).tolist()
     (['morning', 'night'], [0.6, 0.4])
     """
 
@@ -65,62 +62,74 @@ class Bigrams(Listed):
 
     def run(self, texts: Any, *, source: Source | None = None) -> NextWords:
         """Ask a crowd held in memory."""
-        return NextWords(tuple(self.vocabulary), self.ask(texts, source))
+        return NextWords.of(self.vocabulary, self.ask(texts, source), self.guarantee)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NextWords(Table):
-    """Estimated shares of all pairs, and what follows from them: how likely each word is after another one.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NextWords(Estimate):
+    """How likely each word is after another one, for all pairs of words, the most frequent pair first.
 
-    ``shares`` are unbiased, and negative now and then. ``matrix`` is made of them, with rows that add up to one, to foretell words by.
-    Limits for the probabilities hold whatever the matrix says (``interval``).
+    ``shares`` of pairs are unbiased, and negative now and then. ``matrix`` is made of them, with rows that add up to one, to foretell words
+    by. Limits for the probabilities hold whatever the matrix says: a probability is a share over its row's sum, and both are noisy
+    (``Following``). Where a row does not stand out of its noise nothing is known: from 0 to 1.
     """
 
     vocabulary: tuple[str, ...]
     """The words that were asked about."""
-    pairs: FrequencyEstimate
-    """The estimate of all pairs, row by row, and of "none of them" at last."""
+    law: Following
+    quantity: str = "probability"
+
+    kind: ClassVar[str] = "next words"
+
+    @classmethod
+    def of(cls, vocabulary: Sequence[str], pairs: FrequencyEstimate, guarantee: Guarantee | None = None) -> Self:
+        """The table behind the estimate of all ``pairs``, row by row, and of "none of them" at last."""
+        words, size = tuple(vocabulary), len(vocabulary)
+        best = np.argsort(-pairs.frequencies[: size**2], kind="stable")
+        return cls(
+            vocabulary=words,
+            values=[(words[i], words[j]) for i, j in zip(*divmod(best, size), strict=True)],
+            law=Following(pairs.law, size, pairs.spec.pair_covariances, best),
+            about=f"how likely the second word is after the first, {pairs.about}",
+            guarantee=guarantee or pairs.guarantee,
+            covers=COVERS,
+            bias=PROJECTED,
+            parts={"pairs": pairs},
+        )
 
     @property
-    def n(self) -> int:
-        """How many people reported."""
-        return self.pairs.n
-
-    @cached_property
     def shares(self) -> Array:
         """The share of each pair among people's known pairs: a row for each first word. Whoever has none counts with 0."""
-        return self._square(self.pairs.frequencies)
+        return self.law.shares
 
-    @cached_property
+    @property
     def matrix(self) -> Array:
         """The probability of each word after each other one. After a word that was not seen, words are as likely as they follow any."""
-        total = float(np.clip(self.shares.sum(), 0.0, 1.0))
-        likely = norm_sub(self.shares.ravel(), total).reshape(self.shares.shape) if total > 0 else np.zeros(self.shares.shape)
-        seen, anywhere = likely.sum(axis=1, keepdims=True), likely.sum(axis=0)
-        usual = anywhere / anywhere.sum() if anywhere.sum() > 0 else np.full(anywhere.size, 1 / anywhere.size)
-        return np.where(seen > 0, likely / np.where(seen > 0, seen, 1.0), usual)
+        return self.law.matrix
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each probability; for all V^2 of them together where asked (Bonferroni).
-
-        A probability is a share over its row's sum, and both are noisy (``conditional``). Where a row does not stand out of its noise
-        nothing is known: from 0 to 1.
-        """
-        check_level("level", level)
-        return self._limits((1 - level) / (self.shares.size if simultaneous else 1), together=simultaneous)
-
-    def _limits(self, alpha: float, *, together: bool) -> Limits:
-        return conditional_limits(self.pairs, len(self.vocabulary), alpha, together=together)
+    def square(self, numbers: Array) -> Array:
+        """Numbers of the pairs, such as limits, as a matrix: a row for each first word, and nan for pairs that were not selected."""
+        found = np.full(self.law.size**2, np.nan)
+        found[self.law.at] = numbers
+        return found.reshape(self.law.size, self.law.size)
 
     # --- foretelling ---
 
-    def next_words(self, word: str, k: int = 3) -> Following:
-        """The k most likely words after a word, with limits that hold for all words after it together."""
+    def next_words(self, word: str, k: int = 3) -> Estimate:
+        """The k most likely words after a word; simultaneous limits hold for all words after it."""
         check_whole("k", k, 1)
         row, size = self._place(word), len(self.vocabulary)
-        low, high = self._limits(0.05 / size, together=True)
         best = np.lexsort((-self.shares[row], -self.matrix[row]))[:k]
-        return Following(word, [self.vocabulary[i] for i in best], self.matrix[row, best], low[row, best], high[row, best])
+        return Estimate(
+            values=[self.vocabulary[i] for i in best],
+            law=replace(self.law, at=row * size + best),
+            about=f"after {word!r}",
+            guarantee=self.guarantee,
+            quantity=self.quantity,
+            family_size=size,
+            covers=self.covers,
+            bias=self.bias,
+        )
 
     def continued(self, word: str, length: int, *, source: Source | None = None) -> list[str]:
         """So many words that may follow (``length``), each drawn by the matrix from the one before.
@@ -140,54 +149,11 @@ class NextWords(Table):
             raise DomainError("word", word, allowed=f"one of the {len(self.vocabulary)} words", fix="only those were asked about")
         return self.vocabulary.index(word)
 
-    def _square(self, values: Array) -> Array:
-        size = len(self.vocabulary)
-        return np.asarray(values[: size**2]).reshape(size, size)
-
     # --- what people see ---
 
-    def rows(self) -> dict[str, Any]:
-        low, high = self.interval(simultaneous=True)
-        named = [f"{first} {second}" for first in self.vocabulary for second in self.vocabulary]
-        error = np.sqrt(self.pairs.variance(np.clip(self.pairs.counts, 0, self.pairs.n), population=True)) / max(self.pairs.n, 1)
-        flat = {"share": self.shares, "stderr": self._square(error), "probability": self.matrix, "low": low, "high": high}
-        return {"value": named, **{name: column.ravel() for name, column in flat.items()}}
+    @property
+    def labels(self) -> list[Any]:
+        return [" ".join(pair) for pair in self.values]
 
-    def headline(self) -> str:
-        how = f"{self.pairs.n:,} reports, {self.pairs.spec.mechanism}, epsilon = {self.pairs.epsilon:.4g}"
-        return f"{how}: share of each pair, and how likely the second word is after the first; low and high: 95 % for all together"
-
-    def order(self) -> Array:
-        return np.argsort(-self.shares.ravel(), kind="stable")
-
-    def chart(self, k: int = 20) -> Chart:
-        """How likely the second word is after the first, for the k most frequent pairs, with intervals that hold for all together."""
-        from deniable.tasks.charts import row_chart
-
-        return row_chart(self, "probability", k, together=True, axis="probability of the second word after the first")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Following(Table):
-    """The most likely words after a word."""
-
-    word: str
-    words: list[str]
-    probability: Array
-    low: Array
-    high: Array
-
-    def rows(self) -> dict[str, Any]:
-        return {"value": self.words, "probability": self.probability, "low": self.low, "high": self.high}
-
-    def headline(self) -> str:
-        return f"after {self.word!r}; low and high: 95 % for all words after it together"
-
-    def order(self) -> Array:
-        return np.arange(len(self.words))
-
-    def chart(self) -> Chart:
-        """The words as bars, with their intervals."""
-        from deniable.tasks.charts import row_chart
-
-        return row_chart(self, "probability", len(self.words), together=True, axis=f"probability after {self.word}")
+    def further(self) -> dict[str, Any]:
+        return {"share": self.shares.ravel()[self.law.at]}

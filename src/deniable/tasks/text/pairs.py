@@ -6,27 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from deniable.contract.guarantee import Guarantee
 from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.survey import Survey
+from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.interval import Limits
 from deniable.core.postprocess import norm_sub
-from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
+from deniable.tasks.text.laws import COVERS, DrawnShares
 from deniable.tasks.text.listed import Listed
 from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.topics import Topics, factorize
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
 
 FIND, CHECK = "find", "check"
 SHARES = {FIND: Fraction(3, 4), CHECK: Fraction(1, 4)}
@@ -88,59 +87,61 @@ class WordPairs(Listed):
         drawn[several] = self.number(held[start + low], held[start + high])
         return drawn
 
-    def run(self, texts: Any, *, source: Source | None = None) -> PairCounts:
+    def run(self, texts: Any, *, source: Source | None = None) -> PairShares:
         """Ask a crowd held in memory."""
         found = self.protocol.run(self.draw_many(self.column(texts), source), source=source)
-        return PairCounts(tuple(self.vocabulary), found[FIND], found[CHECK])
+        return PairShares.of(self.vocabulary, found[FIND], found[CHECK], self.guarantee)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PairCounts(Table):
-    """The share of each pair of words, with errors, from two groups; and topics, where so many people show any."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PairShares(Estimate):
+    """The share of each pair of words in the answers of those who find; and topics, where so many people show any.
+
+    The part ``check`` is what the others say, who check topics.
+    """
 
     vocabulary: tuple[str, ...]
     """The words that were asked about."""
-    finding: FrequencyEstimate
-    """What the first group says, in whose answers topics are found."""
-    checking: FrequencyEstimate
-    """What the others say, who check them."""
+    law: DrawnShares
+    quantity: str = "share"
+
+    kind: ClassVar[str] = "word pairs"
+    falling: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, vocabulary: Sequence[str], finding: FrequencyEstimate, checking: FrequencyEstimate, guarantee: Guarantee) -> Self:
+        """The shares behind the estimates of all pairs, and of "none of them" at last, by two groups."""
+        values = list(combinations(vocabulary, 2))
+        return cls(
+            vocabulary=tuple(vocabulary),
+            values=values,
+            law=DrawnShares(finding.law).select(np.arange(len(values))),
+            about=f"share of each pair, {finding.about}",
+            guarantee=guarantee,
+            family_size=finding.family_size,
+            covers=COVERS,
+            parts={CHECK: checking},
+        )
 
     @property
-    def n(self) -> int:
-        """How many people reported, in both groups."""
-        return self.finding.n + self.checking.n
-
-    def matrix(self, estimate: FrequencyEstimate | None = None) -> Array:
-        """The pairs' shares as a symmetric matrix with a diagonal of zeros: unbiased, and negative now and then.
-
-        They are those of the group that finds, or of another ``estimate``.
-        """
-        return self._symmetric((estimate or self.finding).frequencies)
-
-    @cached_property
-    def _variance(self) -> Array:
-        counts = np.clip(self.finding.counts, 0, self.finding.n)
-        return np.asarray(self.finding.variance(counts, population=True)) / max(self.finding.n, 1) ** 2
-
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) for each pair's share, as in ``rows``: for the noise, the draws, and that the people are a sample."""
-        low, high = self.finding.interval(level, simultaneous=simultaneous, population=True)
-        return low[:-1] / max(self.finding.n, 1), high[:-1] / max(self.finding.n, 1)
+    def matrix(self) -> Array:
+        """The pairs' shares as a symmetric matrix with a diagonal of zeros: unbiased, and negative now and then."""
+        return self._symmetric(self.point)
 
     @property
     def noise(self) -> float:
-        """The standard error of a share in the first group, the draws included, on average over the pairs."""
-        return sqrt(float(np.mean(self._variance[:-1])))
+        """The standard error of a share, the draws included, on average over the pairs."""
+        return sqrt(float(np.mean(self.law.variance(self.point))))
 
     @property
     def edge(self) -> float:
         """The largest eigenvalue that noise alone has, about: 2 sqrt(V) standard errors (Wigner 1958)."""
         return 2.0 * sqrt(len(self.vocabulary)) * self.noise
 
-    @property
+    @cached_property
     def visible(self) -> int:
         """How many topics the noise allows to see: the eigenvalues above its edge, with a tenth to spare."""
-        return int((np.linalg.eigvalsh(self.matrix()) > 1.1 * self.edge).sum()) if self.finding.n else 0
+        return int((np.linalg.eigvalsh(self.matrix) > 1.1 * self.edge).sum()) if self.n else 0
 
     def topics(self, k: int | None = None) -> Topics:
         """So many topics, or as many as are visible, by non-negative factorization of the projected matrix (extra ``lab``).
@@ -149,36 +150,22 @@ class PairCounts(Table):
         """
         wanted = max(self.visible, 1) if k is None else k
         check_whole("k", wanted, 1, len(self.vocabulary), fix="leave it out for what is visible")
-        shares = self.finding.frequencies[:-1]
-        total = float(np.clip(shares.sum(), 0.0, 1.0))
-        likely = norm_sub(shares, total) if total > 0 else np.zeros(shares.size)
-        return Topics(self.vocabulary, factorize(self._symmetric(likely), wanted), self.visible, self)
+        total = float(np.clip(self.point.sum(), 0.0, 1.0))
+        likely = norm_sub(self.point, total) if total > 0 else np.zeros(self.point.size)
+        return Topics.of(self, factorize(self._symmetric(likely), wanted))
 
     def _symmetric(self, shares: Array) -> Array:
-        size = len(self.vocabulary)
+        size, place = len(self.vocabulary), {word: i for i, word in enumerate(self.vocabulary)}
         matrix = np.zeros((size, size))
-        matrix[np.triu_indices(size, 1)] = shares[: size * (size - 1) // 2]
+        matrix[[place[first] for first, _ in self.values], [place[second] for _, second in self.values]] = shares
         return matrix + matrix.T
 
-    def rows(self) -> dict[str, Any]:
-        first, second = np.triu_indices(len(self.vocabulary), 1)
-        named = [f"{self.vocabulary[a]}, {self.vocabulary[b]}" for a, b in zip(first, second, strict=True)]
-        low, high = self.interval(simultaneous=True)
-        error = np.sqrt(self._variance[:-1])
-        return {"value": named, "share": self.finding.frequencies[:-1], "stderr": error, "low": low, "high": high}
+    @property
+    def labels(self) -> list[Any]:
+        return [", ".join(pair) for pair in self.values]
 
-    def headline(self) -> str:
-        how = f"{self.finding.n:,} reports, {self.finding.spec.mechanism}, epsilon = {self.finding.epsilon:.4g}"
-        return f"{how}: share of each pair; low and high: 95 % for all together; topics that can be seen: {self.visible}"
-
-    def order(self) -> Array:
-        return np.argsort(-self.finding.frequencies[:-1], kind="stable")
-
-    def chart(self, k: int = 20) -> Chart:
-        """The shares of the k most frequent pairs, with intervals that hold for all together."""
-        from deniable.tasks.charts import row_chart
-
-        return row_chart(self, "share", k, together=True, axis="share of people's pairs")
+    def notes(self) -> list[str]:
+        return [*super().notes(), f"topics that can be seen: {self.visible}"]
 
 
 def _places(counts: Array, source: Source | None) -> Array:

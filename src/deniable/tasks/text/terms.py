@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.comparison import Comparison
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.table import Table
 from deniable.kernels.compiled import Array
 from deniable.tasks.text.listed import NONE, Listed
 from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.words import check_ngram, draw_one, ngrams_of
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,50 +59,31 @@ class Terms(Listed):
 
     def run(self, texts: Any, *, source: Source | None = None) -> FrequencyEstimate:
         """The share of each term, and of "none of them"; the values are the terms, and the empty string."""
-        return replace(self.ask(texts, source), values=[*self.vocabulary, NONE])
+        return replace(self.ask(texts, source), values=[*self.vocabulary, NONE], guarantee=self.guarantee)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Trends(Table):
-    """Which terms rose and which fell, between two periods, with errors that hold for all terms together."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Trends(Comparison):
+    """Which terms rose and which fell, between two periods."""
 
-    comparison: Comparison
-    """The comparison of both periods."""
+    kind: ClassVar[str] = "trends"
 
     @property
     def cost(self) -> float:
         """What both periods cost somebody who answered in both: epsilons add up."""
-        return self.comparison.first.epsilon + self.comparison.second.epsilon
+        return float(self.first.epsilon + self.second.epsilon)
 
-    def rising(self, alpha: float = 0.05) -> list[str]:
+    def risen(self, alpha: float = 0.05) -> list[str]:
         """The terms that are used more than before, the clearest first; any of them is named wrongly with probability alpha at most."""
         return self._moved(alpha, 1)
 
-    def falling(self, alpha: float = 0.05) -> list[str]:
-        """The terms that are used less than before, the clearest first; with alpha as in ``rising``."""
+    def fallen(self, alpha: float = 0.05) -> list[str]:
+        """The terms that are used less than before, the clearest first; with alpha as in ``risen``."""
         return self._moved(alpha, -1)
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = True) -> tuple[Array, Array]:
-        """Limits (low, high) for each change, for all of them together unless told otherwise."""
-        return self.comparison.interval(level, simultaneous=simultaneous)
-
     def _moved(self, alpha: float, sign: int) -> list[str]:
-        changed = set(self.comparison.changed(alpha)) - {NONE}
-        values, change = self.comparison.values, self.comparison.difference
-        return [values[i] for i in self.order().tolist() if values[i] in changed and sign * change[i] > 0]
-
-    def rows(self) -> dict[str, Any]:
-        return self.comparison.rows()
-
-    def headline(self) -> str:
-        return self.comparison.headline()
-
-    def order(self) -> Array:
-        return self.comparison.order()
-
-    def chart(self, k: int = 20) -> Chart:
-        """The k clearest changes with their intervals."""
-        return self.comparison.chart(k)
+        changed = set(self.changed(alpha)) - {NONE}
+        return [self.values[i] for i in self.order().tolist() if self.values[i] in changed and sign * self.point[i] > 0]
 
 
 @typed
@@ -119,7 +96,8 @@ def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Trends:
     >>> asking, source = Terms(vocabulary=["tea", "mate", "milk"], epsilon=2.0, people=9000), ReplaySource.from_key("trend")
     >>> weeks = [["tea"] * 6000 + ["milk"] * 3000, ["tea"] * 4500 + ["mate"] * 1500 + ["milk"] * 3000]
     >>> trends = trending(*(asking.run(week, source=source) for week in weeks))
-    >>> trends.rising(), trends.falling(), trends.cost
+    >>> trends.risen(), trends.fallen(), trends.cost
     (['mate'], ['tea'], 4.0)
     """
-    return Trends(before.compare(after))
+    before.compare(after)  # refuses what is not of the same terms
+    return Trends.of(before, after)

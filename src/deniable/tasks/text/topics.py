@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from deniable.core.table import Table
+from deniable.core.estimate import Estimate
+from deniable.core.law import Unknown
+from deniable.core.table import row_numbers
 from deniable.errors import MissingExtra
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
-    from deniable.tasks.text.pairs import PairCounts
+    from deniable.tasks.text.pairs import PairShares
 
 SHOWN = 5
 """How many words of a topic are shown and checked."""
+WHY = "no intervals, since the errors of a topic's pairs depend on each other"
 
 
 def factorize(matrix: Array, k: int) -> Array:
@@ -38,51 +41,71 @@ def factorize(matrix: Array, k: int) -> Array:
     return np.asarray(np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1 / len(matrix)))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Topics(Table):
-    """Topics as weights of words. ``checked`` is what the others say to them: an estimate with an error, which no choice has touched.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Topics(Estimate):
+    """Topics as weights of words, and the share of all pairs that are of a topic's first words.
 
-    The weights themselves have no error that would be known.
+    That share is what people say who did not help to find the topics: an estimate with an error, which no choice has touched. The weights
+    themselves have no error that would be known. The part ``pairs`` is what the topics were found in, and are checked with.
     """
 
-    vocabulary: tuple[str, ...]
-    """The words that were asked about."""
     weights: Array
     """Topics x words, in rows that add up to one."""
-    visible: int
-    """How many topics so many people show, at most."""
-    counts: PairCounts
-    """What the topics were found in, and are checked with."""
+    quantity: str = "share"
+
+    kind: ClassVar[str] = "topics"
+    falling: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, pairs: PairShares, weights: Array) -> Self:
+        """Topics with these weights, checked with the pairs."""
+        shares, errors = np.array([_checked(pairs, weights[topic], SHOWN) for topic in range(len(weights))]).T
+        n, doubt = pairs.n + pairs.parts["check"].n, len(weights) > pairs.visible
+        return cls(
+            weights=weights,
+            values=[tuple(pairs.vocabulary[i] for i in _best(topic, SHOWN)) for topic in weights],
+            law=Unknown(n, shares, WHY, errors),
+            about=f"topics from {n:,} reports: share of pairs of their {SHOWN} words, checked by others",
+            guarantee=pairs.guarantee,
+            bias=f"only {pairs.visible} topics can be seen: the others are made of noise" if doubt else None,
+            parts={"pairs": pairs},
+        )
 
     def words(self, topic: int, k: int = SHOWN) -> list[str]:
         """The k words of a topic that weigh most."""
-        return [self.vocabulary[i] for i in self._best(topic, k)]
+        return [self._pairs.vocabulary[i] for i in _best(self.weights[topic], k)]
 
     def checked(self, topic: int, k: int = SHOWN) -> tuple[float, float]:
         """The share of all pairs that are of a topic's k words, and its standard error, as those say who did not help to find it."""
-        estimate, size = self.counts.checking, len(self.vocabulary)
-        pairs = [a * (2 * size - a - 1) // 2 + b - a - 1 for a, b in combinations(sorted(self._best(topic, k)), 2)]
-        variance = estimate.variance(np.clip(estimate.counts, 0, estimate.n), population=True)[pairs].sum()
-        return float(estimate.frequencies[pairs].sum()), float(np.sqrt(variance) / max(estimate.n, 1))
+        return _checked(self._pairs, self.weights[topic], k)
 
-    def _best(self, topic: int, k: int) -> list[int]:
-        found: list[int] = np.argsort(-self.weights[topic], kind="stable")[:k].tolist()
+    def select(self, positions: Any) -> Self:
+        return replace(super().select(positions), weights=self.weights[row_numbers(positions, len(self.values))])
+
+    @property
+    def _pairs(self) -> PairShares:
+        pairs: Any = self.parts["pairs"]
+        found: PairShares = pairs
         return found
 
-    def rows(self) -> dict[str, Any]:
-        checked = [self.checked(topic) for topic in range(len(self.weights))]
-        by_chance = min(SHOWN, len(self.vocabulary)) * (min(SHOWN, len(self.vocabulary)) - 1) / len(self.vocabulary)
-        by_chance /= max(len(self.vocabulary) - 1, 1)
-        return {
-            "value": [", ".join(self.words(topic)) for topic in range(len(self.weights))],
-            "share": np.array([share for share, _ in checked]),
-            "stderr": np.array([error for _, error in checked]),
-            "by chance": np.full(len(self.weights), by_chance),
-        }
+    @property
+    def labels(self) -> list[Any]:
+        return [", ".join(words) for words in self.values]
 
-    def headline(self) -> str:
-        doubt = "" if len(self.weights) <= self.visible else f"; ONLY {self.visible} CAN BE SEEN, the others are made of noise"
-        return f"{len(self.weights)} topics from {self.counts.n:,} reports; share of pairs of their {SHOWN} words, checked by others{doubt}"
+    def further(self) -> dict[str, Any]:
+        words, shown = self.weights.shape[1], min(SHOWN, self.weights.shape[1])
+        return {"by chance": np.full(len(self.weights), shown * (shown - 1) / words / max(words - 1, 1))}
 
-    def order(self) -> Array:
-        return np.argsort(-self.rows()["share"], kind="stable")
+
+def _best(weights: Array, k: int) -> list[int]:
+    found: list[int] = np.argsort(-weights, kind="stable")[:k].tolist()
+    return found
+
+
+def _checked(pairs: PairShares, weights: Array, k: int) -> tuple[float, float]:
+    """The share of all pairs that are of the k words that weigh most, by those who check, and its standard error."""
+    estimate: Any = pairs.parts["check"]
+    size = len(weights)
+    at = [a * (2 * size - a - 1) // 2 + b - a - 1 for a, b in combinations(sorted(_best(weights, k)), 2)]
+    variance = estimate.law.variance(np.clip(estimate.counts, 0, estimate.n), population=True)[at].sum()
+    return float(estimate.frequencies[at].sum()), float(np.sqrt(variance) / max(estimate.n, 1))

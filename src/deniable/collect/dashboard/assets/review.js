@@ -2,8 +2,8 @@
 
 import { chanceInWords, number } from "./chance.js";
 import { Attribute, Identity } from "./client/encoders.js";
+import { log2 } from "./client/law.js";
 import { bytes, facts, make, quoted } from "./dom.js";
-import { lawOf, log2 } from "./law.js";
 import { inWords } from "./report_words.js";
 import { domainOf, kindOf, listed, nameOf, parse, valueAt } from "./values.js";
 import { verdictList } from "./verdict_list.js";
@@ -20,7 +20,7 @@ export class Review {
     this.question = envelope && asked?.period === envelope.period ? asked.round.questions[envelope.question] : null;
     if (this.question) {
       this.report = this.question.spec.decode(this.envelope.payload);
-      this.law = lawOf(this.question.spec, this.report);
+      this.law = this.question.spec.law(this.report);
       this.domain = domainOf(task, this.question);
       this.own = this.#part(value);
     }
@@ -33,7 +33,7 @@ export class Review {
 
   async element() {
     const closed = [this.envelope ? "a randomized report" : "a randomized report, sealed: this browser cannot open it again"];
-    const sent = this.question ? await inWords(this.question.spec, this.report, this.law, this.#itself) : closed;
+    const sent = this.question ? await inWords(this.question.spec, this.report, this.#itself) : closed;
     const told = make("dd", { id: "told" }, ...this.#typed());
     const leaving = make("dd", { id: "leaving" }, ...sent);
     const pairs = [
@@ -82,7 +82,7 @@ export class Review {
   async #deniable() {
     const title = make("h3", {}, "How well this hides your answer");
     const judged = verdictList(this.task);
-    if (!this.law) return make("div", {}, title, judged, make("p", { id: "verdict" }, `${this.#limit}.`));
+    if (!this.law) return make("div", {}, title, judged, make("p", { id: "verdict" }, `${this.#limit}. ${this.question.spec.whyNoLaw}`));
     const open = !this.domain.listed || this.domain.size > MOST_LISTED || Boolean(this.domain.position);
     let rows = open ? [] : await Promise.all(this.#values().map((value) => this.#row(value, [quoted(nameOf(this.domain, value))])));
     if (open && this.own !== undefined) rows = [await this.#row(this.#held, [quoted(nameOf(this.domain, this.#held))])];
@@ -107,7 +107,7 @@ export class Review {
   }
 
   #given() {
-    const drawn = this.question.spec.layout.find(({ name }) => ["seed", "function", "cohort", "row", "step", "buckets"].includes(name));
+    const drawn = this.question.spec.layout.find((column) => column.drawn);
     return drawn ? `, given the ${drawn.name} in it, drawn without looking at your answer` : "";
   }
 
@@ -126,11 +126,11 @@ export class Review {
   }
 
   #verdict(rows) {
+    if (rows.length < 2) return `${this.#limit}. Compare yours with another answer:`;
     const most = rows.reduce((a, b) => (a.weight[0] * b.weight[1] >= b.weight[0] * a.weight[1] ? a : b));
     const least = rows.reduce((a, b) => (a.weight[0] * b.weight[1] <= b.weight[0] * a.weight[1] ? a : b));
     const own = rows.find((row) => row.own);
     const same = (row) => row.weight[0] * most.weight[1] === most.weight[0] * row.weight[1];
-    if (rows.length < 2) return `${this.#limit}. Compare yours with another answer:`;
     const ratio = factor([most.weight[0] * least.weight[1], most.weight[1] * least.weight[0]]);
     const here = `${this.#limit}; for this one the factor is ${ratio}.`;
     if (!own) return here;

@@ -1,0 +1,158 @@
+"""One estimate: every result with an error has the one interval, table, test and chart, and every law can be saved."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+
+import deniable
+import deniable as dn
+from deniable.core.estimate import Estimate
+from deniable.core.figure import Figure, themed
+from deniable.core.law import LAWS, Law, Unknown
+from deniable.core.law_record import HOMES
+from deniable.core.saved import SavedEstimate
+from deniable.core.table import Table
+from deniable.core.vega import MARKS, draw
+from deniable.errors import MissingExtra, ParameterError
+from deniable.testing import ReplaySource
+
+SHARED = ("interval", "significant", "top", "stderr", "point", "to_arrow", "to_polars", "to_pandas", "to_csv", "to_json", "__repr__")
+"""What no subclass may do in its own way."""
+OWN_ROWS = {"Comparison", "SavedEstimate"}
+"""Two sides, and what was read: their rows are not value, number, error, limits."""
+
+
+def classes():
+    for module in pkgutil.walk_packages(deniable.__path__, "deniable."):
+        if module.name.startswith(("deniable.cli.", "deniable.collect.")):
+            continue
+        try:
+            held = vars(importlib.import_module(module.name))
+        except MissingExtra:  # an engine that is not installed here
+            continue
+        yield from (made for made in held.values() if inspect.isclass(made) and made.__module__ == module.name)
+
+
+FOUND = sorted(set(classes()), key=lambda made: f"{made.__module__}.{made.__name__}")
+ESTIMATES = [made for made in FOUND if issubclass(made, Estimate) and made is not Estimate]
+KNOWN = [made for made in FOUND if issubclass(made, Law) and not inspect.isabstract(made)]
+
+
+def test_there_is_one_signature_of_an_interval():
+    text = "(self, level: 'float' = 0.95, *, simultaneous: 'bool' = False, population: 'bool' = False) -> 'tuple[Any, Any]'"
+    assert str(inspect.signature(Estimate.interval)) == text
+    assert [made for made in FOUND if callable(getattr(made, "interval", None)) and not issubclass(made, Estimate)] == []
+
+
+@pytest.mark.parametrize("made", ESTIMATES, ids=lambda made: made.__name__)
+def test_a_subclass_only_adds_verbs(made):
+    assert [name for name in SHARED if name in vars(made)] == []
+    assert "rows" not in vars(made) or made.__name__ in OWN_ROWS
+    assert made.kind != Estimate.kind or made is SavedEstimate, "it needs a kind: what compare() compares"
+
+
+def test_kinds_are_distinct():
+    kinds = [made.kind for made in ESTIMATES if made is not SavedEstimate and "kind" in vars(made)]
+    assert len(kinds) == len(set(kinds))
+
+
+def plain(hint: Any) -> bool:
+    """Whether values of a type can be saved: arrays, numbers, text, laws, and tuples of them."""
+    if get_origin(hint) is tuple or get_args(hint):
+        parts = [part for part in get_args(hint) if part is not ...]
+        return get_origin(hint) is np.ndarray or all(map(plain, parts))
+    return hint in (int, float, bool, str, Any, type(None), np.ndarray) or (isinstance(hint, type) and issubclass(hint, Law))
+
+
+@pytest.mark.parametrize("made", KNOWN, ids=lambda made: made.__name__)
+def test_a_law_is_data_or_settles_into_data(made):
+    assert is_dataclass(made)
+    hints = get_type_hints(made)
+    saved = all(plain(hints[each.name]) for each in fields(made))
+    assert saved or "settled" in vars(made), [each.name for each in fields(made) if not plain(hints[each.name])]
+
+
+def test_laws_have_names_of_their_own_and_are_found_when_an_estimate_is_read():
+    assert len({made.__name__ for made in KNOWN}) == len(KNOWN)
+    for home in HOMES:
+        importlib.import_module(home)
+    assert {made for made in KNOWN if LAWS.get(made.__name__) is not made} == set()
+    rooms = {".".join(made.__module__.split(".")[: 3 if ".tasks." in made.__module__ else 2]) for made in KNOWN}
+    homes = {".".join(home.split(".")[: 3 if ".tasks." in home else 2]) for home in HOMES}
+    assert rooms - {"deniable.tasks.enclosed", "deniable.tasks.people"} <= homes
+
+
+def test_an_unknown_interval_says_why_in_every_view():
+    estimate = Estimate(
+        values=["a", "b"], law=Unknown(10, np.array([1.0, 2.0]), "nobody knows how far off this is"), about="10 reports", quantity="weight"
+    )
+    assert repr(estimate) == "10 reports; nobody knows how far off this is\nvalue  weight\na           1\nb           2"
+    assert "nobody knows" in estimate._repr_html_()
+    assert "nobody knows" in estimate.chart().to_dict()["title"]["text"]
+    for ask in (estimate.interval, estimate.significant):
+        with pytest.raises(ParameterError, match="nobody knows"):
+            ask()
+    known = Estimate(values=["a"], law=Unknown(10, np.array([1.0]), "why", np.array([0.5])), about="10 reports")
+    assert known.stderr.tolist() == [0.5]
+    assert list(known.rows()) == ["value", "estimate", "stderr"]
+
+
+def test_the_same_rows_everywhere(tmp_path):
+    spec = dn.GRR(domain=dn.Categories("tea", "coffee"), epsilon=2.0)
+    estimate = spec.estimate(spec.tally(spec.privatize(["tea"] * 60 + ["coffee"] * 40, source=ReplaySource.from_key("rows"))))
+    columns = ["value", "count", "stderr", "low", "high", "frequency"]
+    assert estimate.to_arrow().column_names == estimate.to_polars().columns == list(estimate.to_pandas().columns) == columns
+    path = tmp_path / "counts.csv"
+    assert estimate.to_csv(path) is None
+    assert path.read_text() == estimate.to_csv()
+    assert path.read_text().splitlines()[0] == ",".join(columns)
+    assert list(estimate.to_json()["columns"]) == columns
+
+
+# --- figures ---
+
+ROWS = {
+    "value": ["a", "b", "c"], "number": [1.0, 2.0, float("nan")], "low": [0.5, 1.5, 0.0], "high": [1.5, 2.5, 9.0], "group": ["x", "y", "x"],
+    "west": [0.0, 1.0, 2.0], "south": [0.0] * 3, "east": [1.0, 2.0, 3.0], "north": [1.0] * 3, "count": [1.0] * 3, "stderr": [1.0] * 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", sorted(MARKS))
+def test_every_mark_is_valid_vega_lite(mark):
+    import altair as alt
+
+    rows = ROWS | ({"value": [0, 1, 2], "number": [1.0, 2.0, 3.0]} if mark in ("curve", "steps") else {})
+    group = "group" if mark == "matrix" else ""
+    figure = Figure(mark=mark, number="number", group=group, ends=(0.0, 0.0, 3.0, 1.0) if mark in ("map", "flows") else None)
+    for theme in ("light", "dark"):
+        spec = themed(draw(rows, figure), theme)
+        alt.Chart.from_dict(spec)  # raises unless the schema of Vega-Lite accepts it
+    if mark not in ("curve", "steps"):
+        assert len(spec["data"]["values"]) == 2  # what is no number is not drawn
+
+
+def test_control_characters_never_reach_a_chart():
+    rows = {"value": ["a\x1b[31m\n"], "number": [1.0]}
+    assert draw(rows, Figure(mark="bars", number="number"))["data"]["values"][0]["value"] == repr("a\x1b[31m\n")
+
+
+def test_a_table_without_a_figure_says_so():
+    class Words(Table):
+        def rows(self):
+            return {"value": ["a"]}
+
+        def headline(self):
+            return "words"
+
+        def order(self):
+            return np.arange(1)
+
+    with pytest.raises(ParameterError, match="figure"):
+        Words().chart()
