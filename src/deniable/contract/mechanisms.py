@@ -28,10 +28,12 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
     def __init__(self) -> None:
         self._loaded: dict[str, type[Spec]] = {}
         self._shelf: dict[str, str] = {}
+        self._unread = False
 
     def shelve(self, package: str, modules: Iterable[str]) -> None:
         """Put a package's modules on the shelf; those without a mechanism do no harm there."""
         self._shelf |= {module.replace("_", ""): f"{package}.{module}" for module in modules}
+        self._unread = True
 
     def named(self, name: object) -> type[Spec]:
         """The mechanism that data name, without an exact law or with one; WireError if there is none here."""
@@ -58,8 +60,10 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
         del self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        for module in self._shelf.values():
-            importlib.import_module(module)
+        if self._unread:
+            for module in self._shelf.values():
+                importlib.import_module(module)
+            self._unread = False
         return iter(sorted(self._loaded))
 
     def __len__(self) -> int:

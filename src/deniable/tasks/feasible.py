@@ -6,7 +6,7 @@ is made, for this round and for those to come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -22,14 +22,14 @@ AUTO = "auto"
 SMALLEST = "auto takes the one with the smallest error"
 
 
-def check_feasible(protocol: Any, setting: str, *, fix: str, among: Iterable[str] | None = None) -> None:
+def check_feasible(protocol: Any, setting: str, *, fix: str, among: Collection[str] | None = None) -> None:
     """Raise ParameterError unless devices answer the protocol's round and a collector can close every round.
 
     ``setting`` is what makes the rounds as large as they are, and ``fix`` how to make them smaller. A protocol may have an ``oracle`` of
     its own, ``among`` some or all: if it is the oracle that does not work, the error lists those that do.
     """
     oracle = getattr(protocol, "oracle", AUTO)
-    known = sorted(MECHANISMS if among is None else among)
+    known = MECHANISMS if among is None else among
     if not isinstance(oracle, str) or (oracle != AUTO and (oracle not in known or not issubclass(MECHANISMS[oracle], FrequencySpec))):
         raise ParameterError("oracle", oracle, allowed=f"{AUTO} or one of {_fitting(protocol, known)}", fix=SMALLEST)
     try:
@@ -43,7 +43,7 @@ def check_feasible(protocol: Any, setting: str, *, fix: str, among: Iterable[str
 
 def _fitting(protocol: Any, known: Iterable[str]) -> list[str]:
     """The oracles with which a protocol of these settings can be asked and finished."""
-    return [name for name in known if issubclass(MECHANISMS[name], FrequencySpec) and _fits(protocol, name)]
+    return [name for name in sorted(known) if issubclass(MECHANISMS[name], FrequencySpec) and _fits(protocol, name)]
 
 
 def _fits(protocol: Any, oracle: str) -> bool:
