@@ -55,9 +55,11 @@ class Cell(Encoder):
                 raise ParameterError("masks", self.masks, allowed=allowed, fix="leave a column out that the parity does not depend on")
 
     @property
-    def size(self) -> int:
-        """How many inputs there are."""
+    def inputs(self) -> int:
         return 2 if self.masks is not None else prod(domain.size for _, domain in self.columns)
+
+    def reads(self, domain: Domain) -> bool:
+        return all(domain.holds(*column) for column in self.columns)
 
     def encode(self, value: Any, source: Source) -> int:
         keys = [domain.key(Attribute(name).encode(value, source)) for name, domain in self.columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from deniable.contract.domain import IndexRange
+from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.encoder import Encoder, bulk_half
 from deniable.contract.features import HALF, Features, check_clip, check_features, check_integers
 from deniable.contract.numbers import Numbers
@@ -59,7 +59,6 @@ class ClusterSide(Encoder):
 
     @property
     def inputs(self) -> int:
-        """How many different inputs there are."""
         return 2 * len(self.centers)
 
     @property
@@ -72,6 +71,9 @@ class ClusterSide(Encoder):
         distances = [sum((x - c) ** 2 for x, c in zip(point, center, strict=True)) for center in self.centers]
         level = max(-self.limit, min(self.limit, point[self.coordinate])) + self.limit
         return distances.index(min(distances)) * (2 * self.limit + 1) + level
+
+    def reads(self, domain: Domain) -> bool:
+        return all(domain.holds(*column) for column in self.columns)
 
     def encode(self, value: Any, source: Source) -> int:
         cluster, level = divmod(self.place(self.features.point(value)), 2 * self.limit + 1)
@@ -104,8 +106,10 @@ class Magnitude(Encoder):
 
     @property
     def inputs(self) -> int:
-        """How many different inputs there are."""
         return MAGNITUDES
+
+    def reads(self, domain: Domain) -> bool:
+        return all(domain.holds(*column) for column in self.columns)
 
     def encode(self, value: Any, source: Source) -> int:
         farthest = max(map(abs, self.features.point(value)))

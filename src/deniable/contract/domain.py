@@ -54,6 +54,14 @@ class Domain(Plain, ABC):
         where = "value" if position is None else f"values[{position}]"
         return DomainError(where, value, allowed=self.describe(), fix="correct or drop it; nothing was counted")
 
+    def spans(self, low: int, high: int) -> bool:
+        """Return whether all integers from low to high are values."""
+        return False
+
+    def holds(self, name: str, domain: Domain) -> bool:
+        """Return whether every value is a record with a value of just this domain under a name."""
+        return False
+
     @abstractmethod
     def describe(self) -> str:
         """What is allowed, in a few words."""
@@ -88,6 +96,9 @@ class IndexRange(Domain):
         if key is None or not 0 <= key < self.count:
             raise self.refuse(value)
         return key
+
+    def spans(self, low: int, high: int) -> bool:
+        return 0 <= low and high < self.count
 
     def describe(self) -> str:
         return f"integers from 0 to {self.count - 1}"
@@ -178,6 +189,9 @@ class Integers(Domain):
 
     def value(self, key: int) -> int:
         return self.low + key
+
+    def spans(self, low: int, high: int) -> bool:
+        return self.low <= low and high <= self.high
 
     def describe(self) -> str:
         return f"integers from {self.low} to {self.high}"

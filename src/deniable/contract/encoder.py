@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
 from deniable.contract.codes import code_bits, code_of
-from deniable.contract.domain import Domain
+from deniable.contract.domain import Bytes, Domain
 from deniable.contract.form import HEXADECIMAL, tuple_of
 from deniable.contract.record import Plain, Registry, wire
 from deniable.contract.source import Source
@@ -41,10 +41,30 @@ class Encoder(Plain, ABC):
         cls.kind = cls.__name__
         ENCODERS.add(cls)
 
+    checks_column: ClassVar[bool] = False
+    """Whether ``column`` refuses whatever is no value, so that nothing is left to check before anyone is asked."""
+
     @property
     def sampling(self) -> int:
         """No input is drawn with a probability above 1 / this, whatever the value; 1 where nothing is drawn."""
         return 1
+
+    @property
+    @abstractmethod
+    def inputs(self) -> int:
+        """How many inputs there are, counted from 0 on; ``fits`` says more where they are something else."""
+
+    @abstractmethod
+    def reads(self, domain: Domain) -> bool:
+        """Return whether every value of a domain has an input: who answers must not show what they hold."""
+
+    def fits(self, asked: Domain) -> bool:
+        """Return whether a mechanism over the domain ``asked`` takes every input."""
+        return asked.spans(0, self.inputs - 1)
+
+    def takes(self, domain: Domain, asked: Domain) -> bool:
+        """Return whether a mechanism over ``asked`` gets an input that it takes from every value of a domain."""
+        return self.reads(domain) and self.fits(asked)
 
     @abstractmethod
     def encode(self, value: Any, source: Source) -> Any:
@@ -67,6 +87,14 @@ class Identity(Encoder):
     'tea'
     """
 
+    inputs: ClassVar[int] = 0  # type: ignore[misc]  # whatever the domain has
+
+    def reads(self, domain: Domain) -> bool:
+        return True
+
+    def takes(self, domain: Domain, asked: Domain) -> bool:
+        return asked == domain
+
     def encode(self, value: Any, source: Source) -> Any:
         return value
 
@@ -83,6 +111,13 @@ class Attribute(Encoder):
     """
 
     name: str
+    inputs: ClassVar[int] = 0  # type: ignore[misc]  # whatever the attribute's domain has
+
+    def reads(self, domain: Domain) -> bool:
+        return False  # only ``takes`` can say it: not without the attribute's own domain
+
+    def takes(self, domain: Domain, asked: Domain) -> bool:
+        return domain.holds(self.name, asked)
 
     def encode(self, value: Any, source: Source) -> Any:
         return self.column(value)  # a record and a table of columns are read the same way
@@ -130,6 +165,18 @@ class Prefix(Encoder):
             allowed = f"numbers of {self.length} bits, each larger than the one before"
             raise ParameterError("candidates", listed[:5], allowed=allowed, fix="sort them and drop repetitions")
 
+    @property
+    def inputs(self) -> int:
+        return counted(1 << self.length, self.candidates)
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
+
+    def fits(self, asked: Domain) -> bool:
+        if self.candidates is None and isinstance(shown := self.shown(0), bytes):
+            return type(asked) is Bytes and len(shown) <= asked.max_length  # Text, though a kind of Bytes, takes no bytes
+        return super().fits(asked)
+
     def encode(self, value: Any, source: Source) -> Any:
         prefix = code_of(self.domain, value) >> code_bits(self.domain) - self.length
         if self.candidates is None:
@@ -143,6 +190,11 @@ class Prefix(Encoder):
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
         return bulk_half("codes", "Prefix.encode_many").prefixes(self, values)
+
+
+def counted(whole: int, candidates: tuple[int, ...] | None) -> int:
+    """How many inputs there are: the ``whole``, or a place for each candidate and one for the others, if there are any."""
+    return whole if candidates is None else min(len(candidates) + 1, whole)
 
 
 def bulk_half(home: str, caller: str) -> Any:

@@ -57,7 +57,6 @@ class Fragment(Encoder):
 
     @property
     def inputs(self) -> int:
-        """How many different inputs there are."""
         return 1 << self.hash_bits + self.length
 
     @cached_property
@@ -73,6 +72,9 @@ class Fragment(Encoder):
     def hash(self, value: Any) -> int:
         """The public hash of a whole value; 0 where there is none."""
         return self.family.symbol(self.seed, self.domain.key(value)) if self.hash_bits else 0
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
 
     def encode(self, value: Any, source: Source) -> int:
         after = code_bits(self.domain) - self.start - self.length

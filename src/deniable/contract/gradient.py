@@ -81,6 +81,16 @@ class Gradient(Encoder):
         """What ``column`` gives."""
         return Integers(-self.limit, self.limit)
 
+    @property
+    def inputs(self) -> int:
+        return 2 * self.limit + 1
+
+    def reads(self, domain: Domain) -> bool:
+        return all(domain.holds(*column) for column in self.columns)
+
+    def fits(self, asked: Domain) -> bool:
+        return asked.spans(-self.limit, self.limit)
+
     def encode(self, value: Any, source: Source) -> int:
         point = [HALF, *self.features.point(value)]
         label = self.classes.key(Attribute(self.label).column(value))

@@ -39,6 +39,9 @@ class Interval(Encoder):
         """How many intervals there are."""
         return len(self.starts)
 
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
+
     def encode(self, value: Any, source: Source) -> int:
         return bisect_right(self.starts, self.domain.key(value)) - 1
 
@@ -68,6 +71,9 @@ class Parity(Encoder):
     def inputs(self) -> int:
         """Even and odd."""
         return 2
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
 
     def encode(self, value: Any, source: Source) -> int:
         return (self.domain.key(value) & self.mask).bit_count() & 1

@@ -167,6 +167,9 @@ class Numbers(Domain):
         """A distance of two numbers: a float, or a timedelta."""
         return timedelta(seconds=number) if self.times and isfinite(number) else number
 
+    def spans(self, low: int, high: int) -> bool:
+        return not self.times and bool(self.low <= low and high <= self.high)
+
     def describe(self) -> str:
         ends = [bound.isoformat() if self.times else str(_plainest(bound)) for bound in (self.low, self.high)]
         kind = f"points in time {'with' if _is_aware(self.low) else 'without'} a time zone" if self.times else "finite numbers"

@@ -69,7 +69,6 @@ class Record(Domain):
         return prod(what.size for _, what in self.columns if isinstance(what, Domain))
 
     def holds(self, name: str, domain: Domain) -> bool:
-        """Whether every record has a value of just this domain under a name."""
         return self._domains.get(name) == domain
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any
 
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Domain
-from deniable.contract.encoder import Encoder, bulk_half
+from deniable.contract.encoder import Encoder, bulk_half, counted
 from deniable.contract.form import HEXADECIMAL, tuple_of
 from deniable.contract.record import wire
 from deniable.contract.source import Source
@@ -54,6 +54,13 @@ class Segments(Encoder):
     def size(self) -> int:
         """How many different inputs there are without a list of candidates."""
         return 1 << sum(length for _, length in self.parts)
+
+    @property
+    def inputs(self) -> int:
+        return counted(self.size, self.candidates)
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
 
     def encode(self, value: Any, source: Source) -> int:
         code, bits = code_of(self.domain, value), code_bits(self.domain)

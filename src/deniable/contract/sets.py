@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from deniable.contract.domain import Domain
 from deniable.contract.encoder import Encoder, bulk_half
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
@@ -62,8 +63,10 @@ class PadAndSample(Encoder):
 
     @property
     def inputs(self) -> int:
-        """How many different inputs there are."""
         return self.counted + self.length
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
 
     def encode(self, value: Any, source: Source) -> int:
         keys = self.domain.keys(value)
@@ -102,8 +105,10 @@ class Overflow(Encoder):
 
     @property
     def inputs(self) -> int:
-        """How many different inputs there are."""
         return 2
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
 
     def encode(self, value: Any, source: Source) -> int:
         held = len(held_among(self.domain.keys(value), self.candidates))
@@ -131,8 +136,10 @@ class HeldCount(Encoder):
 
     @property
     def inputs(self) -> int:
-        """How many different inputs there are."""
         return len(self.candidates) + 1
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
 
     def encode(self, value: Any, source: Source) -> int:
         return len(held_among(self.domain.keys(value), self.candidates))
@@ -158,8 +165,10 @@ class SetCode(Encoder):
 
     @cached_property
     def inputs(self) -> int:
-        """How many different inputs there are."""
         return self.domain.size
+
+    def reads(self, domain: Domain) -> bool:
+        return self.domain == domain
 
     def encode(self, value: Any, source: Source) -> int:
         return sum(1 << key for key in self.domain.keys(value))

@@ -104,7 +104,7 @@ class Marginals(Protocol):
         questions = []
         for asked in self.asked:
             encoder = Cell(tuple((name, self.columns.asked[name]) for name in asked.columns), asked.masks)
-            spec = oracle_for(encoder.size, self.epsilon, people)
+            spec = oracle_for(encoder.inputs, self.epsilon, people)
             questions.append(Question(name=asked.name, spec=spec, encoder=encoder, share=share))
         return Round(tuple(questions))
 
