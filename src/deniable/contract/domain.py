@@ -98,7 +98,7 @@ class IndexRange(Domain):
         return key
 
     def spans(self, low: int, high: int) -> bool:
-        return 0 <= low and high < self.count
+        return low >= 0 and high < self.count
 
     def describe(self) -> str:
         return f"integers from 0 to {self.count - 1}"

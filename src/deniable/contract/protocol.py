@@ -1,8 +1,8 @@
 """Protocols: ways of asking, as state machines without input or output of their own.
 
 A question is an encoder, a spec and the share of people it asks; a round is a set of questions asked at once (``question``). A protocol
-is a serializable state: ``open()`` gives the round to ask, ``close(tallies)`` gives the next state or an estimate. Memory, collector and
-engines drive every protocol alike.
+is its settings, which a person writes, and its ``state``, which rounds have taught: ``open()`` gives the round to ask, ``close(tallies)``
+gives the protocol in its next state, or an estimate. Memory, collector and engines drive every protocol alike.
 
 A person draws one **ticket** for the whole protocol, a number below its ``scale``, and answers the question whose interval holds it:
 one question, once, in whichever round it comes.
@@ -13,16 +13,17 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.mixing import LOCAL
 from deniable.contract.question import Question, Round
-from deniable.contract.record import Document, Registry
+from deniable.contract.record import Document, Plain, Registry
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.work import Work, together
-from deniable.errors import MissingExtra
+from deniable.errors import MissingExtra, ProtocolError
 
 PROTOCOLS = Registry(
     "protocol",
@@ -40,20 +41,38 @@ PROTOCOLS = Registry(
 """Every protocol by its name."""
 
 
+class State(Plain):
+    """What the rounds of a protocol have taught so far; made without arguments, it is the state before the first round."""
+
+    noun = "state"
+
+
 class Protocol(Document, ABC):
-    """A way of asking, as a state that can be stored between rounds."""
+    """A way of asking, which can be stored between rounds.
+
+    Its fields are the settings. A protocol of several rounds has one field more, ``state: SomeState = field(default=SomeState(),
+    metadata=STATE)``, a record of its own; both are written as one flat object.
+    """
 
     noun = "protocol"
     registry = PROTOCOLS
     kind: ClassVar[str]
+    needs: ClassVar[str] = ""
+    """What it needs that no round asks for, such as several messages from each person: ``MemoryProtocol``."""
     trust: ClassVar[str] = LOCAL
     """The trust model of its guarantee: a collector asks with local protocols only."""
     result: ClassVar[str] = "result"
     """What its estimate is called where several are shown."""
 
-    def __init_subclass__(cls) -> None:
-        PROTOCOLS[cls.__name__] = cls
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
         cls.kind = cls.__name__
+        if not abstract:
+            PROTOCOLS.add(cls)
+
+    def learned(self, **changes: Any) -> Self:
+        """The same settings in the next state, in which these fields of the state are new."""
+        state: Any = self.state  # type: ignore[attr-defined]  # a protocol that learns has one
+        return replace(self, state=replace(state, **changes))  # type: ignore[type-var]  # and is a dataclass
 
     @abstractmethod
     def open(self) -> Round:
@@ -96,6 +115,30 @@ class Protocol(Document, ABC):
         except ModuleNotFoundError as error:
             raise MissingExtra("Protocol.run", "analysis", error.name) from error
         return runner.run(self, values, source=source, progress=progress)
+
+
+class MemoryProtocol(Protocol, abstract=True):
+    """A protocol that no rounds of questions can ask: it ``needs`` more of people, so it runs on a crowd held in memory alone."""
+
+    def open(self) -> Round:
+        raise self._refusal("open")
+
+    def close(self, tallies: Mapping[str, Any]) -> Any:
+        raise self._refusal("close")
+
+    def work(self) -> Work:
+        return together(())
+
+    @property
+    def scale(self) -> int:
+        return 1
+
+    @abstractmethod
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
+        """Ask a crowd held in memory; ``progress`` is called with the steps done and all steps."""
+
+    def _refusal(self, asked: str) -> ProtocolError:
+        return ProtocolError(asked, self.kind, allowed="run, on a crowd held in memory", fix=f"it needs {self.needs}")
 
 
 @typed

@@ -47,16 +47,21 @@ Kind = TypeVar("Kind", bound=type)
 _ALWAYS = object()
 
 
-def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS, flat: bool = False) -> dict[str, Any]:
+def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS, flat: bool = False, setting: bool = True) -> dict[str, Any]:
     """Field metadata: another ``name`` in JSON, another ``form``, and the value for which the field is left out.
 
-    The fields of a ``flat`` part, a record, are written as if they were the whole's.
+    The fields of a ``flat`` part, a record, are written as if they were the whole's. What is no ``setting`` is worked out or learned, and
+    files do not say it.
     """
-    return {"name": name, "form": form, "omit": omit, "flat": flat}
+    return {"name": name, "form": form, "omit": omit, "flat": flat, "setting": setting}
 
 
 UNWRITTEN = {"travels": False}
 """Field metadata: the field is resolved into others, and not written."""
+RESOLVED = wire(setting=False)
+"""Field metadata: the field follows from others, and is written along with them."""
+STATE = wire(flat=True, setting=False)
+"""Field metadata: what a protocol has learned, written as if it were among its settings."""
 
 
 class Registry(dict[str, type]):

@@ -64,7 +64,8 @@ def ask(
                 allowed=f"{people}, one for each person",
                 fix="align the columns",
             )
-        if not asked.first and not question.encoder.checks_column:  # everyone's value is checked before anyone's is drawn, whoever is asked, and in whichever round
+        if not asked.first and not question.encoder.checks_column:
+            # everyone's value is checked before anyone's is drawn, whoever is asked, and in whichever round
             domain = getattr(question.encoder, "domain", question.spec.domain)
             ItemSets.of(domain, column) if isinstance(domain, Subsets) else keys_of(domain, column)
         tally = None

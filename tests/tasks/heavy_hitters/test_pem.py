@@ -88,8 +88,8 @@ def test_rounds_with_the_same_people_cost_what_they_say():
     while isinstance(state, Protocol):
         state = protocol_from_json(state.canonical)
         asked += [state.question(int(ticket)) is not None for ticket in tickets]
-        if state.stage == len(state.lengths) - 1:
-            assert set(state.found) <= set(state.asked)
+        if state.state.stage == len(state.lengths) - 1:
+            assert set(state.state.found) <= set(state.asked)
         state = state.close(ask(state, values, tickets, source=source))
     assert asked.tolist() == [3] * 1000
     assert {0, 1} <= set(state.ranked.values)

@@ -14,16 +14,14 @@ from deniable.contract.question import read_share
 from deniable.core.declared import check_names
 from deniable.errors import DeniableError, ParameterError
 
-SETTLED = {"epsilon", "domain", "domain_size", "people"}
+SETTLED = {"epsilon", "domain", "domain_size", "bits", "people"}
 """What stands elsewhere in the file."""
-STATE = {"bits", "stage", "candidates", "repetition", "found", "lengths", "prefixes", "frequent_segments", "told", "cells", "widths"}
-STATE |= {"measured", "weights", "noise", "asked", "centers", "measuring", "svim", "items"}
-"""What protocols work out from their domain at the beginning, or learn on their way."""
 
 
 def settings_of(made: type, *others: str) -> list[str]:
     """What can be said about a mechanism or a protocol, beside what stands elsewhere and ``others``."""
-    return [field.name for field in fields(made) if field.init and field.name not in {*SETTLED, *others}]
+    written = (field.name for field in fields(made) if field.init and field.metadata.get("setting", True))
+    return [name for name in written if name not in {*SETTLED, *others}]
 
 
 def make(made: Any, settings: Mapping[str, Any], settled: Mapping[str, Any]) -> Any:
@@ -46,7 +44,7 @@ def explained(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
 
 def read_settings(made: type, own: Mapping[str, Any]) -> dict[str, Any]:
     """A protocol's settings as it takes them, by the types that it declares; ParameterError naming one that is missing or unknown."""
-    known = settings_of(made, *STATE)
+    known = settings_of(made)
     needed = [field.name for field in fields(made) if field.default is MISSING and field.name in known]
     check_names(made.__name__, own, needed, known)
     hints = get_type_hints(made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
@@ -16,9 +16,9 @@ from deniable.contract.domain import Domain
 from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import UNWRITTEN, form_of, wire
+from deniable.contract.record import RESOLVED, STATE, UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, heaviest
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
@@ -36,6 +36,21 @@ from deniable.tasks.heavy_hitters.searching import (
     settle_domain,
     strongest,
 )
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class PEMState(State):
+    """The prefixes that a search follows."""
+
+    stage: int = 0
+    """How many groups of this round have reported."""
+    candidates: tuple[int, ...] = field(default=(0,), metadata=wire(form=HEXADECIMALS))
+    """The prefixes that were kept so far; at first the empty one."""
+    repetition: int = 0
+    """How many rounds are over."""
+    found: tuple[int, ...] = field(default=(), metadata=wire(form=HEXADECIMALS))
+    """What earlier rounds found, which the last list has as well."""
 
 
 @typed
@@ -82,16 +97,9 @@ class PEM(Protocol):
     holdout: float | Fraction = field(default=Fraction(0), metadata=wire(form=form_of(Fraction)))
     people: int = 100_000
     rounds: int = 1
-    lengths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    lengths: tuple[int, ...] = field(default=None, metadata=RESOLVED)  # type: ignore[assignment]  # resolved below
     """The length of each group's prefixes; they follow from ``groups`` or ``step_bits``."""
-    stage: int = 0
-    """How many groups of this round have reported."""
-    candidates: tuple[int, ...] = field(default=(0,), repr=False, metadata=wire(form=HEXADECIMALS))
-    """The prefixes that were kept so far; at first the empty one."""
-    repetition: int = 0
-    """How many rounds are over."""
-    found: tuple[int, ...] = field(default=(), repr=False, metadata=wire(form=HEXADECIMALS))
-    """What earlier rounds found."""
+    state: PEMState = field(default=PEMState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -99,8 +107,9 @@ class PEM(Protocol):
         settle_domain(self)
         check_people(self.people)
         check_whole("k", self.k, 1, LARGEST_LIST)
-        for name, least in (("stage", 0), ("rounds", 1), ("repetition", 0)):
-            check_whole(name, getattr(self, name), least, LARGEST_LIST)
+        check_whole("rounds", self.rounds, 1, LARGEST_LIST)
+        for name in ("stage", "repetition"):
+            check_whole(name, getattr(self.state, name), 0, LARGEST_LIST)
         if not 0 <= self.holdout < 1:
             raise ParameterError("holdout", self.holdout, allowed="a share from 0 to below 1", fix="0.1 keeps a tenth for the final count")
         put("holdout", Fraction(self.holdout).limit_denominator(1000))
@@ -141,28 +150,28 @@ class PEM(Protocol):
     @property
     def counting(self) -> bool:
         """Whether only the final count is left."""
-        return self.stage == len(self.lengths)
+        return self.state.stage == len(self.lengths)
 
     @cached_property
     def asked(self) -> tuple[int, ...]:
         """The prefixes that the group at hand is asked about."""
         if self.counting:
-            return self.candidates
-        before = self.lengths[self.stage - 1] if self.stage else 0
-        length = self.lengths[self.stage]
-        prefixes = extended(self.candidates, length - before)
+            return self.state.candidates
+        before = self.lengths[self.state.stage - 1] if self.state.stage else 0
+        length = self.lengths[self.state.stage]
+        prefixes = extended(self.state.candidates, length - before)
         if length < self.bits:
             return prefixes
-        codes = sorted({code for code in prefixes if value_of(self.domain, code) is not None} | set(self.found))
+        codes = sorted({code for code in prefixes if value_of(self.domain, code) is not None} | set(self.state.found))
         return tuple(codes) or prefixes[:1]  # a round asks something
 
     def open(self) -> Round:
-        return Round((self._question,), sum(self.shares[: self.stage], Fraction(0)))
+        return Round((self._question,), sum(self.shares[: self.state.stage], Fraction(0)))
 
     @cached_property
     def _question(self) -> Question:
-        length = self.bits if self.counting else self.lengths[self.stage]
-        share = self.shares[self.stage]
+        length = self.bits if self.counting else self.lengths[self.state.stage]
+        share = self.shares[self.state.stage]
         name = "count" if self.counting else f"prefix-{length}"
         people = int(self.people * share)
         return prefix_question(name, self.domain, length, self.asked, oracle=self.oracle, epsilon=self.epsilon, people=people, share=share)
@@ -171,14 +180,14 @@ class PEM(Protocol):
         self.open().check_tallies(tallies)
         tally = tallies[self._question.name]
         estimate = estimate_of(self._question, tally, self.asked)
-        last = self.stage >= len(self.lengths) - 1
+        last = self.state.stage >= len(self.lengths) - 1
         best = strongest(estimate.counts, self.k if last else self.keep, tally.to_bytes())
-        if last and self.repetition < self.rounds - 1:
-            found = tuple(sorted({*self.found, *(self.asked[i] for i in best)}))
-            return replace(self, stage=0, candidates=(0,), repetition=self.repetition + 1, found=found)
+        if last and self.state.repetition < self.rounds - 1:
+            found = tuple(sorted({*self.state.found, *(self.asked[i] for i in best)}))
+            return self.learned(stage=0, candidates=(0,), repetition=self.state.repetition + 1, found=found)
         if self.counting or (last and not self.holdout):
             return named(self, estimate, best, share=min(self.shares), codes=self.asked)
-        return replace(self, stage=self.stage + 1, candidates=tuple(sorted(self.asked[i] for i in best)))
+        return self.learned(stage=self.state.stage + 1, candidates=tuple(sorted(self.asked[i] for i in best)))
 
     @property
     def guarantee(self) -> Guarantee:

@@ -18,7 +18,7 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.tasks.checks import check_whole
-from deniable.tasks.heavy_hitters.pem import PEM
+from deniable.tasks.heavy_hitters.pem import PEM, PEMState
 from deniable.tasks.text.laws import COVERS, DrawnShares
 from deniable.tasks.text.listed import NONE
 from deniable.tasks.text.texts import Texts, draw
@@ -76,7 +76,7 @@ class NewWords:
         """The protocol that devices take part in. One place more is for "nothing new", which the last group is always asked about."""
         domain = Text(self.longest)
         nothing = (code_of(domain, NONE),)
-        return PEM(domain=domain, k=self.k + 1, epsilon=self.epsilon, people=self.people, oracle=self.oracle, found=nothing)
+        return PEM(domain=domain, k=self.k + 1, epsilon=self.epsilon, people=self.people, oracle=self.oracle, state=PEMState(found=nothing))
 
     @property
     def guarantee(self) -> Guarantee:
