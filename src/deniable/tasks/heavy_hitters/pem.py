@@ -97,7 +97,7 @@ class PEM(Protocol):
     holdout: float | Fraction = field(default=Fraction(0), metadata=wire(form=form_of(Fraction)))
     people: int = 100_000
     rounds: int = 1
-    lengths: tuple[int, ...] = field(default=None, metadata=RESOLVED)  # type: ignore[assignment]  # resolved below
+    lengths: tuple[int, ...] = field(default=None, metadata=RESOLVED)  # type: ignore[arg-type]  # resolved below
     """The length of each group's prefixes; they follow from ``groups`` or ``step_bits``."""
     state: PEMState = field(default=PEMState(), repr=False, metadata=STATE)
 
