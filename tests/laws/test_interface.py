@@ -254,12 +254,6 @@ def test_the_client_says_the_same_of_a_mechanism(spec, client):
 SOURCE = ROOT / "src" / "deniable"
 ROOMS = ("client", "local", "lab/experiments")
 """Where mechanisms are made, and where experiments name those that they compare."""
-OPEN = {
-    "tasks/series/repeated.py": {"OneBitMeanPM", "RAPPOR"},
-    "tasks/itemsets/padding.py": {"GRR", "OLH"},
-    "tasks/plan/means.py": {"SignRR"},
-}
-"""What is still asked of a mechanism by its name or class; the list only gets shorter."""
 BASES = {
     "Spec",
     "ExactSpec",
@@ -327,7 +321,7 @@ def test_no_module_outside_their_rooms_asks_which_mechanism_it_has():
         tree = ast.parse(path.read_text())
         if keyed := (set(judged(tree)) & names) - exported(tree) - namesakes(tree):
             found[place] = keyed
-    assert {place: keyed - OPEN.get(place, set()) for place, keyed in found.items() if keyed - OPEN.get(place, set())} == {}
+    assert found == {}
 
 
 def test_a_module_that_asks_is_found():

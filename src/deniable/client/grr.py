@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from math import expm1, log1p, nextafter
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
 from deniable.contract.law import Class, Law, PairLaw
-from deniable.contract.probability import favored_threshold, log_above
+from deniable.contract.probability import exp_below, favored_threshold, log_above
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -96,6 +97,20 @@ class GRR(PureProtocol):
     def epsilon_after(self, sampling: int) -> float:
         """The log of 1 + (p / q - 1) / sampling: a report y has the probability q + (p - q) P(the input is y), P from 0 to 1 / sampling."""
         return log_above(1 + (self.ratio - 1) / sampling) if sampling > 1 else self.epsilon
+
+    @classmethod
+    def epsilon_before(cls, epsilon: float, sampling: int) -> float:
+        """Return ln(sampling (e^epsilon - 1) + 1), rounded down until the fractions of the law keep ``epsilon``.
+
+        >>> [round(GRR.epsilon_before(1.0, sampling), 3) for sampling in (1, 3, 5, 20)]
+        [1.0, 1.817, 2.261, 3.566]
+        """
+        if sampling == 1:
+            return epsilon
+        louder, limit = log1p(sampling * expm1(epsilon)), exp_below(epsilon)
+        while 1 + (exp_below(louder) - 1) / sampling > limit:
+            louder = nextafter(louder, 0.0)
+        return louder
 
     @property
     def best_guess(self) -> float:

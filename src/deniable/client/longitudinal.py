@@ -52,6 +52,10 @@ class Longitudinal(Spec):
 
     first_epsilon: float = None  # type: ignore[assignment]  # half of epsilon, in most mechanisms
     assignable: ClassVar[bool] = False
+    overlapping: ClassVar[bool] = False
+    """Whether reports of different values overlap, so that ``permanent_variance`` holds only for values whose reports do not."""
+    kept_as: ClassVar[str] = "value"
+    """What people hold, in a word."""
 
     if TYPE_CHECKING:  # what every family of mechanisms has
 
@@ -61,6 +65,18 @@ class Longitudinal(Spec):
         def outputs(self) -> int: ...
 
     # --- what each mechanism provides ---
+
+    @property
+    @abstractmethod
+    def distinct(self) -> bool:
+        """True if different values are of different classes, whatever the device drew for itself; False if they may share one."""
+
+    @abstractmethod
+    def permanent_variance(self, n: int, *args: Any, **held: Any) -> float:
+        """The variance of a count, or of a mean, from the permanent answers of n people themselves: more rounds do not average it away.
+
+        What people hold is said as for ``variance``.
+        """
 
     @property
     @abstractmethod
@@ -262,9 +278,8 @@ class LongitudinalSpec(Longitudinal, FrequencySpec):
 
     @property
     def distinct(self) -> bool:
-        """True if different values are of different classes, whatever the device drew for itself; False if they may share one."""
         return not self.personal_layout
 
     @abstractmethod
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of a count from permanent answers themselves, for a fraction f of holders: more rounds do not average it away."""
+        """The variance of a count from permanent answers themselves, for a fraction f of holders."""

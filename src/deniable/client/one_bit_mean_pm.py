@@ -46,6 +46,8 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
     """
 
     whole: ClassVar[bool] = True
+    kept_as: ClassVar[str] = "counter"
+    distinct: ClassVar[bool] = False
 
     @classmethod
     def with_gamma(cls, gamma: Any, *, epsilon: float, **domain: Any) -> OneBitMeanPM:
@@ -108,6 +110,10 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
     @property
     def first_ratio(self) -> Fraction:
         return (1 - self._one(0)) / self._one(0)
+
+    def permanent_variance(self, n: int, *args: Any, **held: Any) -> float:
+        """The variance of a mean of n bits as they are kept: the mechanism without output perturbation."""
+        return OneBitMeanPM(domain=self.domain, epsilon=self.epsilon).variance(int(n), *args, **held)
 
     @property
     def together(self) -> float:

@@ -109,6 +109,11 @@ class Spec(Figures):
         """
         return self.epsilon
 
+    @classmethod
+    def epsilon_before(cls, epsilon: float, sampling: int) -> float:
+        """Return the largest epsilon of this mechanism that costs ``epsilon`` after such an encoder: the inverse of ``epsilon_after``."""
+        return epsilon
+
     def paid_answers(self, answers: int, values: int) -> int:
         """For how many of so many ``answers`` a person who holds so many different ``values`` over time pays epsilon, at most.
 

@@ -20,7 +20,7 @@ from deniable.core.sets import ItemSets
 from deniable.lab.audit import joint_audit
 from deniable.lab.audit.joint import answer_laws
 from deniable.tasks.itemsets import PSFO
-from deniable.tasks.itemsets.padding import amplified, padded_estimate, padded_question, threshold
+from deniable.tasks.itemsets.padding import padded_estimate, padded_question, threshold
 from deniable.testing import ReplaySource
 
 SIX = Subsets(dn.IndexRange(6))
@@ -40,7 +40,7 @@ del ENCODERS["OneDummy"]
 
 def test_check_values_of_the_reference():
     louder = {3: 1.8172396554020775, 5: 2.260867816817827, 20: 3.5657406303027943}
-    assert {length: amplified(1.0, length) for length in louder} == pytest.approx(louder, rel=1e-14)
+    assert {length: dn.GRR.epsilon_before(1.0, length) for length in louder} == pytest.approx(louder, rel=1e-14)
     edges = {
         0.5: [5.946163812100385, 24.082097789801793, 157.62852071651218, 644.00129557305],
         1.0: [9.154845485377136, 39.05594559842663, 259.2367737036093, 1061.1299130990276],

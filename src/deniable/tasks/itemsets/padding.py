@@ -16,7 +16,7 @@ and the first is smaller exactly if d < l (4 l - 1) e^epsilon + 1.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, expm1, log1p, nextafter
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from deniable.client.olh import OLH
 from deniable.client.pure import PureProtocol
 from deniable.contract.domain import IndexRange
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.probability import exp_below
 from deniable.contract.question import Question
 from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
@@ -35,7 +34,9 @@ from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.tasks.itemsets.estimate import PaddedSupports, item_estimate
 
-ORACLES = ("auto", "GRR", "OLH")
+KNOWN: dict[str, type[PureProtocol]] = {made.mechanism: made for made in (GRR, OLH)}
+"""The oracles behind padding and sampling: the best one for few items, and the best one for many."""
+ORACLES = ("auto", *KNOWN)
 
 
 def check_oracle(name: str) -> None:
@@ -48,20 +49,6 @@ def check_subsets(domain: object) -> None:
     """Refuse what is not a domain of sets."""
     if not isinstance(domain, Subsets):
         raise ParameterError("domain", domain, allowed="Subsets of the items", fix="write domain=Subsets(IndexRange(1000))")
-
-
-def amplified(epsilon: float, length: int) -> float:
-    """The epsilon of randomized response that costs ``epsilon`` behind a sample of one in l: ln(l (e^epsilon - 1) + 1), rounded down.
-
-    >>> [round(amplified(1.0, length), 3) for length in (1, 3, 5, 20)]
-    [1.0, 1.817, 2.261, 3.566]
-    """
-    if length == 1:
-        return epsilon
-    louder, limit = log1p(length * expm1(epsilon)), exp_below(epsilon)
-    while 1 + (exp_below(louder) - 1) / length > limit:
-        louder = nextafter(louder, 0.0)
-    return louder
 
 
 def threshold(epsilon: float, length: int) -> float:
@@ -89,13 +76,9 @@ def padded_question(
     Without ``amplify`` randomized response gets epsilon itself, as in methods that do not know what sampling is worth.
     """
     encoder = PadAndSample(domain, length, candidates)
-    if oracle == "auto":
-        oracle = "GRR" if encoder.counted < threshold(epsilon, length if amplify else 1) else "OLH"
-    listed = IndexRange(max(encoder.inputs, 2))
-    if oracle == "GRR":
-        spec: PureProtocol = GRR(domain=listed, epsilon=amplified(epsilon, length) if amplify else epsilon)
-    else:
-        spec = OLH(domain=listed, epsilon=epsilon)
+    few = encoder.counted < threshold(epsilon, length if amplify else 1)
+    made = (GRR if few else OLH) if oracle == "auto" else KNOWN[oracle]
+    spec = made(domain=IndexRange(max(encoder.inputs, 2)), epsilon=made.epsilon_before(epsilon, length) if amplify else epsilon)
     return Question(name=name, spec=spec, encoder=encoder, share=share)
 
 

@@ -92,10 +92,10 @@ class MeanPlan(Table):
         }
 
     def headline(self) -> str:
-        domain, signs = self.specs[0].domain, any(spec.mechanism == "SignRR" for spec in self.specs)
+        domain, signs = self.specs[0].domain, [spec.mechanism for spec in self.specs if spec.choices is not None]
         target = "" if self.error is None else f"; people, epsilon: for a standard error of {self.error:g}"
         ends = [domain.value(key) for key in (0, domain.steps)]
-        told = f"; SignRR: for answers of {ends[0]} and {ends[1]} alone" if signs else ""
+        told = f"; {', '.join(signs)}: for answers of {ends[0]} and {ends[1]} alone" if signs else ""
         span = f"from {ends[0]} to {ends[1]}"
         return f"{self.n:,} people, {span}, epsilon = {self.specs[0].epsilon:.4g}; standard errors at worst{target}{told}"
 
@@ -136,7 +136,7 @@ def plan_mean(
         if name not in known:
             raise ParameterError("mechanisms", name, allowed=f"some of {known}", fix="check the spelling")
     if mechanisms is None and domain is not None and domain.steps != 1:
-        chosen.remove("SignRR")  # for two answers, and no grid between
+        chosen = [name for name in chosen if MECHANISMS[name].rounds]  # type: ignore[attr-defined]  # others take no grid between two answers
     specs, left_out = means_for(chosen, epsilon=epsilon, low=low, high=high, domain=domain)
     specs.sort(key=lambda spec: worst_error(spec, n))
     return MeanPlan(tuple(specs), n, error, tuple(left_out))

@@ -34,9 +34,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import stats
 
-from deniable.client.longitudinal import LongitudinalSpec
-from deniable.client.one_bit_mean_pm import OneBitMeanPM
-from deniable.client.rappor import RAPPOR
+from deniable.client.longitudinal import Longitudinal
 from deniable.contract.arguments import typed
 from deniable.contract.numbers import Numbers
 from deniable.core.estimate import Estimate
@@ -50,9 +48,7 @@ from deniable.tasks.checks import check_noise_only
 
 
 @typed
-def repeated(
-    spec: LongitudinalSpec | OneBitMeanPM, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None
-) -> RepeatedEstimate:
+def repeated(spec: Longitudinal, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedEstimate:
     """The series behind the tallies of successive periods of the same people: of counts, or of the mean of a counter.
 
     ``stay`` is the share of people whose value stays the same from any one period to any other, where it is known. It sharpens statements
@@ -75,7 +71,7 @@ def repeated(
     1       2,066    68.8   1,931   2,201
     2        89.6    71.1   -49.7     229
     """
-    if not isinstance(spec, LongitudinalSpec | OneBitMeanPM):
+    if not isinstance(spec, Longitudinal):
         allowed = "a mechanism that answers again and again"
         raise ParameterError("spec", spec, allowed=allowed, fix="for others, periods are independent: estimate and compare them")
     if not tallies:
@@ -135,7 +131,7 @@ class RepeatedEstimate(Estimate):
     """
 
     law: Joined
-    spec: LongitudinalSpec | OneBitMeanPM
+    spec: Longitudinal
     """The mechanism of all periods."""
     periods: tuple[Any, ...]
     """The estimate of each period."""
@@ -145,9 +141,9 @@ class RepeatedEstimate(Estimate):
     kind: ClassVar[str] = "repeated"
 
     @classmethod
-    def of(cls, spec: LongitudinalSpec | OneBitMeanPM, periods: Sequence[Any], stay: float | None) -> Self:
+    def of(cls, spec: Longitudinal, periods: Sequence[Any], stay: float | None) -> Self:
         """The series of the estimates of single periods."""
-        places, mean = range(len(periods)), isinstance(spec, OneBitMeanPM)
+        places, mean = range(len(periods)), spec.numeric
         return cls(
             values=list(places) if mean else [(value, place) for place in places for value in periods[0].values],
             law=Joined(np.array([period.n for period in periods]), tuple(period.law for period in periods)),
@@ -194,7 +190,7 @@ class RepeatedEstimate(Estimate):
         return self._together(places, weights, variance, quantity=self.quantity, about=f"average over {len(places)} periods")
 
     def _together(self, places: Sequence[int], weights: list[float], variance: Array, *, quantity: str, about: str) -> Estimate:
-        mean = isinstance(self.spec, OneBitMeanPM)
+        mean = self.spec.numeric
         enough = min(period.n if mean else period.law.enough for period in self.periods)
         law = Together(
             n=np.array([self.periods[place].n for place in places]),
@@ -220,31 +216,27 @@ class RepeatedEstimate(Estimate):
 
     def _least(self, first: int, last: int) -> Array:
         """The covariance of two periods, at least."""
-        if not isinstance(self.spec, OneBitMeanPM):
+        if not self.spec.numeric:
             return self._covariance(first, last, self.stay or 0.0)
         fewer, more = sorted([self.periods[first].n, self.periods[last].n])
-        kept = self._still(max(more, 1), value=self.spec.low)
+        kept = self.spec.permanent_variance(max(more, 1), value=self.spec.domain.low)  # type: ignore[attr-defined]  # of numbers
         return np.array([(self.stay or 0.0) * fewer / max(more, 1) * kept])
 
     def _most(self, first: int, last: int) -> Array:
         """The covariance of two periods, at most."""
-        if not isinstance(self.spec, OneBitMeanPM):
+        if not self.spec.numeric:
             return self._covariance(first, last, self.stay if self.stay is not None and self.spec.distinct else 1.0)
-        return np.sqrt([np.prod([self._still(max(self.periods[place].n, 1)) for place in (first, last)])])
-
-    def _still(self, n: int, **held: Any) -> float:
-        """The variance of a mean of n bits as they are kept: the mechanism without output perturbation."""
-        return OneBitMeanPM(domain=self.spec.domain, epsilon=self.spec.epsilon).variance(int(n), **held)  # type: ignore[arg-type]  # numbers
+        return np.sqrt([np.prod([self.spec.permanent_variance(max(self.periods[place].n, 1)) for place in (first, last)])])
 
     def _covariance(self, first: int, last: int, stay: float) -> Array:
         """Of two periods' counts; those who stay hold a value as often as in the period where fewer do."""
         both = min(self.periods[first].n, self.periods[last].n)
         most = np.sqrt(self._variance(first) * self._variance(last))
-        if isinstance(self.spec, RAPPOR):  # how far filters overlap is in the variance alone: what it allows, at most
-            part = 1.0 if self.stay is None else self.spec.permanent_variance(1) / self.spec.variance(1)
+        if self.spec.overlapping:  # how far values overlap is in the variance alone: what it allows, at most
+            part = 1.0 if self.stay is None else self.spec.permanent_variance(1) / self.spec.variance(1)  # type: ignore[attr-defined]  # of counts
             return np.asarray(stay * part * most)
         held = np.clip(np.minimum(self.periods[first].point, self.periods[last].point), 0, both)
-        none, all_ = self.spec.permanent_variance(both), self.spec.permanent_variance(both, f=1.0)  # type: ignore[union-attr]  # counts
+        none, all_ = self.spec.permanent_variance(both), self.spec.permanent_variance(both, f=1.0)
         return np.asarray(np.minimum(stay * (none + (all_ - none) * held / max(both, 1)), most))
 
     def figures(self) -> tuple[Figure, ...]:
@@ -252,6 +244,6 @@ class RepeatedEstimate(Estimate):
         return tuple(replace(figure, mark="curve", **along) for figure in super().figures())  # type: ignore[arg-type]  # names
 
 
-def _about(what: str, spec: LongitudinalSpec | OneBitMeanPM, stay: float | None) -> str:
+def _about(what: str, spec: Longitudinal, stay: float | None) -> str:
     known = "an unknown share" if stay is None else f"{100 * stay:.4g} %"
-    return f"{what}, {spec.mechanism}, {known} of the people keep their {'counter' if isinstance(spec, OneBitMeanPM) else 'value'}"
+    return f"{what}, {spec.mechanism}, {known} of the people keep their {spec.kept_as}"
