@@ -194,7 +194,7 @@ def rounds() -> dict[str, Any]:
     small = Round((Question(name="a", spec=RR(epsilon=1.0), share=Fraction(1, 4)),), Fraction(1, 3))
     large = OpenedRound(task=bytes(32), number=0, scale=12 * 2**49, round=small, state=bytes(range(32)))
     examples = [OpenedRound(task=TASK.id, number=2, scale=12, round=small, state=bytes(32)), large]
-    for protocol in (SEARCH, tree, pairs, MANY, replace(SEARCH, stage=1, candidates=(1, 5, 6))):
+    for protocol in (SEARCH, tree, pairs, MANY, SEARCH.learned(stage=1, candidates=(1, 5, 6))):
         examples.append(OpenedRound(task=TASK.id, number=1, scale=protocol.scale, round=protocol.open(), state=bytes(32)))
     return {"cases": [_round_case(opened) for opened in examples], "refused": _refused_rounds(examples[0])}
 

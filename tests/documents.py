@@ -114,22 +114,19 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     yield "Survey", Survey.of(**specs, word=OLH(domain=text, epsilon=2.0), place=OUE(domain_size=9, epsilon=1.0)), None
 
 
-def states(protocol: Protocol, values: Any, source: ReplaySource) -> Iterator[bytes]:
-    """The canonical bytes of a protocol's states, from the first on."""
-    yield protocol.canonical
-    if values is None:
+def walked(protocol: Protocol, values: Any, source: ReplaySource) -> Iterator[tuple[Any, Any]]:
+    """A protocol in each of its states, with what closes it, and at last the result alone; one that no round asks has a single state."""
+    if protocol.needs and not isinstance(protocol, heavy_hitters.TrieHH):
+        yield protocol, None
+        yield protocol.run(values, source=source), None
         return
     tickets, state = draw_tickets(protocol, crowd_size(values), source), protocol
-    while isinstance(state := state.close(ask(state, values, tickets, source=source)), Protocol):
-        yield state.canonical
-
-
-def votes(search: heavy_hitters.TrieHH, values: Any, source: ReplaySource) -> Iterator[bytes]:
-    """The states of the one search that counts true votes."""
-    state: Any = search
     while isinstance(state, Protocol):
-        yield state.canonical
-        state = state.close({"votes": state.vote(values, source)})
+        voted = isinstance(state, heavy_hitters.TrieHH)  # the one search that counts true votes
+        tallies = {"votes": state.vote(values, source)} if voted else ask(state, values, tickets, source=source)
+        yield state, tallies
+        state = state.close(tallies)
+    yield state, None
 
 
 def papers() -> Iterator[tuple[str, bytes]]:
@@ -196,8 +193,9 @@ def agreements() -> Iterator[bytes]:
 def documents() -> Iterator[tuple[str, str]]:
     """All of them: kind and text."""
     for name, protocol, values in protocols():
-        for state in (votes if name == "TrieHH" else states)(protocol, values, ReplaySource.from_key(f"golden {name}")):
-            yield "protocol", state.decode()
+        source = ReplaySource.from_key(f"golden {name}")
+        steps = [(protocol, None)] if values is None else walked(protocol, values, source)
+        yield from (("protocol", state.canonical.decode()) for state, _ in steps if isinstance(state, Protocol))
     for kind, data in papers():
         yield kind, data.decode()
 

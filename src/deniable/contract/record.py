@@ -58,6 +58,8 @@ def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS, fl
 
 UNWRITTEN = {"travels": False}
 """Field metadata: the field is resolved into others, and not written."""
+INSTEAD = {"travels": False, "setting": False}
+"""Field metadata: another way for a caller to give a field that is written; files give that field."""
 RESOLVED = wire(setting=False)
 """Field metadata: the field follows from others, and is written along with them."""
 STATE = wire(flat=True, setting=False)

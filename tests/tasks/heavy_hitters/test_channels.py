@@ -55,9 +55,9 @@ def test_candidates_hash_to_the_channel_that_they_were_found_in():
     search = MultipleChannels(bits=24, k=3, epsilon=5.0)
     values = np.repeat([3, 70_000, 2**23], 5000)
     after = search.close(ask(search, values, source=ReplaySource.from_key("consistent")))
-    assert set(after.candidates) >= {3, 70_000, 2**23}
-    assert len(after.candidates) <= 6
-    assert len({channel_of(search, code) for code in after.candidates}) == len(after.candidates)
+    assert set(after.state.candidates) >= {3, 70_000, 2**23}
+    assert len(after.state.candidates) <= 6
+    assert len({channel_of(search, code) for code in after.state.candidates}) == len(after.state.candidates)
 
 
 def test_there_are_channels_enough():

@@ -26,7 +26,8 @@ from deniable.tasks.itemsets import PSFO, SVIM, SVSM, LDPMiner, WholeSets
 from deniable.tasks.itemsets.asking import Lengths, length_question
 from deniable.tasks.itemsets.estimate import SetEstimate
 from deniable.tasks.itemsets.rules import association_rules
-from deniable.tasks.itemsets.svsm import likely_sets
+from deniable.tasks.itemsets.svim import SVIMState
+from deniable.tasks.itemsets.svsm import SVSMState, likely_sets
 from deniable.tasks.itemsets.whole_sets import supersets
 from deniable.testing import ReplaySource
 from tests.client.fake import Device, FakeCollector, rounds_task
@@ -257,7 +258,8 @@ def test_rules_need_what_stands_out_and_say_when_nothing_is_known():
 
 BAD = [(SVIM, {"k": 0}), (SVIM, {"k": 3, "epsilon": -1.0}), (SVIM, {"k": 3, "domain": dn.IndexRange(4)}), (SVIM, {"k": 3, "oracle": "OUE"})]
 BAD += [(SVIM, {"k": 3, "shares": (1, 1, 1)}), (SVIM, {"k": 3, "longest": 0}), (SVIM, {"k": 3, "projection": "clip"})]
-BAD += [(SVIM, {"k": 3, "candidates": (5, 2)}), (SVIM, {"k": 3, "lengths": "00"}), (SVSM, {"k": 3, "lengths": "00"})]
+BAD += [(SVIM, {"k": 3, "state": SVIMState(candidates=(5, 2))}), (SVIM, {"k": 3, "state": SVIMState(lengths="00")})]
+BAD += [(SVSM, {"k": 3, "state": SVSMState(lengths="00")}), (SVSM, {"k": 3, "state": SVSMState(svim=SVIM(k=4, **COMMON))})]
 BAD += [(LDPMiner, {"k": 3, "length": 0}), (LDPMiner, {"k": 3, "length": 2, "split": "both"}), (PSFO, {"length": 1 << 20})]
 BAD += [(WholeSets, {"k": 3, "domain": WIDE}), (WholeSets, {"k": 0})]
 
@@ -276,9 +278,9 @@ def test_foreign_tallies_and_damaged_states_are_refused():
         search.close({"items": None})
     state = search.close(ask(search, BASKETS, source=ReplaySource.from_key("damage")))
     later = state.close(ask(state, BASKETS, source=ReplaySource.from_key("damage")))
-    other = SVIM(k=4, candidates=(0, 1), **COMMON)
+    other = SVIM(k=4, state=SVIMState(candidates=(0, 1)), **COMMON)
     with pytest.raises(MergeError):
-        SVIM(k=3, candidates=(0, 1), lengths=later.lengths, **COMMON)
+        later.learned(candidates=(0, 1))
     for data in (
         state.canonical.replace(b'"k":3', b'"k":"3"'),
         later.canonical.replace(b'"lengths":"', b'"lengths":"ff'),

@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.contract.survey import Survey
 from deniable.contract.task import OpenedRound
 from deniable.core.saved import estimate_from_json
-from deniable.errors import DomainError, ParameterError, ProtocolError
+from deniable.errors import DomainError, ParameterError
 from deniable.tasks.marginals import Marginals, marginals
 from deniable.tasks.marginals.columns import Columns
 from deniable.testing import ReplaySource
@@ -131,8 +131,6 @@ def test_bad_settings_are_refused():
             Marginals(**{"columns": FEW, "epsilon": 1.0} | wrong)
     with pytest.raises(DomainError):
         Marginals(columns=FEW, epsilon=1.0).run({"place": ["bar"]})
-    with pytest.raises(ProtocolError):
-        Marginals(columns=FEW, epsilon=1.0).close({})
     assert Columns.from_json(Columns.of(MIXED | FEW).to_json()) == Columns.of(MIXED | FEW)
 
 

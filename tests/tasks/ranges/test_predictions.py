@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.client import GRR, OUE, SubsetSelection
 from deniable.errors import ParameterError
 from deniable.lab.distances import range_error
-from deniable.tasks.ranges.ahead import AHEAD
+from deniable.tasks.ranges.ahead import AHEAD, AHEADState
 from deniable.tasks.ranges.choose import (
     average,
     best_branching,
@@ -115,7 +115,7 @@ def test_the_error_of_all_ranges_is_that_of_each():
         (lambda: Hierarchy(domain=dn.IndexRange(9), epsilon=0.0, branching=2), "epsilon"),
         (lambda: HaarHRR(domain=dn.IndexRange(1025), epsilon=1.0), "domain"),
         (lambda: AHEAD(domain=dn.IndexRange(9), epsilon=1.0, branching=2.0), "branching"),
-        (lambda: AHEAD(domain=dn.IndexRange(9), epsilon=1.0, cells=(0, 4, 4)), "starts"),
+        (lambda: AHEAD(domain=dn.IndexRange(9), epsilon=1.0, state=AHEADState(cells=(0, 4, 4))), "starts"),
         (lambda: range_method(domain=dn.IndexRange(9), epsilon=1.0, n=0), "n"),
     ],
 )

@@ -14,7 +14,7 @@ from deniable.contract.question import read_share
 from deniable.core.declared import check_names
 from deniable.errors import DeniableError, ParameterError
 
-SETTLED = {"epsilon", "domain", "domain_size", "bits", "people"}
+SETTLED = {"epsilon", "domain", "domain_size", "people"}
 """What stands elsewhere in the file."""
 
 

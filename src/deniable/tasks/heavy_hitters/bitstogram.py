@@ -17,7 +17,7 @@ from deniable.contract.fragment import Fragment
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
-from deniable.contract.record import UNWRITTEN, form_of, wire
+from deniable.contract.record import INSTEAD, form_of, wire
 from deniable.contract.work import Work, in_turn, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
@@ -72,7 +72,7 @@ class Bitstogram(Protocol):
 
     result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=INSTEAD)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float

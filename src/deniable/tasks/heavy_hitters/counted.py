@@ -11,14 +11,16 @@ from math import lcm
 from typing import Any, ClassVar, Self
 
 from deniable.client.frequency import FrequencySpec
+from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.encoder import Encoder, Prefix
 from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import UNWRITTEN, form_of, wire
+from deniable.contract.record import INSTEAD, STATE, form_of, wire
 from deniable.contract.segments import Segments
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.work import Work, heaviest
@@ -45,8 +47,17 @@ LEAST_HOLDOUT = Fraction(1, 10)
 """What is kept for the final count at least, unless the caller wants otherwise."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
-class CountedSearch:
+class CountedSearchState(State):
+    """What a search has found."""
+
+    candidates: tuple[int, ...] | None = field(default=None, metadata=wire(form=HEXADECIMALS))
+    """The codes to count, once there are some."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedSearch(Protocol, abstract=True):
     """The rounds of a search: a subclass asks until it has ``candidates``, and the holdout counts them. All searching groups are equal.
 
     Without ``bits`` give a ``domain``. ``people`` is how many are expected, for the defaults.
@@ -54,7 +65,7 @@ class CountedSearch:
 
     result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=INSTEAD)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
@@ -62,8 +73,7 @@ class CountedSearch:
     """The frequency oracle of every report; "auto" takes the one with the smallest error."""
     holdout: float | Fraction = field(default=None, metadata=wire(form=form_of(Fraction)))  # type: ignore[assignment]  # resolved below
     people: int = 100_000
-    candidates: tuple[int, ...] | None = field(default=None, repr=False, metadata=wire(form=HEXADECIMALS))
-    """The codes to count, once there are some."""
+    state: CountedSearchState = field(default=CountedSearchState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -76,7 +86,7 @@ class CountedSearch:
             allowed = f"at most {MOST_GROUPS} groups; {self.bits} bits make {self.groups}"
             raise ParameterError("domain", self.domain, allowed=allowed, fix="shorten the values, or use PEM")
         put("holdout", checked_holdout(max(Fraction(1, self.groups + 1), LEAST_HOLDOUT) if self.holdout is None else self.holdout))
-        Prefix(self.domain, self.bits, self.candidates)  # its checks are ours
+        Prefix(self.domain, self.bits, self.state.candidates)  # its checks are ours
         check_feasible(self, self.sized_by, fix="take less, or search for fewer values")
 
     # --- what each search provides ---
@@ -108,7 +118,7 @@ class CountedSearch:
 
     @abstractmethod
     def _learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> Self | tuple[int, ...]:
-        """The next state of the search, or the codes that it has found."""
+        """The search in its next state, or the codes that it has found."""
 
     # --- asking ---
 
@@ -123,13 +133,14 @@ class CountedSearch:
 
     @cached_property
     def _round(self) -> Round:
-        if self.candidates is None:
+        candidates = self.state.candidates
+        if candidates is None:
             questions, before = self._search()
             return Round(questions, before * self.share)
         share = Fraction(self.holdout)
         people = int(self.people * share)
         asked = prefix_question(
-            "count", self.domain, self.bits, self.candidates, oracle=self.oracle, epsilon=self.epsilon, people=people, share=share
+            "count", self.domain, self.bits, candidates, oracle=self.oracle, epsilon=self.epsilon, people=people, share=share
         )
         return Round((asked,), 1 - share)
 
@@ -139,8 +150,8 @@ class CountedSearch:
     def work(self) -> Work:
         """What it takes to close a round, this one or the heaviest of those to come, at most."""
         asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": int(self.people * self.holdout)}
-        if self.candidates is not None:
-            return prefix_work(self.bits, len(self.candidates), **asking)  # type: ignore[arg-type]  # as named
+        if self.state.candidates is not None:
+            return prefix_work(self.bits, len(self.state.candidates), **asking)  # type: ignore[arg-type]  # as named
         return heaviest([*self._search_work(), prefix_work(self.bits, self.most_candidates, **asking)])  # type: ignore[arg-type]  # as named
 
     def _spec(self, size: int, counted: int) -> FrequencySpec:
@@ -162,10 +173,11 @@ class CountedSearch:
         questions = self._round.questions
         self._round.check_tallies(tallies)
         salt = b"".join(tallies[question.name].to_bytes() for question in questions)
-        if self.candidates is not None:
-            estimate = estimate_of(questions[0], tallies[questions[0].name], self.candidates)
+        candidates = self.state.candidates
+        if candidates is not None:
+            estimate = estimate_of(questions[0], tallies[questions[0].name], candidates)
             best = strongest(estimate.counts, self.k, salt)
-            return named(self, estimate, best, share=min(self.share, Fraction(self.holdout)), codes=self.candidates)
+            return named(self, estimate, best, share=min(self.share, Fraction(self.holdout)), codes=candidates)
         estimates = [question.spec.estimate(tallies[question.name], candidates=question.candidates) for question in questions]
         learned = self._learn(estimates, salt)
         if not isinstance(learned, tuple):
@@ -173,7 +185,7 @@ class CountedSearch:
         found = tuple(sorted(code for code in learned if value_of(self.domain, code) is not None))
         if not found:  # nobody need report on an empty list
             return nothing_counted(self, estimates[-1], min(self.share, Fraction(self.holdout)))
-        return replace(self, candidates=found)
+        return self.learned(candidates=found)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -11,7 +11,6 @@ import numpy as np
 from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
 from deniable.contract.fragment import Fragment
-from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.source import ONE
 from deniable.contract.work import Work, together
@@ -25,7 +24,7 @@ MOST_CHANNEL_BITS = 15
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class MultipleChannels(CountedSearch, Protocol):
+class MultipleChannels(CountedSearch):
     """Find the k most frequent values, each from the channel that a public hash has put it in.
 
     People are split at random into groups, one for each bit of a value's code. Each reports the channel of its value and that one bit,

@@ -18,7 +18,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import RESOLVED, STATE, UNWRITTEN, form_of, wire
+from deniable.contract.record import INSTEAD, RESOLVED, STATE, UNWRITTEN, form_of, wire
 from deniable.contract.work import Work, heaviest
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
@@ -82,7 +82,7 @@ class PEM(Protocol):
 
     result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=INSTEAD)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float

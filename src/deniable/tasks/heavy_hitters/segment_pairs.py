@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import isqrt
 from typing import Any, Self
@@ -12,13 +12,13 @@ import numpy as np
 
 from deniable.contract.arguments import typed
 from deniable.contract.form import HEXADECIMALS, tuple_of
-from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
-from deniable.contract.record import wire
+from deniable.contract.record import STATE, wire
 from deniable.contract.segments import Segments
 from deniable.contract.work import Work, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
+from deniable.tasks.heavy_hitters.counted import CountedSearchState
 from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, strongest
 from deniable.tasks.heavy_hitters.segments import SegmentSearch, frequent
 
@@ -28,7 +28,16 @@ Edges = dict[tuple[int, int], float]
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class SegmentPairs(SegmentSearch, Protocol):
+class SegmentPairsState(CountedSearchState):
+    """What a search has found, and the segments that it follows."""
+
+    frequent_segments: tuple[tuple[int, ...], ...] | None = field(default=None, metadata=wire(form=tuple_of(HEXADECIMALS)))
+    """What was kept of each segment, in rising order, once the first groups have reported."""
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class SegmentPairs(SegmentSearch):
     """Find the k most frequent values by their frequent pairs of segments (SPM).
 
     People are split at random into groups. The first groups report one segment each, and the frequent ones are kept. The next groups,
@@ -57,15 +66,14 @@ class SegmentPairs(SegmentSearch, Protocol):
     References: Fanti, Pihur, Erlingsson 2016; Hong 2021 (CS 528); Wang, Li, Jha 2021.
     """
 
-    frequent_segments: tuple[tuple[int, ...], ...] | None = field(default=None, repr=False, metadata=wire(form=tuple_of(HEXADECIMALS)))
-    """What was kept of each segment, in rising order, once the first groups have reported."""
+    state: SegmentPairsState = field(default=SegmentPairsState(), repr=False, metadata=STATE)
 
     def _resolve(self, put: Any) -> None:
         left_open = self.keep is None
         super()._resolve(put)
         if left_open:
             put("keep", min(self.keep, isqrt(LARGEST_LIST)))
-        kept = self.frequent_segments
+        kept = self.state.frequent_segments
         if kept is not None:
             if len(kept) != self.segments or not all(kept):
                 raise ParameterError("frequent_segments", kept, allowed=f"{self.segments} lists", fix="close the first round")
@@ -87,7 +95,7 @@ class SegmentPairs(SegmentSearch, Protocol):
         return segments, Work(asked.bytes + own, asked.steps + 1000 * followed * self.segments, asked.kept)
 
     def _search(self) -> tuple[tuple[Question, ...], int]:
-        if self.frequent_segments is None:
+        if self.state.frequent_segments is None:
             return self._segment_questions(), 0
         return tuple(self._pair_question(i, j) for i, j in self._pairs), self.segments
 
@@ -96,7 +104,7 @@ class SegmentPairs(SegmentSearch, Protocol):
         return list(combinations(range(self.segments), 2))
 
     def _pair_candidates(self, i: int, j: int) -> tuple[int, ...]:
-        kept: Any = self.frequent_segments
+        kept: Any = self.state.frequent_segments
         return tuple(first << self.parts[j][1] | second for first in kept[i] for second in kept[j])
 
     def _pair_question(self, i: int, j: int) -> Question:
@@ -104,11 +112,11 @@ class SegmentPairs(SegmentSearch, Protocol):
         return self._ask(f"pair-{i + 1}-{j + 1}", encoder, encoder.size, self._pair_candidates(i, j))
 
     def _learn(self, estimates: list[FrequencyEstimate], salt: bytes) -> Self | tuple[int, ...]:
-        if self.frequent_segments is None:
+        if self.state.frequent_segments is None:
             kept = tuple(tuple(sorted(frequent(estimate.counts, self.keep, salt).tolist())) for estimate in estimates)
             if self.segments == 1 or not all(kept):
                 return kept[0] if self.segments == 1 else ()
-            return replace(self, frequent_segments=kept)
+            return self.learned(frequent_segments=kept)
         edges = {}
         for (i, j), estimate in zip(self._pairs, estimates, strict=True):
             candidates = self._pair_candidates(i, j)
@@ -120,7 +128,7 @@ class SegmentPairs(SegmentSearch, Protocol):
 
     def _cliques(self, edges: dict[tuple[int, int], Edges], salt: bytes) -> tuple[int, ...]:
         """Values all of whose pairs are frequent; of too many, those with the most frequent rarest pair."""
-        kept: Any = self.frequent_segments
+        kept: Any = self.state.frequent_segments
         found = [((first,), np.inf) for first in kept[0]]
         for j in range(1, self.segments):
             longer = []

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deniable.contract.arguments import typed
-from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question
 from deniable.contract.segments import Segments
 from deniable.contract.work import Work, together
@@ -27,7 +26,7 @@ LONGEST_SEGMENT = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentSearch(CountedSearch):
+class SegmentSearch(CountedSearch, abstract=True):
     """What searches by segments share: the code cut into ``segments`` of nearly equal length; by default of 16 bits at most, but two."""
 
     segments: int = None  # type: ignore[assignment]  # resolved below
@@ -80,7 +79,7 @@ def frequent(counts: Array, keep: int, salt: bytes) -> Array:
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class IndependentSegments(SegmentSearch, Protocol):
+class IndependentSegments(SegmentSearch):
     """Find the k most frequent values by finding the frequent segments of each place, and counting what they can be combined to.
 
     People are split at random into groups. Each reports one segment of its values; a last one counts the combinations of frequent

@@ -17,7 +17,7 @@ from deniable.contract.encoder import Identity, Prefix
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
-from deniable.contract.record import UNWRITTEN
+from deniable.contract.record import INSTEAD, RESOLVED, UNWRITTEN
 from deniable.contract.work import Work, in_turn, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
@@ -70,7 +70,7 @@ class TreeHist(Protocol):
 
     result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=INSTEAD)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     k: int
     epsilon: float
@@ -81,7 +81,8 @@ class TreeHist(Protocol):
     threshold: float | None = None
     people: int = 100_000
     salt: int = 0
-    lengths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    lengths: tuple[int, ...] = field(default=None, metadata=RESOLVED)  # type: ignore[arg-type]  # resolved below
+    """The length of each level's prefixes; they follow from ``keep`` and ``step_bits``."""
 
     def __post_init__(self) -> None:
         settle(self)

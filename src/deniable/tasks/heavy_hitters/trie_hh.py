@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, factorial
@@ -20,9 +20,8 @@ from deniable.contract.encoder import Prefix
 from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon, exp_below, floor_threshold
-from deniable.contract.protocol import Protocol
-from deniable.contract.question import Round
-from deniable.contract.record import UNWRITTEN, wire
+from deniable.contract.protocol import MemoryProtocol, State
+from deniable.contract.record import INSTEAD, STATE, wire
 from deniable.contract.source import ONE, Source
 from deniable.core.run import crowd_size, take
 from deniable.core.stream import serve_everyone
@@ -68,7 +67,18 @@ class Trie(Table):
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class TrieHH(Protocol):
+class TrieHHState(State):
+    """The trie as far as it has grown."""
+
+    stage: int = 0
+    """How many levels are over."""
+    prefixes: tuple[int, ...] = field(default=(0,), metadata=wire(form=HEXADECIMALS))
+    """The trie's last level; at first the empty prefix."""
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class TrieHH(MemoryProtocol):
     """Find values that many people hold, level by level, with true votes of a few people drawn at random.
 
     At each of ``levels`` levels everybody is drawn with a small probability, anew. Those who are drawn and whose prefix of the level before
@@ -102,18 +112,16 @@ class TrieHH(Protocol):
     References: Zhu, Kairouz, McMahan, Sun, Li 2020.
     """
 
+    needs: ClassVar[str] = "true votes, which are no randomized reports: use vote and close, or a local protocol"
     trust: ClassVar[str] = "central"
     result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
-    bits: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with the domain
+    bits: int = field(default=None, metadata=INSTEAD)  # type: ignore[assignment]  # resolved with the domain
     """The length of the values, if they are plain numbers: instead of ``domain``."""
     epsilon: float
     delta: float
     levels: int = None  # type: ignore[assignment]  # resolved below
-    stage: int = 0
-    """How many levels are over."""
-    prefixes: tuple[int, ...] = field(default=(0,), repr=False, metadata=wire(form=HEXADECIMALS))
-    """The trie's last level; at first the empty prefix."""
+    state: TrieHHState = field(default=TrieHHState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -125,11 +133,12 @@ class TrieHH(Protocol):
         if self.levels is None:
             put("levels", ceil(self.bits / 8))
         check_whole("levels", self.levels, 1, self.bits, fix="leave it out for one for each byte")
-        check_whole("stage", self.stage, 0, self.levels - 1, fix="start at 0")
-        if self.stage:
-            Prefix(self.domain, self.lengths[self.stage - 1], self.prefixes)  # its checks are ours
-        elif self.prefixes != (0,):
-            raise ParameterError("prefixes", self.prefixes, allowed="the empty prefix at first", fix="leave it out")
+        stage, prefixes = self.state.stage, self.state.prefixes
+        check_whole("stage", stage, 0, self.levels - 1, fix="start at 0")
+        if stage:
+            Prefix(self.domain, self.lengths[stage - 1], prefixes)  # its checks are ours
+        elif prefixes != (0,):
+            raise ParameterError("prefixes", prefixes, allowed="the empty prefix at first", fix="leave it out")
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -160,18 +169,9 @@ class TrieHH(Protocol):
 
     # --- voting: no question can be put to a device, since its answer would be the truth ---
 
-    @property
-    def scale(self) -> int:
-        return 1
-
-    def open(self) -> Round:
-        raise ProtocolError(
-            "open", self.kind, allowed="run, or vote and close", fix="true votes are no randomized reports: use a local protocol"
-        )
-
     def vote(self, values: Any, source: Source | None = None) -> Counter[int]:
         """True votes for prefixes of the level at hand. Secret: only what ``close`` makes of them is private."""
-        length, before = self.lengths[self.stage], (0, *self.lengths)[self.stage]
+        length, before = self.lengths[self.state.stage], (0, *self.lengths)[self.state.stage]
         drawn = np.zeros(crowd_size(values), dtype=bool)
 
         def draw(part: slice, words: Array) -> tuple[int, int]:
@@ -183,15 +183,15 @@ class TrieHH(Protocol):
         serve_everyone(drawn.size, draw, source)
         chosen = take(inputs, np.flatnonzero(drawn))
         codes = [int.from_bytes(code, "big") if isinstance(code, bytes) else int(code) for code in chosen]
-        known = set(self.prefixes)
+        known = set(self.state.prefixes)
         return Counter(code for code in codes if code >> length - before in known)
 
     def close(self, tallies: Mapping[str, Any]) -> TrieHH | Trie:
         if set(tallies) != {VOTES}:
             raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {VOTES!r}", fix="close with what vote returned")
         grown = tuple(sorted(code for code, count in tallies[VOTES].items() if count >= self.theta))
-        if grown and self.stage + 1 < self.levels:
-            return replace(self, stage=self.stage + 1, prefixes=grown)
+        if grown and self.state.stage + 1 < self.levels:
+            return self.learned(stage=self.state.stage + 1, prefixes=grown)
         return Trie(self, [value_of(self.domain, code) for code in grown])
 
     def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Trie:

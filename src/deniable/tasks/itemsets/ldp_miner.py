@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Round
+from deniable.contract.record import STATE
 from deniable.contract.sets import LONGEST_PADDING, MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
@@ -26,6 +27,15 @@ from deniable.tasks.itemsets.counting import counting_work
 from deniable.tasks.itemsets.padding import check_subsets, padded_estimate, padded_question
 
 SPLITS = ("people", "epsilon")
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class LDPMinerState(State):
+    """The items that may be frequent."""
+
+    candidates: tuple[int, ...] | None = None
+    """Their keys, in rising order, once the first round is closed."""
 
 
 @typed
@@ -60,8 +70,7 @@ class LDPMiner(SetProtocol, Protocol):
     epsilon: float
     length: int
     split: str = "people"
-    candidates: tuple[int, ...] | None = field(default=None, repr=False)
-    """The keys of the items that may be frequent, in rising order, once the first round is closed."""
+    state: LDPMinerState = field(default=LDPMinerState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -70,7 +79,7 @@ class LDPMiner(SetProtocol, Protocol):
         check_whole("length", self.length, 1, LONGEST_PADDING)
         if self.split not in SPLITS:
             raise ParameterError("split", self.split, allowed=f"one of {SPLITS}", fix="people is the better one")
-        if self.candidates is not None:
+        if self.state.candidates is not None:
             PadAndSample(self.domain, 1, self._listed)  # its checks are ours
         check_feasible(self, "domain, length", fix="ask about fewer items, or pad to fewer")
 
@@ -79,7 +88,8 @@ class LDPMiner(SetProtocol, Protocol):
 
     @property
     def _listed(self) -> tuple[tuple[int, ...], ...] | None:
-        return None if self.candidates is None else tuple((key,) for key in self.candidates)
+        candidates = self.state.candidates
+        return None if candidates is None else tuple((key,) for key in candidates)
 
     @property
     def scale(self) -> int:
@@ -92,17 +102,17 @@ class LDPMiner(SetProtocol, Protocol):
     def _round(self) -> Round:
         half = self.split == "people"
         share, epsilon = (Fraction(1, 2), self.epsilon) if half else (Fraction(1), self.epsilon / 2)
-        name, length = ("sample", self.length) if self.candidates is None else (ITEMS, 2 * self.k)
+        name, length = ("sample", self.length) if self.state.candidates is None else (ITEMS, 2 * self.k)
         asked = padded_question(name, self.domain, length, self._listed, epsilon=epsilon, share=share, amplify=False)
-        return Round((asked,), share if half and self.candidates is not None else Fraction(0))
+        return Round((asked,), share if half and self.state.candidates is not None else Fraction(0))
 
     def close(self, tallies: Mapping[str, Any]) -> LDPMiner | FrequencyEstimate:
-        tally, items = self.only(tallies), self.domain.items
-        values = [items.value(key) for key in (range(items.size) if self.candidates is None else self.candidates)]
+        tally, items, candidates = self.only(tallies), self.domain.items, self.state.candidates
+        values = [items.value(key) for key in (range(items.size) if candidates is None else candidates)]
         estimate = padded_estimate(self.open().questions[0], tally, values, self.guarantee)
-        if self.candidates is None:
+        if candidates is None:
             best = strongest(estimate.counts, 2 * self.k, tally.to_bytes())
-            return replace(self, candidates=tuple(sorted(best.tolist())))
+            return self.learned(candidates=tuple(sorted(best.tolist())))
         best = strongest(estimate.counts, self.k, tally.to_bytes())
         return estimate.found(best, share=self.open().questions[0].share)
 

@@ -11,8 +11,9 @@ from typing import Any
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
+from deniable.contract.record import STATE
 from deniable.contract.sets import MOST_CANDIDATES, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
@@ -36,6 +37,17 @@ from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets
 
 SHARES = (Fraction(2, 5), Fraction(1, 10), Fraction(1, 2))
 """How many people find candidates, tell lengths, and count; a tenth of the last say whether their list is cut."""
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class SVIMState(State):
+    """The items that may be frequent, and how many of them people hold."""
+
+    candidates: tuple[int, ...] | None = None
+    """Their keys, in rising order, once the first round is closed."""
+    lengths: str = ""
+    """The tally of the second round, as hex, once it is closed."""
 
 
 @typed
@@ -78,10 +90,7 @@ class SVIM(SetProtocol, Protocol):
     projection: str = "cut"
     shares: tuple[Fraction, ...] = SHARES
     """The shares of the people in the three rounds."""
-    candidates: tuple[int, ...] | None = field(default=None, repr=False)
-    """The keys of the items that may be frequent, in rising order, once the first round is closed."""
-    lengths: str = field(default="", repr=False)
-    """The tally of the second round, as hex, once it is closed."""
+    state: SVIMState = field(default=SVIMState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -93,12 +102,13 @@ class SVIM(SetProtocol, Protocol):
             check_whole("longest", self.longest, 1, MOST_CANDIDATES)
         check_projection(self.projection)
         put("shares", check_shares(self.shares, 3))
-        if self.candidates is not None:
+        candidates, lengths = self.state.candidates, self.state.lengths
+        if candidates is not None:
             PadAndSample(self.domain, 1, self.listed)  # its checks are ours
-        if self.lengths:
-            if self.candidates is None:
-                raise ParameterError("lengths", self.lengths, allowed="none before there are candidates", fix="close the first round")
-            read_tally(self.lengths, self._length_question)
+        if lengths:
+            if candidates is None:
+                raise ParameterError("lengths", lengths, allowed="none before there are candidates", fix="close the first round")
+            read_tally(lengths, self._length_question)
         check_feasible(self, "domain, k", fix="ask about fewer items, or search for fewer", among=ORACLES[1:])
 
     def work(self) -> Work:
@@ -114,7 +124,7 @@ class SVIM(SetProtocol, Protocol):
     @property
     def listed(self) -> tuple[tuple[int, ...], ...]:
         """The candidates as sets of one."""
-        return tuple((key,) for key in self.candidates or ())
+        return tuple((key,) for key in self.state.candidates or ())
 
     def open(self) -> Round:
         return self._round
@@ -123,9 +133,9 @@ class SVIM(SetProtocol, Protocol):
     def _round(self) -> Round:
         share = self.shares
         asking = {"epsilon": self.epsilon, "oracle": self.oracle}
-        if self.candidates is None:
+        if self.state.candidates is None:
             return Round((padded_question("sample", self.domain, 1, None, share=share[0], **asking),))  # type: ignore[arg-type]  # mixed
-        if not self.lengths:
+        if not self.state.lengths:
             return Round((self._length_question,), share[0])
         where = {"share": share[2], "first": share[0] + share[1]}
         return counting_round(ITEMS, self.domain, self.measured.length, self.listed, **asking, **where)  # type: ignore[arg-type]  # mixed
@@ -138,17 +148,18 @@ class SVIM(SetProtocol, Protocol):
     def measured(self) -> Lengths:
         """What the second round has learned."""
         question = self._length_question
-        return Lengths(question.spec.estimate(read_tally(self.lengths, question)), self.longest, self.projection)
+        return Lengths(question.spec.estimate(read_tally(self.state.lengths, question)), self.longest, self.projection)
 
     def close(self, tallies: Mapping[str, Any]) -> SVIM | FrequencyEstimate:
         tally, asked = self.only(tallies), self.open()
-        if self.candidates is None:
+        candidates = self.state.candidates
+        if candidates is None:
             estimate = padded_estimate(asked.questions[0], tally, range(self.domain.items.size))
             best = strongest(estimate.counts, 2 * self.k, tally.to_bytes())
-            return replace(self, candidates=tuple(sorted(best.tolist())))
-        if not self.lengths:
-            return replace(self, lengths=tally.to_bytes().hex())
-        estimate = counted(asked, tallies, [self.domain.items.value(key) for key in self.candidates], self.measured, self.guarantee)
+            return self.learned(candidates=tuple(sorted(best.tolist())))
+        if not self.state.lengths:
+            return self.learned(lengths=tally.to_bytes().hex())
+        estimate = counted(asked, tallies, [self.domain.items.value(key) for key in candidates], self.measured, self.guarantee)
         best = strongest(estimate.counts, self.k, tally.to_bytes())
         found = estimate.found(best, share=min(self.shares[0], asked.questions[0].share))
         return replace(found, parts={LENGTHS: self.measured.estimate})

@@ -14,9 +14,10 @@ import numpy as np
 
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.protocol import Protocol
+from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import UNWRITTEN
+from deniable.contract.record import STATE, UNWRITTEN
 from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
@@ -51,6 +52,19 @@ DISCOUNT = 0.9
 
 @typed
 @dataclass(frozen=True, kw_only=True)
+class SVSMState(State):
+    """How far the search for items has come, and what was asked about sets of them."""
+
+    svim: SVIM = None  # type: ignore[assignment]  # made from the settings
+    """The search for items: a protocol of its own, with what it has learned."""
+    items: tuple[str, ...] = ()
+    """The tallies of the third round, as hex, once items are counted."""
+    lengths: str = ""
+    """The tally of the fourth round, as hex, once it is closed."""
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
 class SVSM(SetProtocol, Protocol):
     """Find the k sets of items that most people hold, single items among them, and estimate their shares.
 
@@ -80,9 +94,9 @@ class SVSM(SetProtocol, Protocol):
     """
 
     result: ClassVar[str] = ITEMSETS
-    domain: Subsets = None  # type: ignore[assignment]  # resolved with svim
-    k: int = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with svim
-    epsilon: float = field(default=None, metadata=UNWRITTEN)  # type: ignore[assignment]  # resolved with svim
+    domain: Subsets
+    k: int = field(metadata=UNWRITTEN)
+    epsilon: float = field(metadata=UNWRITTEN)
     oracle: str = field(default="auto", metadata=UNWRITTEN)
     """GRR or OLH; "auto" takes the one with the smaller error."""
     longest: int | None = field(default=None, metadata=UNWRITTEN)
@@ -91,28 +105,24 @@ class SVSM(SetProtocol, Protocol):
     """How histograms of lengths are made out of noisy counts: "cut", or "norm-sub" as published; see ``Lengths``."""
     shares: tuple[Fraction, ...] = SHARES
     """The shares of the people in the five rounds."""
-    svim: SVIM = field(default=None, repr=False)  # type: ignore[assignment]  # resolved below
-    """The search for items, as far as it has come."""
-    items: tuple[str, ...] = field(default=(), repr=False)
-    """The tallies of the third round, as hex, once items are counted."""
-    lengths: str = field(default="", repr=False)
-    """The tally of the fourth round, as hex, once it is closed."""
+    state: SVSMState = field(default=SVSMState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("shares", check_shares(self.shares, 5))
-        if self.svim is None:
-            settings = {name: getattr(self, name) for name in SETTINGS}
-            put("svim", SVIM(**settings, shares=self.shares[:3]))
-        if self.svim.shares != self.shares[:3]:
-            raise ParameterError("shares", self.shares, allowed="those of the search for items first", fix="leave svim out")
-        for name in SETTINGS:
-            put(name, getattr(self.svim, name))
-        if (self.items and not self.svim.lengths) or (self.lengths and not self.items):
+        put("epsilon", check_epsilon(self.epsilon))
+        settings = {name: getattr(self, name) for name in SETTINGS} | {"shares": self.shares[:3]}
+        if self.state.svim is None:
+            put("state", replace(self.state, svim=SVIM(**settings)))
+        other = [name for name, value in settings.items() if getattr(self.svim, name) != value]
+        if other:
+            raise ParameterError("svim", self.svim, allowed=f"the {', '.join(other)} of the whole search", fix="leave the state out")
+        items, lengths = self.state.items, self.state.lengths
+        if (items and not self.svim.state.lengths) or (lengths and not items):
             raise ParameterError(
                 "items, lengths", "a later round", allowed="none before it is asked", fix="close the rounds in their order"
             )
-        if self.items:
+        if items:
             PadAndSample(self.domain, 1, self.sets)  # reads the tally
         else:  # what it takes to close later rounds is part of ``work`` from the first one on
             check_feasible(self, "domain, k", fix="ask about fewer items, or search for fewer", among=ORACLES[1:])
@@ -121,19 +131,29 @@ class SVSM(SetProtocol, Protocol):
         most = 2 * self.k
         return heaviest([super().work(), self.svim.work(), counting_work(most, min(self.longest or most, most))])
 
+    @classmethod
+    def from_fields(cls, **values: Any) -> SVSM:
+        """Most settings are written only once, in the search for items."""
+        return cls(**{name: getattr(values["state"].svim, name) for name in SETTINGS} | values)
+
     # --- what has been learned ---
+
+    @property
+    def svim(self) -> SVIM:
+        """The search for items, as far as it has come."""
+        return self.state.svim
 
     @cached_property
     def singles(self) -> FrequencyEstimate:
         """The counts of the items that may be frequent."""
-        values = [(self.domain.items.value(key),) for key in self.svim.candidates or ()]
-        return counted(self.svim.open(), self.items, values, self.svim.measured, self.guarantee)
+        values = [(self.domain.items.value(key),) for key in self.svim.state.candidates or ()]
+        return counted(self.svim.open(), self.state.items, values, self.svim.measured, self.guarantee)
 
     @cached_property
     def sets(self) -> Candidates:
         """The sets to be counted."""
-        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.items[0]))
-        keys = np.array(self.svim.candidates)[best]
+        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.state.items[0]))
+        keys = np.array(self.svim.state.candidates)[best]
         guesses = likely_sets(self.singles.frequencies[best], 2 * self.k)
         return tuple(sorted(tuple(sorted(keys[list(places)].tolist())) for places in guesses))
 
@@ -141,7 +161,7 @@ class SVSM(SetProtocol, Protocol):
     def measured(self) -> Lengths:
         """What the fourth round has learned."""
         question = self._length_question
-        return Lengths(question.spec.estimate(read_tally(self.lengths, question)), self.longest, self.projection)
+        return Lengths(question.spec.estimate(read_tally(self.state.lengths, question)), self.longest, self.projection)
 
     # --- asking ---
 
@@ -154,9 +174,9 @@ class SVSM(SetProtocol, Protocol):
 
     @cached_property
     def _round(self) -> Round:
-        if not self.items:
+        if not self.state.items:
             return self.svim.open()
-        if not self.lengths:
+        if not self.state.lengths:
             return Round((self._length_question,), sum(self.shares[:3], Fraction(0)))
         settings = {"epsilon": self.epsilon, "oracle": self.oracle, "share": self.shares[4], "first": sum(self.shares[:4], Fraction(0))}
         return counting_round(ITEMSETS, self.domain, self.measured.length, self.sets, **settings)  # type: ignore[arg-type]  # mixed
@@ -166,20 +186,20 @@ class SVSM(SetProtocol, Protocol):
         return length_question("set-lengths", self.domain, self.sets, epsilon=self.epsilon, share=self.shares[3])
 
     def close(self, tallies: Mapping[str, Any]) -> SVSM | SetEstimate:
-        if not self.items:
-            if not self.svim.lengths:
-                return replace(self, svim=self.svim.close(tallies))  # type: ignore[arg-type]  # a state: items are not counted yet
-            after = replace(self, items=images(self.open(), tallies))
+        if not self.state.items:
+            if not self.svim.state.lengths:
+                return self.learned(svim=self.svim.close(tallies))  # which is no estimate yet: items are not counted
+            after = self.learned(items=images(self.open(), tallies))
             return after if after.sets else after._put_together(after.singles)
-        if not self.lengths:
-            return replace(self, lengths=self.only(tallies).to_bytes().hex())
+        if not self.state.lengths:
+            return self.learned(lengths=self.only(tallies).to_bytes().hex())
         values = [self.domain.named(keys) for keys in self.sets]
         return self._put_together(self.singles, counted(self.open(), tallies, values, self.measured, self.guarantee))
 
     def _put_together(self, *parts: FrequencyEstimate) -> SetEstimate:
         """The k largest of all that was counted in the ``parts``."""
         table, least = SetEstimate.joined(parts, self.guarantee), min(self.shares[0], self.shares[2], self.shares[4])
-        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.items[0]))
+        best = strongest(self.singles.counts, self.k, bytes.fromhex(self.state.items[0]))
         items = self.singles.found(best, share=min(self.shares[0], self.svim.open().questions[0].share))
         found = table.found(np.arange(min(self.k, len(table.values))), share=least)
         return replace(found, parts={COUNTED: table, LENGTHS: self.svim.measured.estimate, ITEMS: items})

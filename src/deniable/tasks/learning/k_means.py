@@ -17,9 +17,9 @@ from deniable.contract.clusters import MAGNITUDES, MOST_CLUSTERS, ClusterSide, M
 from deniable.contract.features import HALF, Features, check_clip
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import UNWRITTEN, form_of, wire
+from deniable.contract.record import RESOLVED, STATE, UNWRITTEN, form_of, wire
 from deniable.contract.source import Source
 from deniable.contract.work import Work, heaviest, together
 from deniable.core.features import table_of
@@ -42,6 +42,19 @@ UNSURE = 0.2
 SEEN = 3.0
 """A center moves if its cluster's share is so many standard errors above nothing."""
 Centers = tuple[tuple[int, ...], ...]
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class KMeansState(State):
+    """The centers as far as they have moved."""
+
+    stage: int = 0
+    """How many rounds are over."""
+    bound: int | None = field(default=None, metadata=wire(name="clip"))
+    """How often the range is halved around its middle: as the settings say, or as people have answered; None before they have."""
+    centers: Centers = ()
+    """The centers as they are now, in steps from the middle of each range; none for those that the settings begin with."""
 
 
 @typed
@@ -76,38 +89,41 @@ class KMeans(Protocol):
     clusters: int
     epsilon: float
     rounds: int = 5
-    clip: int | None = None
-    """How often the range is halved around its middle; None to ask."""
-    start: Any = field(default=None, repr=False, metadata=UNWRITTEN)
+    clip: int | None = field(default=None, metadata=UNWRITTEN)
+    """How often the range is halved around its middle; None to ask. It is written in the state."""
+    start: Any = field(default=None, repr=False, compare=False, metadata=UNWRITTEN)
     """The first centers, in people's own numbers; if left out, points that are spread over the range."""
     people: int = 100_000
-    stage: int = 0
-    """How many rounds are over."""
-    centers: Centers = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
-    """The centers as they are now, in steps from the middle of each range."""
-    measuring: bool = None  # type: ignore[assignment]  # resolved below
+    measuring: bool = field(init=False, metadata=RESOLVED)
     """Whether a part of the people is asked how far out they are."""
+    state: KMeansState = field(default=KMeansState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
         put("features", Features.of(self.features))
-        for name, least, most in (("clusters", 1, MOST_CLUSTERS), ("rounds", 1, 1000), ("people", 1, 10**15), ("stage", 0, 10**15)):
+        for name, least, most in (("clusters", 1, MOST_CLUSTERS), ("rounds", 1, 1000), ("people", 1, 10**15)):
             check_whole(name, getattr(self, name), least, most)
-        put("measuring", self.clip is None if self.measuring is None else bool(self.measuring))
-        if self.clip is not None:
-            check_clip(self.clip)
-        if self.stage > self.rounds - (not self.measuring) or (self.clip is None) != (self.measuring and self.stage == 0):
-            raise ParameterError("stage", self.stage, allowed="a round that there is", fix="leave it out")
-        if self.centers is None:
-            put("centers", self._begun())
-        put("start", None)  # what was asked for is in centers now
-        waiting = self.clip is None and self.centers == ()  # the first centers are spread over what clipping leaves
-        if not waiting:
-            check_centers(self.features, self.centers)
-        if len(self.centers) != self.clusters and not waiting:
-            raise ParameterError("centers", len(self.centers), allowed=f"{self.clusters} points", fix="one for each cluster")
+        put("measuring", self.clip is None)
+        if self.state == KMeansState():
+            put("state", KMeansState(bound=self.clip, centers=self._begun()))
+        self._check_state()
         check_feasible(self, "clusters", fix="look for fewer clusters")
+
+    def _check_state(self) -> None:
+        stage, bound, centers = self.state.stage, self.state.bound, self.state.centers
+        check_whole("stage", stage, 0, 10**15)
+        if bound is not None:
+            check_clip(bound)
+        if not self.measuring and bound != self.clip:
+            raise ParameterError("clip", self.clip, allowed=f"{bound}, as in the state", fix="leave the state out")
+        if stage > self.rounds - (not self.measuring) or (bound is None) != (self.measuring and stage == 0):
+            raise ParameterError("stage", stage, allowed="a round that there is", fix="leave it out")
+        waiting = bound is None and centers == ()  # the first centers are spread over what clipping leaves
+        if not waiting:
+            check_centers(self.features, centers)
+        if len(centers) != self.clusters and not waiting:
+            raise ParameterError("centers", len(centers), allowed=f"{self.clusters} points", fix="one for each cluster")
 
     def _begun(self) -> Centers:
         if self.start is None:
@@ -117,6 +133,12 @@ class KMeans(Protocol):
             raise ParameterError("start", self.start, allowed=allowed, fix="one number for each feature")
         rows = [dict(zip(self.features.names, center, strict=True)) for center in self.start]
         return tuple(tuple(self.features.point(row)) for row in rows)
+
+    @classmethod
+    def from_fields(cls, **values: Any) -> KMeans:
+        """The bound is written as part of the state, and is a setting unless people were asked for it."""
+        asked = values.pop("measuring")
+        return cls(**values, clip=None if asked else values["state"].bound)
 
     def work(self) -> Work:
         return heaviest([super().work(), together([self.spec.finishing(2 * self.clusters)] * len(self.features))])
@@ -139,13 +161,13 @@ class KMeans(Protocol):
 
     @cached_property
     def _round(self) -> Round:
-        if self.clip is None:
+        if self.state.bound is None:
             spec = frequency_oracle(domain_size=MAGNITUDES, epsilon=self.epsilon, n=max(1, int(self.people * MEASURING))).spec
             return Round((Question(name="magnitude", spec=spec, encoder=Magnitude(self.features), share=MEASURING),))
-        sides = (ClusterSide(self.features, self.centers, j, self.clip) for j in range(len(self.features)))
+        sides = (ClusterSide(self.features, self.state.centers, j, self.state.bound) for j in range(len(self.features)))
         pairs = zip(self.features.names, sides, strict=True)
         questions = tuple(Question(name=name, spec=self.spec, encoder=side, share=self._share) for name, side in pairs)
-        before = MEASURING * self.measuring + (self.stage - self.measuring) * len(self.features) * self._share
+        before = MEASURING * self.measuring + (self.state.stage - self.measuring) * len(self.features) * self._share
         return Round(questions, Fraction(before))
 
     def open(self) -> Round:
@@ -159,15 +181,15 @@ class KMeans(Protocol):
     def close(self, tallies: Mapping[str, Any]) -> KMeans | ClusterEstimate:
         self._round.check_tallies(tallies)
         found = [question.spec.estimate(tallies[question.name]) for question in self._round.questions]
-        if self.clip is None:
+        if self.state.bound is None:
             clip = clipping(found[0].counts, found[0].stderr, found[0].n)
-            centers = self.centers or spread_out(self.clusters, len(self.features), HALF >> clip)
-            return replace(self, clip=clip, stage=1, centers=centers)
+            centers = self.state.centers or spread_out(self.clusters, len(self.features), HALF >> clip)
+            return self.learned(bound=clip, stage=1, centers=centers)
         return self._moved(found)
 
     def _moved(self, found: list[Any]) -> KMeans | ClusterEstimate:
         """Each center at the mean of its people, as far as they can be told from noise."""
-        k, limit = self.clusters, HALF >> (self.clip or 0)
+        k, limit = self.clusters, HALF >> (self.state.bound or 0)
         n = sum(each.n for each in found)
         sides = [Sides.of(each, k) for each in found]
         shares, spread, weights = pooled(np.array([side.shares for side in sides]), np.array([side.share_noise for side in sides]))
@@ -176,17 +198,17 @@ class KMeans(Protocol):
         means = limit * np.array([side.leans for side in sides]) / size
         noise, both = np.array([side.lean_noise for side in sides]), weights * np.array([side.both for side in sides])
         variance = np.maximum(limit**2 * noise + means**2 * np.where(seen, spread, 0.0) - 2 * limit * means * both, 0.0) / size**2
-        moved = np.where(seen & np.isfinite(variance), np.clip(np.rint(means), -limit, limit), np.array(self.centers).T).astype(int)
-        if self.stage + 1 < self.rounds + self.measuring:
-            nearer = np.array(spread_out(k, len(found), limit >> (self.stage + 1 - self.measuring))).T
+        moved = np.where(seen & np.isfinite(variance), np.clip(np.rint(means), -limit, limit), np.array(self.state.centers).T).astype(int)
+        if self.state.stage + 1 < self.rounds + self.measuring:
+            nearer = np.array(spread_out(k, len(found), limit >> (self.state.stage + 1 - self.measuring))).T
             beside = np.clip(moved[:, [np.argmax(shares)]] + nearer, -limit, limit)
             again = tuple(map(tuple, np.where(seen, moved, beside).T.tolist()))
-            return replace(self, stage=self.stage + 1, centers=again if seen.any() else self.centers)
+            return self.learned(stage=self.state.stage + 1, centers=again if seen.any() else self.state.centers)
         centers: Centers = tuple(map(tuple, moved.T.tolist()))
         errors = np.where(seen, variance, inf).T
         law = Unknown(n, shares, WHY, np.sqrt(spread))
         clusters = ClusterEstimate.of(self.features, centers, errors, law=law, spec=self.spec, guarantee=self.guarantee)
-        return replace(clusters, bias=BIASED if self.clip else None)
+        return replace(clusters, bias=BIASED if self.state.bound else None)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from math import inf
@@ -18,9 +18,9 @@ from deniable.contract.features import Features, check_clip, check_integers
 from deniable.contract.gradient import LARGEST_GRADIENT, LARGEST_WEIGHT, ONE_WEIGHT, Gradient
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import form_of, wire
+from deniable.contract.record import STATE, form_of, wire
 from deniable.contract.source import Source
 from deniable.core.features import table_of
 from deniable.core.mean import MeanEstimate
@@ -37,6 +37,21 @@ FEW = 30
 """So many reports say themselves how much they vary."""
 Weights = tuple[tuple[int, ...], ...]
 Noise = tuple[tuple[float, ...], ...]
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class RegressionState(State):
+    """The models as far as they are fitted."""
+
+    stage: int = 0
+    """How many rounds are over."""
+    weights: Weights = ()
+    """The weights of each model as they are now, in small steps; at first all 0."""
+    noise: Noise = ()
+    """The variance of each weight so far."""
+    asked: int = 0
+    """How many reports came in so far."""
 
 
 @typed
@@ -74,14 +89,7 @@ class LogisticRegression(Protocol):
     """A gradient beyond 2^-clip counts as that; none is in the first round, with clip = 1."""
     models: int = 1
     people: int = 100_000
-    stage: int = 0
-    """How many rounds are over."""
-    weights: Weights = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
-    """The weights of each model as they are now, in small steps."""
-    noise: Noise = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
-    """The variance of each weight so far."""
-    asked: int = 0
-    """How many reports came in so far."""
+    state: RegressionState = field(default=RegressionState(), repr=False, metadata=STATE)
 
     result: ClassVar[str] = "model"
     most_models: ClassVar[int] = 1
@@ -90,23 +98,28 @@ class LogisticRegression(Protocol):
         put = partial(object.__setattr__, self)
         settle(self)
         check_clip(self.clip)
-        whole = (("rounds", 1, 1000), ("models", 1, self.most_models), ("people", 1, 10**15), ("asked", 0, 10**15))
-        for name, least, most in (*whole, ("stage", 0, self.rounds - 1 if type(self.rounds) is int else 0)):
+        for name, least, most in (("rounds", 1, 1000), ("models", 1, self.most_models), ("people", 1, 10**15)):
             check_whole(name, getattr(self, name), least, most, fix="leave it out")
         if self.models * self.coordinates > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} weights in all models"
             raise ParameterError("features", self.coordinates * self.models, allowed=allowed, fix="fewer features, or fewer models")
-        zeros = (0,) * self.coordinates
-        put("weights", self.weights if self.weights is not None else (zeros,) * self.models)
-        put("noise", self.noise if self.noise is not None else (tuple(map(float, zeros)),) * self.models)
-        if len(self.weights) != self.models or [len(each) for each in self.noise] != [self.coordinates] * self.models:
-            allowed = f"{self.coordinates} for each of {self.models} models"
-            raise ParameterError("weights", len(self.weights), allowed=allowed, fix="leave them out")
-        for each in self.weights:
-            check_integers("weights", each, self.coordinates, LARGEST_WEIGHT)
-        if not all(type(variance) is float and variance >= 0 for each in self.noise for variance in each):  # it may be infinite
-            raise ParameterError("noise", self.noise, allowed="numbers from 0 on", fix="leave them out")
+        if self.state == RegressionState():
+            zeros = (0,) * self.coordinates
+            put("state", RegressionState(weights=(zeros,) * self.models, noise=(tuple(map(float, zeros)),) * self.models))
+        self._check_state()
         check_feasible(self, "features", fix="take fewer features, or fewer models")
+
+    def _check_state(self) -> None:
+        state = self.state
+        check_whole("stage", state.stage, 0, self.rounds - 1, fix="leave it out")
+        check_whole("asked", state.asked, 0, 10**15, fix="leave it out")
+        if len(state.weights) != self.models or [len(each) for each in state.noise] != [self.coordinates] * self.models:
+            allowed = f"{self.coordinates} for each of {self.models} models"
+            raise ParameterError("weights", len(state.weights), allowed=allowed, fix="leave them out")
+        for each in state.weights:
+            check_integers("weights", each, self.coordinates, LARGEST_WEIGHT)
+        if not all(type(variance) is float and variance >= 0 for each in state.noise for variance in each):  # it may be infinite
+            raise ParameterError("noise", state.noise, allowed="numbers from 0 on", fix="leave them out")
 
     @property
     def coordinates(self) -> int:
@@ -126,12 +139,12 @@ class LogisticRegression(Protocol):
     def _round(self) -> Round:
         share = Fraction(1, self.rounds * self.models * self.coordinates)
         questions = []
-        for model, weights in enumerate(self.weights):
+        for model, weights in enumerate(self.state.weights):
             for coordinate, name in enumerate((INTERCEPT, *self.features.names)):
                 encoder = Gradient(self.features, self.label, self.classes, weights, coordinate, self.clip)
                 told = name if self.models == 1 else f"model {model + 1}, {name}"
                 questions.append(Question(name=told, spec=self.spec, encoder=encoder, share=share))
-        return Round(tuple(questions), Fraction(self.stage, self.rounds))
+        return Round(tuple(questions), Fraction(self.state.stage, self.rounds))
 
     def open(self) -> Round:
         return self._round
@@ -145,8 +158,8 @@ class LogisticRegression(Protocol):
     def close(self, tallies: Mapping[str, Any]) -> LogisticRegression | LinearModel:
         self._round.check_tallies(tallies)
         means = [self.spec.estimate(tallies[question.name]) for question in self._round.questions]
-        pace = self.step * (self.rounds - self.stage) / self.rounds
-        weights, noise = np.array(self.weights, dtype=float).ravel(), np.array(self.noise).ravel()
+        pace = self.step * (self.rounds - self.state.stage) / self.rounds
+        weights, noise = np.array(self.state.weights, dtype=float).ravel(), np.array(self.state.noise).ravel()
         moved = np.array([mean.law.center / LARGEST_GRADIENT if mean.n else 0.0 for mean in means])  # nobody moves nothing ...
         spread = np.array([_spread(mean, self.spec) for mean in means]) / LARGEST_GRADIENT**2  # ... and knows nothing
         stepped = np.clip(np.rint(weights - pace * moved * ONE_WEIGHT), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(int)
@@ -156,9 +169,9 @@ class LogisticRegression(Protocol):
             tuple(map(tuple, (noise + pace**2 * spread).reshape(shape).tolist())),
             tallies,
         )
-        asked = self.asked + sum(mean.n for mean in means)
-        if self.stage + 1 < self.rounds:
-            return replace(self, stage=self.stage + 1, weights=found[0], noise=found[1], asked=asked)
+        asked = self.state.asked + sum(mean.n for mean in means)
+        if self.state.stage + 1 < self.rounds:
+            return self.learned(stage=self.state.stage + 1, weights=found[0], noise=found[1], asked=asked)
         return self.model(*found, asked)
 
     def replaced(self, weights: Weights, noise: Noise, tallies: Mapping[str, Any]) -> tuple[Weights, Noise]:

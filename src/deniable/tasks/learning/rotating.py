@@ -42,7 +42,7 @@ class RotatingModels(LogisticRegression):
 
         Who was there is gone, and where none comes the old one stays.
         """
-        kept = list(zip(self.weights, self.noise, strict=True))
+        kept = list(zip(self.state.weights, self.state.noise, strict=True))
         state = sha256(b"".join(tallies[question.name].to_bytes() for question in self.open().questions)).digest()
         for model in range(self.models):
             word = int.from_bytes(sha256(state + model.to_bytes(4, "big")).digest(), "big")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -17,9 +17,9 @@ from deniable.contract.domain import Integers
 from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import wire
+from deniable.contract.record import STATE, wire
 from deniable.contract.source import Source
 from deniable.contract.work import Work, together
 from deniable.errors import ParameterError
@@ -39,6 +39,17 @@ SPLIT = sqrt(5)
 """A cell is split if so many standard errors of noise are in it: the root of one more than its parts, as in AHEAD (2021)."""
 FIRST = 2
 """The level that an adaptive search begins with: 16 cells."""
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class QuadTreeState(State):
+    """The squares of an adaptive search, as far as they are split."""
+
+    measured: tuple[Level, ...] = ()
+    """What earlier rounds found."""
+    cells: tuple[int, ...] = field(default=(), metadata=wire(form=HEXADECIMALS))
+    """The squares asked about in this round. None: at first all, and later those of the round before once more."""
 
 
 @typed
@@ -81,10 +92,7 @@ class QuadTree(Protocol):
     outside: str = "refuse"
     """What becomes of a point outside of the box: "refuse", or "count" all of them together."""
     levels: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
-    measured: tuple[Level, ...] = field(default=(), repr=False)
-    """What earlier rounds found."""
-    cells: tuple[int, ...] = field(default=(), repr=False, metadata=wire(form=HEXADECIMALS))
-    """The squares asked about in this round of an adaptive search. None: at first all, and later those of the round before once more."""
+    state: QuadTreeState = field(default=QuadTreeState(), repr=False, metadata=STATE)
     derived: ClassVar[tuple[str, ...]] = ("domain",)
     """What a device holds: it looks there whether everybody can answer."""
     result: ClassVar[str] = "places"
@@ -102,10 +110,11 @@ class QuadTree(Protocol):
         if not rising or not self.levels or self.levels[-1] != self.depth:
             allowed = f"rising integers from 1 on, the last one {self.depth}"
             raise ParameterError("levels", self.levels, allowed=allowed, fix="leave them out for all levels")
-        before = self.levels[: len(self.measured)] if len(self.measured) < len(self.levels) else ()
-        known = tuple(level.level for level in self.measured) == before and (bool(before) or not self.cells)
-        if not known or (before and not self.adaptive) or any(low >= high for low, high in pairwise(self.cells)):
-            raise ParameterError("measured", len(self.measured), allowed="the rounds before this one", fix="take what close() gave")
+        measured, cells = self.state.measured, self.state.cells
+        before = self.levels[: len(measured)] if len(measured) < len(self.levels) else ()
+        known = tuple(level.level for level in measured) == before and (bool(before) or not cells)
+        if not known or (before and not self.adaptive) or any(low >= high for low, high in pairwise(cells)):
+            raise ParameterError("measured", len(measured), allowed="the rounds before this one", fix="take what close() gave")
         check_feasible(self, "depth, levels", fix="split less often, or in rounds: adaptive=True")
 
     def work(self) -> Work:
@@ -142,7 +151,7 @@ class QuadTree(Protocol):
     # --- asking ---
 
     def open(self) -> Round:
-        return Round(self._questions, Fraction(len(self.measured), len(self.levels)))
+        return Round(self._questions, Fraction(len(self.state.measured), len(self.levels)))
 
     @property
     def scale(self) -> int:
@@ -151,24 +160,24 @@ class QuadTree(Protocol):
     def asked(self, level: int) -> tuple[int, ...]:
         """The squares of a level that its group is asked about; the last one is everywhere else, if that is counted."""
         if self.last:
-            return self.measured[-1].cells
-        return self.cells or tuple(range((1 << 2 * level) + (self.outside == "count")))
+            return self.state.measured[-1].cells
+        return self.state.cells or tuple(range((1 << 2 * level) + (self.outside == "count")))
 
     @property
     def last(self) -> bool:
         """Whether no square was dense, so that everybody left is asked about the squares of the round before."""
-        return bool(self.measured) and not self.cells
+        return bool(self.state.measured) and not self.state.cells
 
     @property
     def _now(self) -> tuple[int, ...]:
         """The levels asked about in this round."""
         if self.last:
-            return (self.measured[-1].level,)
-        return self.levels[len(self.measured) :][:1] if self.adaptive else self.levels
+            return (self.state.measured[-1].level,)
+        return self.levels[len(self.state.measured) :][:1] if self.adaptive else self.levels
 
     @cached_property
     def _questions(self) -> tuple[Question, ...]:
-        groups = len(self.levels) - len(self.measured) if self.last else 1
+        groups = len(self.levels) - len(self.state.measured) if self.last else 1
         share, people = Fraction(groups, len(self.levels)), self.people * groups // len(self.levels)
         extra = self.outside == "count"  # one more bit in front tells everywhere else from the box
         questions = []
@@ -186,14 +195,15 @@ class QuadTree(Protocol):
             Level.of(level, self.asked(level), estimate_of(question, tallies[question.name], self.asked(level)))
             for level, question in zip(self._now, self._questions, strict=True)
         )
-        measured = (*self.measured[:-1], self.measured[-1].with_more(now[0])) if self.last else (*self.measured, *now)
+        before = self.state.measured
+        measured = (*before[:-1], before[-1].with_more(now[0])) if self.last else (*before, *now)
         if len(measured) < len(self.levels) and not self.last:
             step = self.levels[len(measured)] - now[-1].level
             dense = now[-1].dense(SPLIT, self.outside == "count", LARGEST_LIST >> 2 * step)
             cells = tuple(cell << 2 * step | part for cell in dense for part in range(1 << 2 * step))
             if dense and self.outside == "count":
                 cells = (*cells, 1 << 2 * self.levels[len(measured)])
-            return replace(self, measured=measured, cells=cells)
+            return self.learned(measured=measured, cells=cells)
         how = f"{'adaptive ' * self.adaptive}quadtree of {len(measured)} level{'s' * (len(measured) != 1)}, epsilon = {self.epsilon:.4g}"
         tree, blocks, n = joined(measured, self.depth, self.outside == "count")
         fewest = min(level.n for level in measured)

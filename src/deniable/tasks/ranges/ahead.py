@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, sqrt
@@ -14,9 +14,9 @@ from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.lines import Interval
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
-from deniable.contract.record import UNWRITTEN, Plain
+from deniable.contract.record import RESOLVED, STATE, UNWRITTEN, Plain
 from deniable.contract.work import Work, heaviest
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
@@ -43,6 +43,17 @@ class ClosedRound(Plain):
     noun = "told"
     cells: tuple[int, ...]
     tally: bytes
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class AHEADState(State):
+    """The tree as far as it has grown."""
+
+    cells: tuple[int, ...] = ()
+    """Where the cells begin that are asked about now; none for those that the settings begin with."""
+    told: tuple[ClosedRound, ...] = ()
+    """What earlier rounds found."""
 
 
 @typed
@@ -85,12 +96,9 @@ class AHEAD(Protocol):
     branching: int | None = field(default=None, repr=False, metadata=UNWRITTEN)
     oracle: str = "auto"
     people: int = 100_000
-    widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    widths: tuple[int, ...] = field(default=None, metadata=RESOLVED)  # type: ignore[arg-type]  # resolved below
     """How many values a cell holds that was cut on every level, the coarsest first."""
-    cells: tuple[int, ...] = field(default=None, repr=False)  # type: ignore[arg-type]  # resolved below
-    """Where the cells begin that are asked about now."""
-    told: tuple[ClosedRound, ...] = field(default=(), repr=False)
-    """What earlier rounds found."""
+    state: AHEADState = field(default=AHEADState(), repr=False, metadata=STATE)
 
     result: ClassVar[str] = "ranges"
 
@@ -103,12 +111,12 @@ class AHEAD(Protocol):
             check_whole("branching", branching, 2, fix="4 is usual")
             put("widths", tree_widths(self.domain.size, branching))
         put("widths", checked_widths(self.widths, self.domain.size))
-        if self.cells is None:
-            put("cells", even_starts(self.domain.size, self.widths[0]))
+        if self.state == AHEADState():
+            put("state", AHEADState(cells=even_starts(self.domain.size, self.widths[0])))
         put("branching", None)  # what was asked for is in widths now
         if not 0 <= self.stage < len(self.widths):
             raise ParameterError("told", f"{self.stage} rounds", allowed=f"fewer than {len(self.widths)}", fix="the result is there")
-        asked = [*(before.cells for before in self.told), self.cells]
+        asked = [*(before.cells for before in self.state.told), self.state.cells]
         for cells in asked:
             Interval(self.domain, cells)  # refuses what are no cells of this line
         Tree.of_cells([(0,), *asked])  # refuses rounds that do not refine each other
@@ -122,7 +130,7 @@ class AHEAD(Protocol):
     @property
     def stage(self) -> int:
         """How many rounds are over."""
-        return len(self.told)
+        return len(self.state.told)
 
     @property
     def scale(self) -> int:
@@ -131,7 +139,7 @@ class AHEAD(Protocol):
     @property
     def last(self) -> bool:
         """Whether this is the last round: of the single values, or of cells of which none was cut."""
-        return self.stage == len(self.widths) - 1 or (self.stage > 0 and self.cells == self.told[-1].cells)
+        return self.stage == len(self.widths) - 1 or (self.stage > 0 and self.state.cells == self.state.told[-1].cells)
 
     def open(self) -> Round:
         return Round((self._question,), Fraction(self.stage, self.scale))
@@ -140,14 +148,14 @@ class AHEAD(Protocol):
     def _question(self) -> Question:
         rounds = self.scale - self.stage if self.last else 1
         asking = {"oracle": self.oracle, "epsilon": self.epsilon, "people": self.people, "share": Fraction(rounds, self.scale)}
-        return level_question(f"round-{self.stage + 1}", self.domain, self.cells, **asking)  # type: ignore[arg-type]  # as declared
+        return level_question(f"round-{self.stage + 1}", self.domain, self.state.cells, **asking)  # type: ignore[arg-type]  # as declared
 
     def close(self, tallies: Mapping[str, Any]) -> AHEAD | RangeEstimate:
         self.open().check_tallies(tallies)
         tally = tallies[self._question.name]
-        told = (*self.told, ClosedRound(self.cells, tally.to_bytes()))
+        told = (*self.state.told, ClosedRound(self.state.cells, tally.to_bytes()))
         if not self.last:
-            return replace(self, told=told, cells=self._cut(tally))
+            return self.learned(told=told, cells=self._cut(tally))
         levels = [Tally.from_bytes(before.tally) for before in told]
         estimates = [level.spec.estimate(level) for level in levels]
         how = f"AHEAD, {len(told)} rounds"
@@ -160,8 +168,8 @@ class AHEAD(Protocol):
         shares = spec.estimate(tally).counts / n
         width, narrower = self.widths[self.stage], self.widths[self.stage + 1]
         least = sqrt((width // narrower + 1) * spec.variance(n, 0.0)) / n  # type: ignore[attr-defined]  # an oracle
-        cells: list[int] = []
-        for start, end, share in zip(self.cells, (*self.cells[1:], self.domain.size), shares.tolist(), strict=True):
+        before, cells = self.state.cells, list[int]()
+        for start, end, share in zip(before, (*before[1:], self.domain.size), shares.tolist(), strict=True):
             cut = end - start <= width and share > least  # wider ones were not cut before
             cells += range(start, end, narrower) if cut else [start]
         return tuple(cells)
@@ -172,10 +180,10 @@ class AHEAD(Protocol):
 
     @classmethod
     def from_fields(cls, **values: Any) -> AHEAD:
-        state = cls(**values)
-        for before in state.told:
+        protocol = cls(**values)
+        for before in protocol.state.told:
             if len(before.cells) != Tally.from_bytes(before.tally).spec.domain.size:
                 raise ParameterError(
                     "told", f"a tally beside {len(before.cells)} cells", allowed="one of these cells", fix="publish it again"
                 )
-        return state
+        return protocol

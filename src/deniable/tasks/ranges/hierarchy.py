@@ -14,7 +14,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
-from deniable.contract.record import UNWRITTEN
+from deniable.contract.record import RESOLVED, UNWRITTEN
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.ranges.estimate import RangeEstimate
@@ -68,7 +68,7 @@ class Hierarchy(Protocol):
     branching: int | None = field(default=None, repr=False, metadata=UNWRITTEN)
     oracle: str = "auto"
     people: int = 100_000
-    widths: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
+    widths: tuple[int, ...] = field(default=None, metadata=RESOLVED)  # type: ignore[arg-type]  # resolved below
     """How many values a node holds on each level, the coarsest first."""
 
     result: ClassVar[str] = "ranges"
