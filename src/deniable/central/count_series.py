@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -38,7 +38,7 @@ class CountSeries(Estimate):
 
     quantity: str = "count"
 
-    kind: ClassVar[str] = "count series"
+    kind: str = "count series"
 
     @property
     def counts(self) -> Array:

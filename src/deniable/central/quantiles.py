@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -127,7 +127,7 @@ class QuantileEstimate(Estimate):
     release: Release
     quantity: str = "quantile"
 
-    kind: ClassVar[str] = "quantiles"
+    kind: str = "quantiles"
 
     @classmethod
     def of(cls, release: Release, q: Sequence[float], law: ChosenQuantiles, bias: str) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Comparison(Estimate):
     level: float = 0.95
     """The level of the limits that views show."""
 
-    kind: ClassVar[str] = "comparison"
+    kind: str = "comparison"
 
     @classmethod
     def of(cls, first: Estimate, second: Estimate) -> Self:
@@ -54,14 +54,10 @@ class Comparison(Estimate):
             quantity="change",
             family_size=first.family_size,
             covers=first.change_covers,
+            single=first.single,
             first=first,
             second=second,
         )
-
-    @property
-    def single(self) -> bool:  # type: ignore[override]  # as its sides
-        """True if this is the change of one number."""
-        return bool(self.first.single)
 
     @property
     def shown_level(self) -> float | None:

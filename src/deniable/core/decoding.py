@@ -10,7 +10,7 @@ reports favors candidates that noise happened to lift: small counts come out too
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import optimize, stats
@@ -33,7 +33,7 @@ class Decoded(Estimate):
     p_values: Array
     """For each, the chance of such a count if nobody held it."""
 
-    kind: ClassVar[str] = "decoded"
+    kind: str = "decoded"
 
     @property
     def counts(self) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class DistributionEstimate(Estimate):
     quantity: str = "cdf"
     covers: str = "noise and sampling"
 
-    kind: ClassVar[str] = "distribution"
+    kind: str = "distribution"
 
     @classmethod
     def of(cls, spec: Spec, n: int, fit: Fit) -> Self:

@@ -17,7 +17,7 @@ from deniable.core.interval import check_level
 from deniable.core.law import Law
 from deniable.core.rounding import level_text
 from deniable.core.screening import ALPHA, Screening, marked
-from deniable.core.table import Table, as_column, row_numbers
+from deniable.core.table import Table, as_column, row_numbers, value_text
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
 
@@ -58,11 +58,23 @@ class Estimate(Table):
     screening: Screening | None = None
     """What a search tested, and dropped, before it named these values; None where the values were listed beforehand."""
 
-    kind: ClassVar[str] = "estimate"
-    falling: ClassVar[bool] = False
+    spec: Any = None
+    """The mechanism of the reports, or what else promised the ``guarantee``; None where nothing single did."""
+    kind: str = "estimate"
+    """What sort of estimate this is: only those of one kind are compared."""
+    falling: bool = False
     """Whether the largest number comes first where values are shown."""
-    single: ClassVar[bool] = False
+    single: bool = False
     """Whether this is about one number: then errors and limits are numbers, and no lists."""
+    unit: Numbers | None = None
+    """The range whose units the numbers are in, where they may be points in time; None for plain numbers."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Further columns by name, an entry for each value; shown after the limits."""
+    figure: Mapping[str, Any] = field(default_factory=dict)
+    """How the picture differs from bars or points of the numbers: fields of ``Figure``."""
+    remarks: tuple[str, ...] = ()
+    """What else to know about the numbers, in a line each below the table."""
+
     compared_name: ClassVar[str] = ""
     """What ``compared`` is called, if not as the numbers."""
     change_covers: ClassVar[str] = "noise only"
@@ -122,7 +134,8 @@ class Estimate(Table):
     def select(self, positions: Any) -> Self:
         """The estimate for some of the values, by position. Simultaneous statements stay about all that were estimated."""
         at = row_numbers(positions, len(self.values))
-        return replace(self, values=[self.values[i] for i in at], law=self.law.select(at))
+        details = {name: np.asarray(column)[at] for name, column in self.details.items()}
+        return replace(self, values=[self.values[i] for i in at], law=self.law.select(at), details=details)
 
     def top(self, k: int = 10) -> Self:
         """The k largest numbers, the largest first."""
@@ -166,11 +179,6 @@ class Estimate(Table):
 
     # --- units ---
 
-    @property
-    def unit(self) -> Numbers | None:
-        """The range whose units the numbers are in, where they may be points in time; None for plain numbers."""
-        return None
-
     def _shown(self, numbers: Array) -> Any:
         """Numbers in the units that people see."""
         return self._each(numbers, None if self.unit is None else self.unit.shown)
@@ -203,7 +211,7 @@ class Estimate(Table):
     @property
     def labels(self) -> list[Any]:
         """The values as they are shown."""
-        return list(self.values) if self.axes == ("value",) else [", ".join(map(str, value)) for value in self.values]
+        return [value_text(value) if isinstance(value, tuple) else value for value in self.values]
 
     @property
     def axis_names(self) -> tuple[str, ...]:
@@ -219,7 +227,7 @@ class Estimate(Table):
 
     def further(self) -> dict[str, Any]:
         """Columns after the limits."""
-        return {}
+        return dict(self.details)
 
     @property
     def shown_level(self) -> float | None:
@@ -246,13 +254,14 @@ class Estimate(Table):
         return np.argsort(-self.point, kind="stable") if self.falling else np.arange(len(self.values))
 
     def notes(self) -> list[str]:
-        return [] if self.screening is None else [*filter(None, (self.screening.told(len(self.values)), self.screening.how))]
+        searched = () if self.screening is None else (self.screening.told(len(self.values)), self.screening.how)
+        return [*filter(None, (*self.remarks, *searched))]
 
     def figures(self) -> tuple[Figure, ...]:
         level = self.shown_level
         limits = "" if level is None else f"{level_text(level)} interval{'s that hold together' if self.together else ''}"
         label, mark = " x ".join(self.axis_names), "bars" if self.falling else "points"
-        return (Figure(mark=mark, number=self.quantity, label=label, interval=limits),)
+        return (replace(Figure(mark=mark, number=self.quantity, label=label, interval=limits), **self.figure),)
 
     def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
         """The first k numbers with their intervals, under a ``title``; ``truth``, where it is known, is drawn as well."""

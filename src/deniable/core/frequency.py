@@ -37,13 +37,11 @@ class FrequencyEstimate(Estimate):
     no        20    8.66    2    37        0.2
     """
 
-    spec: Any
-    """The mechanism of the reports, or what else promised the ``guarantee``."""
     law: CountLaw
     quantity: str = "count"
 
-    kind: ClassVar[str] = "frequency"
-    falling: ClassVar[bool] = True
+    kind: str = "frequency"
+    falling: bool = True
     compared_name: ClassVar[str] = "frequency"
 
     @classmethod

@@ -12,6 +12,7 @@ from deniable.core.average import Average
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.interval import check_level
+from deniable.core.number import NumberEstimate
 from deniable.core.table import cell_text
 from deniable.errors import MergeError, ParameterError
 
@@ -22,7 +23,7 @@ CLIPPED = "values out of range counted as the nearest end: this is the mean of t
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class MeanEstimate(Estimate):
+class MeanEstimate(NumberEstimate):
     """The mean of what people hold, as the average of n independent scores, each unbiased for its sender.
 
     The law is in the numbers of the domain (seconds since 1970 for points in time). What people see is in their own units: ``value``,
@@ -34,8 +35,7 @@ class MeanEstimate(Estimate):
     law: Average
     quantity: str = "mean"
 
-    kind: ClassVar[str] = "mean"
-    single: ClassVar[bool] = True
+    kind: str = "mean"
     change_covers: ClassVar[str] = "both crowds as samples"
 
     @classmethod
@@ -51,6 +51,7 @@ class MeanEstimate(Estimate):
             law=Average(n=n, center=center, ends=ends, **law),
             about=f"{n:,} reports, {spec.mechanism}, epsilon = {spec.epsilon:.4g}",
             guarantee=spec.guarantee,
+            unit=domain,
             bias=CLIPPED if domain.clip else None,
         )
 
@@ -60,20 +61,6 @@ class MeanEstimate(Estimate):
         domain: Any = self.spec.domain
         found: Numbers = domain
         return found
-
-    @property
-    def unit(self) -> Numbers:
-        return self.domain
-
-    @property
-    def value(self) -> Any:
-        """The estimated mean: a float, or a datetime. Of nobody, nan or None."""
-        return self._shown(self.point)
-
-    @property
-    def name(self) -> str:
-        """What it is called where it is shown."""
-        return str(self.values[0])
 
     def bound(self, level: float = 0.95, method: str = "bernstein") -> tuple[Any, Any]:
         """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""

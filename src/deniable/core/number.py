@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from deniable.core.estimate import Estimate
 
@@ -20,12 +20,12 @@ class NumberEstimate(Estimate):
     (420.0, 30.0, [361.2, 478.8])
     """
 
-    kind: ClassVar[str] = "number"
-    single: ClassVar[bool] = True
+    kind: str = "number"
+    single: bool = True
 
     @property
     def value(self) -> Any:
-        """The estimated number."""
+        """The estimated number: a float, or a datetime. Of nobody, nan or None."""
         return self._shown(self.point)
 
     @property

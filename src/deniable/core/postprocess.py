@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import stats
@@ -46,8 +46,8 @@ class Postprocessed(Estimate):
 
     raw: FrequencyEstimate
 
-    kind: ClassVar[str] = "postprocessed"
-    falling: ClassVar[bool] = True
+    kind: str = "postprocessed"
+    falling: bool = True
 
     @classmethod
     def of(cls, raw: FrequencyEstimate, method: str, counts: Array) -> Self:

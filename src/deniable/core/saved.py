@@ -87,14 +87,9 @@ def write_estimate(estimate: Estimate) -> dict[str, Any]:
 class SavedEstimate(Estimate):
     """An estimate that was read from JSON: intervals, tests, tables and charts as before, without the verbs of its own kind."""
 
-    kind: str  # type: ignore[misc]  # each has its own, as the next two
-    single: bool  # type: ignore[misc]
-    falling: bool  # type: ignore[misc]
     shown_level: float | None = None
     together: bool = False
     out_of: float | None = None
-    range: Numbers | None = None
-    """The range whose units the numbers are in."""
     columns: Mapping[str, list[Any]] = field(default_factory=dict)
     """The columns as they were shown."""
     drawn: tuple[Figure, ...] = ()
@@ -103,10 +98,6 @@ class SavedEstimate(Estimate):
     shown_brief: dict[str, list[str]] | None = None
     shown_headline: str = ""
     shown_notes: tuple[str, ...] = ()
-
-    @property
-    def unit(self) -> Numbers | None:
-        return self.range
 
     @property
     def labels(self) -> list[Any]:
@@ -209,7 +200,7 @@ def _read(plain: Any) -> SavedEstimate:
         shown_level=None if plain["level"] is None else float(plain["level"]),
         together=plain["together"] is True,
         out_of=None if plain["out_of"] is None else float(plain["out_of"]),
-        range=unit,
+        unit=unit,
         columns={
             name: [nan if cell is None and name != "value" else read_cell(cell) for cell in column] for name, column in columns.items()
         },

@@ -163,6 +163,18 @@ def cell_text(cell: Any) -> str:
     return text if text.isprintable() else repr(text)  # a line break or a control character must not reach the terminal
 
 
+def value_text(value: Any) -> str:
+    """A value as a label: the entries of a tuple side by side, and the two sides of a rule with an arrow between them.
+
+    >>> value_text(("tea", 3)), value_text((("tea",), ("milk", "sugar")))
+    ('tea, 3', 'tea => milk, sugar')
+    """
+    if not isinstance(value, tuple):
+        return str(value)
+    rule = any(isinstance(side, tuple) for side in value)
+    return (" => " if rule else ", ").join(map(value_text, value))
+
+
 def as_column(numbers: Any) -> Any:
     """Return numbers as they are, and a single one as a list of one."""
     return numbers if isinstance(numbers, np.ndarray | list) else [numbers]

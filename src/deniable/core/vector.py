@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class VectorEstimate(Estimate):
     law: Normal
     quantity: str = "mean"
 
-    kind: ClassVar[str] = "vector"
+    kind: str = "vector"
 
     @classmethod
     def of(

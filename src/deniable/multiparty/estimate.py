@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class SumEstimate(Estimate):
     law: Tailed
     quantity: str = "sum"
 
-    kind: ClassVar[str] = "sum"
+    kind: str = "sum"
 
     @classmethod
     def of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class PeopleEstimate(Estimate):
 
     quantity: str = "count"
 
-    kind: ClassVar[str] = "people"
+    kind: str = "people"
 
     @property
     def counts(self) -> Array:

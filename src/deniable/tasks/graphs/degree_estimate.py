@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, exp
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import signal, special, stats
@@ -83,7 +83,7 @@ class DegreeEstimate(PeopleEstimate):
     likely: Array
     """Counts that are not negative and add up to n, the nearest to the unbiased ones: for pictures, samples and errors."""
 
-    kind: ClassVar[str] = "degrees"
+    kind: str = "degrees"
 
     @classmethod
     def of(cls, spec: Degrees, reports: Array) -> Self:

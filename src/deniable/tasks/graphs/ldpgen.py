@@ -36,7 +36,7 @@ class SyntheticGraph(Estimate):
     quantity: str = "edges"
     axes: tuple[str, ...] = ("group", "other group")
 
-    kind: ClassVar[str] = "synthetic graph"
+    kind: str = "synthetic graph"
 
     @cached_property
     def ties(self) -> Array:

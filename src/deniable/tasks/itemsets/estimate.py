@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import stats
@@ -185,8 +185,8 @@ class SetEstimate(Estimate):
     law: SetShares
     quantity: str = "frequency"
 
-    kind: ClassVar[str] = "itemsets"
-    falling: ClassVar[bool] = True
+    kind: str = "itemsets"
+    falling: bool = True
 
     @classmethod
     def of(

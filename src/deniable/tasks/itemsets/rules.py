@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -70,8 +70,8 @@ class AssociationRules(Estimate):
     law: Confidence
     quantity: str = "confidence"
 
-    kind: ClassVar[str] = "rules"
-    falling: ClassVar[bool] = True
+    kind: str = "rules"
+    falling: bool = True
 
     @property
     def support(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,8 +39,8 @@ class ClusterEstimate(Estimate):
     """The mechanism of the last round."""
     quantity: str = "share"
 
-    kind: ClassVar[str] = "clusters"
-    falling: ClassVar[bool] = True
+    kind: str = "clusters"
+    falling: bool = True
 
     @classmethod
     def of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class LinearModel(Estimate):
     """The mechanism of every report."""
     quantity: str = "weight"
 
-    kind: ClassVar[str] = "model"
+    kind: str = "model"
 
     @classmethod
     def of(

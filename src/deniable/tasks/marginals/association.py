@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations_with_replacement
 from math import inf, nan
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import stats
@@ -132,9 +132,9 @@ class Association(Estimate):
     covers: str = "noise and who was asked what"
     left_out: tuple[str, ...] = ()
 
-    kind: ClassVar[str] = "association"
-    single: ClassVar[bool] = True
-    falling: ClassVar[bool] = True
+    kind: str = "association"
+    single: bool = True
+    falling: bool = True
 
     @property
     def value(self) -> float:

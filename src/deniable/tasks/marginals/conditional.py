@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import nan
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -78,7 +78,7 @@ class ConditionalShares(Estimate):
     quantity: str = "share"
     covers: str = "noise and who was asked what"
 
-    kind: ClassVar[str] = "conditional"
+    kind: str = "conditional"
 
     def difference(self, value: Any, first: Any, second: Any) -> NumberEstimate:
         """By how much the share of a value grows from the people with ``first`` to those with ``second``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import inf, prod
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -184,8 +184,8 @@ class TableEstimate(Association):
     why: str
     """The choice of the method, in a sentence."""
 
-    kind: ClassVar[str] = "associations"
-    single: ClassVar[bool] = False
+    kind: str = "associations"
+    single: bool = False
 
     @classmethod
     def of(cls, shares: TableShares, why: str) -> Self:

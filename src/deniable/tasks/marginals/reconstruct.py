@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -49,8 +49,8 @@ class Reconstruction(Estimate):
     known: tuple[Names, ...]
     quantity: str = "share"
 
-    kind: ClassVar[str] = "reconstruction"
-    falling: ClassVar[bool] = True
+    kind: str = "reconstruction"
+    falling: bool = True
 
     @property
     def frequencies(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -37,8 +37,8 @@ class PlacesEstimate(PeopleEstimate):
     """First column, first row, and the columns and rows after the last, for each cell."""
     law: Cells
 
-    kind: ClassVar[str] = "places"
-    falling: ClassVar[bool] = True
+    kind: str = "places"
+    falling: bool = True
 
     @classmethod
     def of(cls, grid: Grid, blocks: Array, cells: Cells, how: str, guarantee: Guarantee) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -140,8 +140,8 @@ class Flows(Estimate):
     known: Array | None = None
     """How many tracks have each number of moves, where that is public."""
 
-    kind: ClassVar[str] = "flows"
-    falling: ClassVar[bool] = True
+    kind: str = "flows"
+    falling: bool = True
 
     @classmethod
     def of(cls, moves: Moves, parts: Mapping[str, FrequencyEstimate], known: Array | None, guarantee: Guarantee) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class NamedPlaces(PeopleEstimate):
     taxonomy: Taxonomy
     law: Groups
 
-    falling: ClassVar[bool] = True
+    falling: bool = True
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, parts: Sequence[tuple[int, Flat]], how: str, guarantee: Guarantee) -> Self:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import nan
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -45,7 +45,7 @@ class RangeEstimate(Estimate):
     law: Along
     quantity: str = "cdf"
 
-    kind: ClassVar[str] = "ranges"
+    kind: str = "ranges"
 
     @classmethod
     def of(cls, domain: Domain, how: str, line: Line, guarantee: Guarantee) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class Recommender(Estimate):
     """How much a person's own factors are drawn to 0."""
     quantity: str = "goodness"
 
-    kind: ClassVar[str] = "recommender"
-    falling: ClassVar[bool] = True
+    kind: str = "recommender"
+    falling: bool = True
 
     @classmethod
     def of(cls, items: Array, noise: Array, *, ridge: float, n: int, guarantee: Guarantee | None) -> Self:

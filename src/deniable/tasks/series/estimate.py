@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class SeriesEstimate(Estimate):
     """What made the noise."""
     quantity: str = "sum"
 
-    kind: ClassVar[str] = "series"
+    kind: str = "series"
 
     @classmethod
     def of(cls, mechanism: SeriesMechanism, numbers: Array, *, noise: Array, step: Array) -> Self:

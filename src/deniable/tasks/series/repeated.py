@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import stats
@@ -138,12 +138,12 @@ class RepeatedEstimate(Estimate):
     stay: float | None = None
     """The share of people whose value stays the same between any two periods; None if nobody knows it."""
 
-    kind: ClassVar[str] = "repeated"
+    kind: str = "repeated"
 
     @classmethod
     def of(cls, spec: Longitudinal, periods: Sequence[Any], stay: float | None) -> Self:
         """The series of the estimates of single periods."""
-        places, mean = range(len(periods)), spec.numeric
+        places, mean, domain = range(len(periods)), spec.numeric, spec.domain
         return cls(
             values=list(places) if mean else [(value, place) for place in places for value in periods[0].values],
             law=Joined(np.array([period.n for period in periods]), tuple(period.law for period in periods)),
@@ -155,12 +155,8 @@ class RepeatedEstimate(Estimate):
             spec=spec,
             periods=tuple(periods),
             stay=stay,
+            unit=domain if isinstance(domain, Numbers) and domain.times and periods[0].quantity == "mean" else None,
         )
-
-    @property
-    def unit(self) -> Numbers | None:
-        domain = self.spec.domain
-        return domain if isinstance(domain, Numbers) and domain.times and self.quantity == "mean" else None
 
     @property
     def table(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class NextWords(Estimate):
     law: Following
     quantity: str = "probability"
 
-    kind: ClassVar[str] = "next words"
+    kind: str = "next words"
 
     @classmethod
     def of(cls, vocabulary: Sequence[str], pairs: FrequencyEstimate, guarantee: Guarantee | None = None) -> Self:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import sqrt
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -105,8 +105,8 @@ class PairShares(Estimate):
     law: DrawnShares
     quantity: str = "share"
 
-    kind: ClassVar[str] = "word pairs"
-    falling: ClassVar[bool] = True
+    kind: str = "word pairs"
+    falling: bool = True
 
     @classmethod
     def of(cls, vocabulary: Sequence[str], finding: FrequencyEstimate, checking: FrequencyEstimate, guarantee: Guarantee) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
@@ -66,7 +66,7 @@ class Terms(Listed):
 class Trends(Comparison):
     """Which terms rose and which fell, between two periods."""
 
-    kind: ClassVar[str] = "trends"
+    kind: str = "trends"
 
     @property
     def cost(self) -> float:

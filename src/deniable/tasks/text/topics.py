@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -53,8 +53,8 @@ class Topics(Estimate):
     """Topics x words, in rows that add up to one."""
     quantity: str = "share"
 
-    kind: ClassVar[str] = "topics"
-    falling: ClassVar[bool] = True
+    kind: str = "topics"
+    falling: bool = True
 
     @classmethod
     def of(cls, pairs: PairShares, weights: Array) -> Self:
