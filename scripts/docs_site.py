@@ -33,10 +33,20 @@ LAB += ("experiments", "metrics", "distances")
 CONTRACT = ("spec", "domain", "numbers.Numbers", "question.Question", "question.Round", "survey", "protocol.Protocol")
 CONTRACT += ("protocol.protocol_from_json", "guarantee", "law", "source.Source", "task.Task")
 ENCODERS = ("Encoder", "Identity", "Attribute", "Prefix", "encoder_from_json")
-ESTIMATES = ("reports.Reports", "tally.Tally", "tally.Candidates", "table.Table", "chart.Chart", "figure.Figure", "estimate", "answers")
+ESTIMATES = (
+    "reports.Reports",
+    "tally.Tally",
+    "tally.Candidates",
+    "table.Table",
+    "choice.Choice",
+    "chart.Chart",
+    "figure.Figure",
+    "estimate",
+    "answers",
+)
 ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "number", "distribution.DistributionEstimate", "vector")
 ESTIMATES += ("postprocess.Postprocessed", "law.Law", "law.CountLaw", "law.Unknown", "integrity")
-CHOOSING = ("choose.frequency_oracle", "choose.Choice", "choose_mean.mean_oracle", "choose_mean.MeanChoice")
+CHOOSING = ("choose.frequency_oracle", "choose_mean.mean_oracle")
 RELEASED = ("number.ReleasedNumber", "quantiles.QuantileEstimate", "count_series.CountSeries")
 REFERENCE = {
     "device": ("Reporting and the ledger", *(f"deniable.client.{name}" for name in DEVICE)),

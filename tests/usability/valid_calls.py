@@ -39,14 +39,13 @@ MADE_HERE = """
 accounting: Bill
 central: CountSeries QuantileEstimate ReleasedNumber
 client: Receipt
-core: Answers Candidates Chart Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport Law MeanEstimate
-core: NumberEstimate Postprocessed Reports Tally Unknown VectorEstimate
+core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
+core: Law MeanEstimate NumberEstimate Postprocessed Reports Tally Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
-local: Choice MeanChoice
 multiparty: SumEstimate
 tasks: Association AssociationRules ClusterEstimate ConditionalShares DegreeEstimate Flows Graph
 tasks: GraphGuarantee LinearModel MarginalEstimate MeanPlan NamedPlaces NextWords PairShares PlacesEstimate Plan
-tasks: Play RangeChoice RangeEstimate Ratings Recommender Reconstruction RepeatedEstimate SeriesEstimate SetEstimate
+tasks: Play RangeEstimate Ratings Recommender Reconstruction RepeatedEstimate SeriesEstimate SetEstimate
 tasks: SyntheticGraph TableEstimate Texts Topics Tracks Trends Trie
 """
 """Results, and containers that a method ``of`` fills: nobody calls these constructors but deniable."""

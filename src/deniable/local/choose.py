@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,11 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import MECHANISMS
-from deniable.core.table import Table
+from deniable.core.choice import Choice, nearly_least
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 from deniable.local.frequency.oracle import LARGEST_LISTING
 from deniable.local.work import asked, finish_work, server_work, tally_work
 
-CLOSE = 1.03
-"""Where the predicted errors are within 3 %, the preferred oracle wins."""
 MOST_PEOPLE = 10**15
 DEVICE_BITS = 1 << 13
 """What a report may take unless the caller says otherwise: a kilobyte."""
@@ -32,54 +28,9 @@ TALLY_STEPS = 10**4
 """What a server may do for each report, in steps of about a nanosecond."""
 FINISH_STEPS = 10**11
 """What it may do once, when all reports are in: some minutes."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Choice(Table):
-    """The oracle chosen, ``spec``, and the table that it was chosen from.
-
-    >>> choice = frequency_oracle(domain_size=10, epsilon=1.0, n=10_000)
-    >>> choice.spec, choice.why
-    (SubsetSelection(domain_size=10, epsilon=1.0, size=3), 'SubsetSelection: the smallest predicted error, 171 people of 10,000')
-    """
-
-    spec: FrequencySpec
-    n: int
-    considered: tuple[FrequencySpec, ...]
-    """Every oracle within the limits."""
-    refused: tuple[str, ...]
-    """Why others were not considered."""
-
-    @property
-    def why(self) -> str:
-        """The choice in a sentence, and what was ruled out."""
-        error = predicted_error(self.spec, self.n)
-        least = "the smallest predicted error" if error == self._errors.min() else "within 3 % of the smallest predicted error"
-        return "; ".join([f"{self.spec.mechanism}: {least}, {error:.3g} people of {self.n:,}", *self.refused])
-
-    @cached_property
-    def _errors(self) -> Array:
-        return np.array([predicted_error(spec, self.n) for spec in self.considered])
-
-    def rows(self) -> dict[str, Any]:
-        return {
-            "value": [spec.mechanism for spec in self.considered],
-            "error": self._errors,
-            "bits": [spec.report_bits for spec in self.considered],
-            "device": [spec.device_words for spec in self.considered],
-            "server": [float(server_work(spec, self.n)) for spec in self.considered],
-            "influence": np.array([spec.influence for spec in self.considered]),
-            "guess": np.array([spec.best_guess for spec in self.considered]),
-        }
-
-    def headline(self) -> str:
-        legend = (
-            "error: standard error of a count, averaged over the values; device: random words for a report; server: steps of about 1 ns"
-        )
-        return f"{self.why}\n{legend}\ninfluence: how far one report can move a count; guess: how often an observer of one report is right"
-
-    def order(self) -> Array:
-        return np.argsort(self._errors, kind="stable")
+LEGEND = """\
+error: standard error of a count, averaged over the values; device: random words for a report; server: steps of about 1 ns
+influence: how far one report can move a count; guess: how often an observer of one report is right"""
 
 
 @typed
@@ -92,7 +43,7 @@ def frequency_oracle(
     max_bits: int = DEVICE_BITS,
     device: int = DEVICE_WORDS,
     server: int | None = None,
-) -> Choice:
+) -> Choice[FrequencySpec]:
     """The frequency oracle with the smallest predicted error for n people, and why.
 
     The error is the root of the variance averaged over the values of the domain, where the average frequency is 1 / d. Oracles whose
@@ -117,9 +68,28 @@ def frequency_oracle(
         raise ParameterError(
             "max_bits, device, server", (max_bits, device, server), allowed=f"more, since {'; '.join(refused)}", fix="relax a limit"
         )
-    least = min(predicted_error(spec, n) for spec in considered)
-    chosen = next(spec for spec in considered if predicted_error(spec, n) <= CLOSE * least)
-    return Choice(chosen, n, tuple(considered), tuple(refused))
+    errors = [predicted_error(spec, n) for spec in considered]
+    place, near = nearly_least(errors)
+    return Choice(
+        chosen=considered[place],
+        why="; ".join([f"{considered[place].mechanism}: {near}, {errors[place]:.3g} people of {n:,}", *refused]),
+        considered=tuple(considered),
+        refused=tuple(refused),
+        columns=partial(_columns, considered, errors, n),
+        legend=LEGEND,
+    )
+
+
+def _columns(considered: Sequence[FrequencySpec], errors: Sequence[float], n: int) -> dict[str, Any]:
+    return {
+        "value": [spec.mechanism for spec in considered],
+        "error": np.array(errors),
+        "bits": [spec.report_bits for spec in considered],
+        "device": [spec.device_words for spec in considered],
+        "server": [float(server_work(spec, n)) for spec in considered],
+        "influence": np.array([spec.influence for spec in considered]),
+        "guess": np.array([spec.best_guess for spec in considered]),
+    }
 
 
 def preferred() -> list[str]:

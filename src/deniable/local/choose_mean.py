@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,56 +12,9 @@ from deniable.contract.arguments import typed
 from deniable.contract.numbers import Numbers
 from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import MECHANISMS
-from deniable.core.table import Table
+from deniable.core.choice import Choice, nearly_least
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
-from deniable.local.choose import CLOSE, DEVICE_BITS, check_people
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MeanChoice(Table):
-    """The mechanism chosen, ``spec``, and the table that it was chosen from.
-
-    >>> choice = mean_oracle(low=0, high=100, epsilon=1.0, n=10_000)
-    >>> choice.spec.mechanism, choice.why
-    ('Hybrid', 'Hybrid: the smallest predicted error, 1.03 for the mean of 10,000 people, at worst')
-    """
-
-    spec: MeanSpec
-    n: int
-    considered: tuple[MeanSpec, ...]
-    """Every mechanism within the limits."""
-    refused: tuple[str, ...]
-    """Why others were not considered."""
-
-    @property
-    def why(self) -> str:
-        """The choice in a sentence, and what was ruled out."""
-        error = worst_error(self.spec, self.n)
-        least = "the smallest predicted error" if error == self._errors.min() else "within 3 % of the smallest predicted error"
-        shown = self.spec.domain.shown_distance(error)
-        told = f"{shown:.3g}" if isinstance(shown, float) else str(shown)
-        return "; ".join([f"{self.spec.mechanism}: {least}, {told} for the mean of {self.n:,} people, at worst", *self.refused])
-
-    @cached_property
-    def _errors(self) -> Array:
-        return np.array([worst_error(spec, self.n) for spec in self.considered])
-
-    def rows(self) -> dict[str, Any]:
-        return {
-            "value": [spec.mechanism for spec in self.considered],
-            "error": self._errors,
-            "bits": [spec.report_bits for spec in self.considered],
-            "steps": [spec.steps for spec in self.considered],
-            "influence": np.array([spec.influence for spec in self.considered]),
-        }
-
-    def headline(self) -> str:
-        legend = "error: standard error of the mean, at worst; steps: of the grid; influence: how far one report can lie from the middle"
-        return f"{self.why}\n{legend}"
-
-    def order(self) -> Array:
-        return np.argsort(self._errors, kind="stable")
+from deniable.local.choose import DEVICE_BITS, check_people
 
 
 @typed
@@ -76,11 +27,15 @@ def mean_oracle(
     epsilon: float,
     n: int = 100_000,
     max_bits: int = DEVICE_BITS,
-) -> MeanChoice:
+) -> Choice[MeanSpec]:
     """The mechanism with the smallest predicted error of the mean of n people, and why.
 
     The error is the standard error in the worst case, whatever people hold: whoever plans does not know it yet. Give ``low`` and ``high``,
     and perhaps ``clip``, or a ``domain``. Mechanisms whose reports exceed ``max_bits`` are not considered.
+
+    >>> choice = mean_oracle(low=0, high=100, epsilon=1.0, n=10_000)
+    >>> choice.spec.mechanism, choice.why
+    ('Hybrid', 'Hybrid: the smallest predicted error, 1.03 for the mean of 10,000 people, at worst')
     """
     check_people(n)
     able, refused = means_for(preferred_means(), low=low, high=high, clip=clip, domain=domain, epsilon=epsilon)
@@ -88,9 +43,24 @@ def mean_oracle(
     refused += [f"{spec.mechanism} needs {spec.report_bits} bits" for spec in able if spec.report_bits > max_bits]
     if not considered:
         raise ParameterError("max_bits", max_bits, allowed=f"more, since {'; '.join(refused)}", fix="allow at least one bit")
-    least = min(worst_error(spec, n) for spec in considered)
-    chosen = next(spec for spec in considered if worst_error(spec, n) <= CLOSE * least)
-    return MeanChoice(chosen, n, tuple(considered), tuple(refused))
+    errors = [worst_error(spec, n) for spec in considered]
+    place, near = nearly_least(errors)
+    shown = considered[place].domain.shown_distance(errors[place])
+    told = f"{shown:.3g}" if isinstance(shown, float) else str(shown)
+    return Choice(
+        chosen=considered[place],
+        why="; ".join([f"{considered[place].mechanism}: {near}, {told} for the mean of {n:,} people, at worst", *refused]),
+        considered=tuple(considered),
+        refused=tuple(refused),
+        columns=lambda: {
+            "value": [spec.mechanism for spec in considered],
+            "error": np.array(errors),
+            "bits": [spec.report_bits for spec in considered],
+            "steps": [spec.steps for spec in considered],
+            "influence": np.array([spec.influence for spec in considered]),
+        },
+        legend="error: standard error of the mean, at worst; steps: of the grid; influence: how far one report can lie from the middle",
+    )
 
 
 def preferred_means() -> list[str]:

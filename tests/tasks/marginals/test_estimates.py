@@ -155,14 +155,14 @@ def test_the_choice_says_why():
     columns = Columns.of(BITS)
     pairs = wanted(columns, 2, None)
     low, high = (design_for(columns, pairs, epsilon=epsilon, people=10_000) for epsilon in (0.5, 6.0))
-    assert low.design.label == "views of 3"
-    assert high.design.label == "views of 6"  # little noise: more columns for each person
-    assert high.why.startswith(f"{high.design.label}: ")
+    assert low.chosen.label == "views of 3"
+    assert high.chosen.label == "views of 6"  # little noise: more columns for each person
+    assert high.why.startswith(f"{high.chosen.label}: ")
     assert all(design.error >= min(d.error for d in high.considered) for design in high.considered)
     assert "as asked" in design_for(columns, pairs, epsilon=1.0, people=10_000, method="fourier").why
     wide = Columns.of({name: [str(i) for i in range(64)] for name in "abc"})
     choice = design_for(wide, wanted(wide, 2, None), epsilon=1.0, people=10_000)
-    assert choice.design.method == "split"
+    assert choice.chosen.method == "split"
     assert "direct allows at most 8,192 cells" in choice.why
     with pytest.raises(ParameterError):
         design_for(wide, wanted(wide, 2, None), epsilon=1.0, people=10_000, method="direct")

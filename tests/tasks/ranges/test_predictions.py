@@ -83,14 +83,16 @@ def test_scores_of_two_values_vary_together_as_the_law_says(spec):
 
 def test_the_choice_is_the_smallest_prediction_and_says_why():
     small = range_method(domain=dn.IndexRange(4), epsilon=1.0, n=1000)
-    assert small.best == "flat"
-    assert small.protocol.widths == (1,)
+    assert small.why.startswith("flat: ")
+    assert small.chosen.widths == (1,)
     large = range_method(domain=dn.Integers(1, 256), epsilon=1.0, n=100_000)
-    assert isinstance(large.protocol, Hierarchy)
-    assert large.predicted[large.best][0] == min(pair[0] for pair in large.predicted.values())
-    assert large.why.startswith(f"{large.best}: the smallest predicted error")
+    assert isinstance(large.chosen, Hierarchy)
+    errors = dict(zip(large.rows()["value"], large.rows()["error"], strict=True))
+    best = min(errors, key=errors.get)
+    assert large.considered == tuple(errors)
+    assert large.why.startswith(f"{best}: the smallest predicted error")
     assert all(told in large.why for told in ("AHEAD", "counting every value"))
-    assert large.predicted["flat"][0] > 3 * large.predicted[large.best][0]
+    assert errors["flat"] ** 2 > 3 * errors[best] ** 2
     assert large.to_arrow().column_names == ["value", "error", "worst"]
     assert Hierarchy(domain=dn.IndexRange(256), epsilon=1.0).widths == tree_widths(256, best_branching(256, epsilon=1.0))
     assert predicted_tree(64, 4, epsilon=1.0, oracle="OUE")[0] == pytest.approx(24.25, rel=0.05)

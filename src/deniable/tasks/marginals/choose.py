@@ -14,16 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from math import inf
-from typing import Any
 
 import numpy as np
 
-from deniable.core.table import Table
+from deniable.core.choice import Choice, nearly_least
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
-from deniable.local.choose import CLOSE
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.components import components, rank
 from deniable.tasks.marginals.designs import METHODS, View, cover, groups_of
@@ -48,50 +45,6 @@ class Design:
         return f"views of {max(len(asked.columns) for asked in self.groups)}" if self.method == "views" else self.method
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DesignChoice(Table):
-    """The way to ask that was chosen, and the table that it was chosen from.
-
-    >>> from deniable.tasks.marginals.designs import wanted
-    >>> columns = Columns.of({name: ["yes", "no"] for name in "abcd"})
-    >>> choice = design_for(columns, wanted(columns, 2, None), epsilon=1.0, people=10_000)
-    >>> print(choice.why)
-    split: the smallest predicted error, 0.0263 of a share among 10,000 people; fourier 0.0296, views of 3 0.028, direct 0.0322
-    """
-
-    design: Design
-    people: int
-    considered: tuple[Design, ...]
-    refused: tuple[str, ...]
-
-    @property
-    def why(self) -> str:
-        """The choice in a sentence, what else there was, and what was ruled out."""
-        if len(self.considered) == 1 and not self.refused:
-            return f"{self.design.label}, as asked: a predicted error of {self.design.error:.3g} of a share among {self.people:,} people"
-        least = "the smallest predicted error" if self.design.error == min(self._errors) else "within 3 % of the smallest predicted error"
-        others = [f"{other.label} {other.error:.3g}" for other in self.considered if other is not self.design]
-        chosen = f"{self.design.label}: {least}, {self.design.error:.3g} of a share among {self.people:,} people"
-        return "; ".join([chosen, *([", ".join(others)] if others else []), *self.refused])
-
-    @cached_property
-    def _errors(self) -> Array:
-        return np.array([design.error for design in self.considered])
-
-    def rows(self) -> dict[str, Any]:
-        return {
-            "value": [design.label for design in self.considered],
-            "error": self._errors,
-            "groups": [len(design.groups) for design in self.considered],
-        }
-
-    def headline(self) -> str:
-        return f"{self.why}\nerror: standard error of a share, averaged over all cells; groups: into how many people are split"
-
-    def order(self) -> Array:
-        return np.argsort(self._errors, kind="stable")
-
-
 def design_for(
     columns: Columns,
     sets: tuple[Names, ...],
@@ -100,8 +53,15 @@ def design_for(
     people: int,
     method: str = "auto",
     views: Sequence[Sequence[str]] | None = None,
-) -> DesignChoice:
-    """The way to ask with the smallest predicted error, and why; of one method, or of given views."""
+) -> Choice[Design]:
+    """The way to ask with the smallest predicted error, and why; of one method, or of given views.
+
+    >>> from deniable.tasks.marginals.designs import wanted
+    >>> columns = Columns.of({name: ["yes", "no"] for name in "abcd"})
+    >>> choice = design_for(columns, wanted(columns, 2, None), epsilon=1.0, people=10_000)
+    >>> print(choice.why)
+    split: the smallest predicted error, 0.0263 of a share among 10,000 people; fourier 0.0296, views of 3 0.028, direct 0.0322
+    """
     if method not in ("auto", *METHODS):
         raise ParameterError("method", method, allowed=f"auto or one of {list(METHODS)}", fix="auto takes the one with the smallest error")
     if (views is not None) and method != "views":
@@ -121,9 +81,29 @@ def design_for(
         considered.append(Design(name, groups, predicted_error(columns, sets, groups, epsilon=epsilon, people=people)))
     if not considered:
         raise ParameterError("columns", list(columns.asked), allowed="few enough cells", fix="; ".join(refused))
-    least = min(design.error for design in considered)
-    design = next(design for design in considered if design.error <= CLOSE * least)
-    return DesignChoice(design, people, tuple(considered), tuple(refused))
+    place, near = nearly_least([design.error for design in considered])
+    return Choice(
+        chosen=considered[place],
+        why=_reason(considered, place, near, refused, people),
+        considered=tuple(considered),
+        refused=tuple(refused),
+        columns=lambda: {
+            "value": [design.label for design in considered],
+            "error": np.array([design.error for design in considered]),
+            "groups": [len(design.groups) for design in considered],
+        },
+        legend="error: standard error of a share, averaged over all cells; groups: into how many people are split",
+    )
+
+
+def _reason(considered: Sequence[Design], place: int, near: str, refused: Sequence[str], people: int) -> str:
+    """The choice in a sentence, what else there was, and what was ruled out."""
+    design = considered[place]
+    told = f"{design.error:.3g} of a share among {people:,} people"
+    if len(considered) == 1 and not refused:
+        return f"{design.label}, as asked: a predicted error of {told}"
+    others = [f"{other.label} {other.error:.3g}" for other in considered if other is not design]
+    return "; ".join([f"{design.label}: {near}, {told}", *([", ".join(others)] if others else []), *refused])
 
 
 def _candidates(

@@ -21,11 +21,12 @@ import numpy as np
 from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
 from deniable.client.pure import PureProtocol
+from deniable.core.choice import nearly_least
 from deniable.core.postprocess import norm_sub
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import CLOSE, oracles_for, predicted_error, preferred
+from deniable.local.choose import oracles_for, predicted_error, preferred
 from deniable.tasks.marginals.columns import Names
 
 
@@ -127,5 +128,5 @@ def oracle_for(cells: int, epsilon: float, people: int) -> FrequencySpec:
     if cells == 2:
         return GRR(domain_size=2, epsilon=epsilon)
     able = [spec for spec in oracles_for(preferred(), epsilon=epsilon, domain_size=cells)[0] if _known(spec)]
-    least = min(predicted_error(spec, max(people, 1)) for spec in able)
-    return next(spec for spec in able if predicted_error(spec, max(people, 1)) <= CLOSE * least)
+    place, _ = nearly_least([predicted_error(spec, max(people, 1)) for spec in able])
+    return able[place]

@@ -72,8 +72,8 @@ class Marginals(Protocol):
         put("k", max(map(len, self.wanted)))
         choice = design_for(self.columns, self.wanted, epsilon=self.epsilon, people=self.people, method=self.method, views=self.views)
         put("why", choice.why)
-        put("method", choice.design.method)
-        put("views", tuple(asked.columns for asked in choice.design.groups) if self.method == "views" else None)
+        put("method", choice.chosen.method)
+        put("views", tuple(asked.columns for asked in choice.chosen.groups) if self.method == "views" else None)
         check_feasible(self, "columns, k", fix="take fewer or coarser columns, or name the sets that you need")
 
     def work(self) -> Work:

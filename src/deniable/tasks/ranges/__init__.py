@@ -2,9 +2,9 @@
 
 from deniable.tasks.ranges.ahead import AHEAD
 from deniable.tasks.ranges.asking import private_ranges
-from deniable.tasks.ranges.choose import RangeChoice, range_method
+from deniable.tasks.ranges.choose import range_method
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
 
-__all__ = ["AHEAD", "HaarHRR", "Hierarchy", "RangeChoice", "RangeEstimate", "private_ranges", "range_method"]
+__all__ = ["AHEAD", "HaarHRR", "Hierarchy", "RangeEstimate", "private_ranges", "range_method"]

@@ -42,6 +42,6 @@ def private_ranges(
     if adaptive:
         protocol: Any = AHEAD(domain=domain, epsilon=epsilon, people=people)
     else:
-        protocol = range_method(domain=domain, epsilon=epsilon, n=max(people, 1)).protocol
+        protocol = range_method(domain=domain, epsilon=epsilon, n=max(people, 1)).chosen
     found: RangeEstimate = protocol.run(values, source=source, progress=progress)
     return found

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
 from deniable.client.rr import RR
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.probability import check_epsilon
-from deniable.core.table import Table
+from deniable.core.choice import Choice
 from deniable.kernels.compiled import Array
 from deniable.local.choose import check_people
 from deniable.tasks.ranges.consistency import Tree
@@ -108,63 +106,15 @@ def best_branching(size: int, *, epsilon: float, oracle: str = "auto", people: i
     return min(found, key=lambda branching: found[branching])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RangeChoice(Table):
-    """The way of asking that was chosen, and the table that it was chosen from.
-
-    >>> choice = range_method(domain=IndexRange(256), epsilon=1.0, n=100_000)
-    >>> choice.protocol.widths, choice.why.split(";")[0]
-    ((64, 16, 4, 1), 'branching 4: the smallest predicted error of a range, 2,043 people of 100,000 on average')
-    """
-
-    domain: Domain
-    epsilon: float
-    n: int
-    predicted: dict[str, tuple[float, float]]
-    """N times the variance of a share, by method: on average over ranges, and of the worst."""
-
-    @property
-    def best(self) -> str:
-        """The method with the smallest predicted error, on average over all ranges."""
-        return min(self.predicted, key=lambda name: self.predicted[name][0])
-
-    @cached_property
-    def protocol(self) -> Hierarchy | HaarHRR:
-        """The chosen way of asking."""
-        if self.best == HAAR:
-            return HaarHRR(domain=self.domain, epsilon=self.epsilon)
-        branching = self.domain.size if self.best == FLAT else int(self.best.split()[-1])
-        return Hierarchy(domain=self.domain, epsilon=self.epsilon, branching=branching, people=self.n)
-
-    @property
-    def why(self) -> str:
-        """The choice in a sentence, beside the naive one."""
-        best, flat = (self._people(self.predicted[name][0]) for name in (self.best, FLAT))
-        against = "" if self.best == FLAT else f"; counting every value: {flat:,.0f}"
-        rounds = "; where people crowd in few places and can be asked in rounds, AHEAD may err less, which no prediction can know"
-        return f"{self.best}: the smallest predicted error of a range, {best:,.0f} people of {self.n:,} on average{against}{rounds}"
-
-    def _people(self, variance: float) -> float:
-        return sqrt(self.n * variance)
-
-    def rows(self) -> dict[str, Any]:
-        average_error, worst = (np.array([self._people(pair[i]) for pair in self.predicted.values()]) for i in (0, 1))
-        return {"value": list(self.predicted), "error": average_error, "worst": worst}
-
-    def headline(self) -> str:
-        return (
-            f"{self.why}\nerror: standard error of a range, in people, averaged (in the square) over all ranges; worst: of the worst range"
-        )
-
-    def order(self) -> Array:
-        return np.argsort([pair[0] for pair in self.predicted.values()], kind="stable")
-
-
-def range_method(*, domain: Domain, epsilon: float, n: int = 100_000) -> RangeChoice:
+def range_method(*, domain: Domain, epsilon: float, n: int = 100_000) -> Choice[Hierarchy | HaarHRR]:
     """The way of asking about ranges with the smallest predicted error for n people, in one round, and why.
 
     Predictions are exact for people who are spread evenly. Noise hardly depends on that; what depends on it, that each level is told by
     some people only, counts at large epsilons.
+
+    >>> choice = range_method(domain=IndexRange(256), epsilon=1.0, n=100_000)
+    >>> choice.chosen.widths, choice.why.split(";")[0]
+    ((64, 16, 4, 1), 'branching 4: the smallest predicted error of a range, 2,043 people of 100,000 on average')
     """
     check_people(n)
     check_epsilon(epsilon)
@@ -174,4 +124,20 @@ def range_method(*, domain: Domain, epsilon: float, n: int = 100_000) -> RangeCh
     found |= {f"branching {b}": predicted_tree(size, b, epsilon=epsilon, oracle="auto", people=n) for b in BRANCHINGS if b < size}
     if size <= LARGEST_HAAR:
         found[HAAR] = predicted_haar(size, epsilon=epsilon)
-    return RangeChoice(domain, epsilon, n, found)
+    errors, worst = ({name: sqrt(n * pair[i]) for name, pair in found.items()} for i in (0, 1))
+    best = min(errors, key=errors.__getitem__)
+    against = "" if best == FLAT else f"; counting every value: {errors[FLAT]:,.0f}"
+    rounds = "; where people crowd in few places and can be asked in rounds, AHEAD may err less, which no prediction can know"
+    return Choice(
+        chosen=_protocol(best, domain, epsilon, n),
+        why=f"{best}: the smallest predicted error of a range, {errors[best]:,.0f} people of {n:,} on average{against}{rounds}",
+        considered=tuple(found),
+        columns=lambda: {"value": list(found), "error": np.array([*errors.values()]), "worst": np.array([*worst.values()])},
+        legend="error: standard error of a range, in people, averaged (in the square) over all ranges; worst: of the worst range",
+    )
+
+
+def _protocol(way: str, domain: Domain, epsilon: float, n: int) -> Hierarchy | HaarHRR:
+    if way == HAAR:
+        return HaarHRR(domain=domain, epsilon=epsilon)
+    return Hierarchy(domain=domain, epsilon=epsilon, branching=domain.size if way == FLAT else int(way.rsplit(maxsplit=1)[-1]), people=n)
