@@ -81,6 +81,20 @@ def test_mistakes(arguments, told):
     assert all(part in str(error.value) for part in told)
 
 
+def test_errors_of_a_mean_fall_with_epsilon_and_have_no_targets():
+    plan = plan_mean(low=0, high=1, epsilon=1.0, n=1000, mechanisms=["Hybrid", "OneBitMean"])
+    curves = plan.errors().to_polars()
+    for name in ("Hybrid", "OneBitMean"):
+        errors = curves.filter(curves["oracle"] == name)["error"]
+        assert len(errors) > 20
+        assert errors.is_sorted(descending=True)
+    with pytest.raises(ParameterError, match="against"):
+        plan.errors("domain_size")
+    with pytest.raises(ParameterError, match="plan of counts"):
+        plan.gain(targets=1, liars=0.01)
+    assert plan.chart().to_dict()["layer"]
+
+
 def test_the_command(tmp_path):
     shown = run("plan", "mean", "--low", 0, "--high", 120, "--error", 0.1, cwd=tmp_path).stdout
     assert "Hybrid" in shown

@@ -40,11 +40,11 @@ accounting: Bill
 central: CountSeries QuantileEstimate ReleasedNumber
 client: Receipt
 core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
-core: Law MeanEstimate NumberEstimate Postprocessed Reports Tally Unknown VectorEstimate
+core: Law Listing MeanEstimate NumberEstimate Postprocessed Reports Tally Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
 multiparty: SumEstimate
 tasks: Association AssociationRules ClusterEstimate ConditionalShares DegreeEstimate Flows Graph
-tasks: GraphGuarantee LinearModel MarginalEstimate MeanPlan NamedPlaces NextWords PairShares PlacesEstimate Plan
+tasks: GraphGuarantee LinearModel MarginalEstimate NamedPlaces NextWords PairShares PlacesEstimate Plan
 tasks: Play RangeEstimate Ratings Recommender Reconstruction RepeatedEstimate SeriesEstimate SetEstimate
 tasks: SyntheticGraph TableEstimate Texts Topics Tracks Trends Trie
 """

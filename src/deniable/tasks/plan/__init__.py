@@ -1,7 +1,8 @@
 """Planning before any data is collected: what each mechanism tells, what it costs, and what liars can do."""
 
-from deniable.tasks.plan.counts import Plan, plan
+from deniable.tasks.plan.counts import plan
 from deniable.tasks.plan.figures import at_epsilon, detectable, epsilon_needed, most_gain, people_needed
-from deniable.tasks.plan.means import MeanPlan, plan_mean
+from deniable.tasks.plan.means import plan_mean
+from deniable.tasks.plan.planned import Plan
 
-__all__ = ["MeanPlan", "Plan", "at_epsilon", "detectable", "epsilon_needed", "most_gain", "people_needed", "plan", "plan_mean"]
+__all__ = ["Plan", "at_epsilon", "detectable", "epsilon_needed", "most_gain", "people_needed", "plan", "plan_mean"]

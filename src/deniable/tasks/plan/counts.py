@@ -19,10 +19,10 @@ stands for 10,000 candidates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -30,95 +30,11 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.spec import MECHANISMS
-from deniable.contract.verdict import Verdict
-from deniable.core.table import Table
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 from deniable.local.choose import check_people, oracles_for, predicted_error
 from deniable.local.work import server_work
-from deniable.tasks.plan.curves import ErrorCurves
-from deniable.tasks.plan.figures import ONE_REPORT, detectable, epsilon_needed, most_gain, people_needed
-
-if TYPE_CHECKING:
-    from deniable.core.chart import Chart
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Plan(Table):
-    """The oracles that can count a domain, the smallest error first, and why others cannot.
-
-    >>> plan(domain_size=128, epsilon=1.0, n=10_000, error=0.01, oracles=["GRR", "OUE", "SubsetSelection", "RR"])
-    10,000 people, 128 values, epsilon = 1; people, epsilon: for a standard error of 0.01
-    value            error  frequency   people  epsilon  detectable  bits  device  server   guess  influence   liars
-    SubsetSelection    190      0.019   36,179     1.75      0.0638   128      15  80,128  0.0146       3.17  0.0317
-    OUE                192     0.0192   36,906     1.77      0.0645   128      15  80,128  0.0145       3.16  0.0316
-    GRR                665     0.0665  441,694     2.59       0.222     7       1  10,128   0.021       74.9   0.749
-    One report at this epsilon: strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in
-    100. Guessing blindly gives 50.
-    left out: RR takes at most 2 values
-    """
-
-    specs: tuple[FrequencySpec, ...]
-    """The oracles, the smallest error first."""
-    n: int
-    error: float | None
-    """The standard error of a frequency that is aimed at."""
-    left_out: tuple[str, ...]
-    """Why others cannot."""
-    shown: ClassVar[int] = 100  # side by side: nothing is hidden
-
-    def rows(self) -> dict[str, Any]:
-        errors = np.array([predicted_error(spec, self.n) for spec in self.specs])
-        rows: dict[str, Any] = {"value": [spec.mechanism for spec in self.specs], "error": errors, "frequency": errors / self.n}
-        if self.error is not None:
-            people = [people_needed(spec, self.error) for spec in self.specs]
-            rows["people"] = [None if number is None else float(number) for number in people]
-            rows["epsilon"] = [epsilon_needed(spec, self.n, self.error) for spec in self.specs]
-        return rows | {
-            "detectable": np.array([detectable(spec, self.n) for spec in self.specs]),
-            "bits": [spec.report_bits for spec in self.specs],
-            "device": [spec.device_words for spec in self.specs],
-            "server": [float(server_work(spec, self.n)) for spec in self.specs],
-            "guess": np.array([spec.best_guess for spec in self.specs]),
-            "influence": np.array([spec.influence for spec in self.specs]),
-            "liars": np.array([spec.influence / 100 for spec in self.specs]),
-        }
-
-    def headline(self) -> str:
-        target = "" if self.error is None else f"; people, epsilon: for a standard error of {self.error:g}"
-        return f"{self.n:,} people, {self.values_told}, epsilon = {self.specs[0].epsilon:.4g}{target}"
-
-    @property
-    def values_told(self) -> str:
-        """The domain in a few words."""
-        domain = self.specs[0].domain
-        return f"{domain.size:,} values" if domain.listed else domain.describe()
-
-    @property
-    def verdict(self) -> Verdict:
-        """How strong the promise to each person is."""
-        return Verdict(self.specs[0].epsilon, when=ONE_REPORT)
-
-    def order(self) -> Array:
-        return np.arange(len(self.specs))
-
-    def _rest(self) -> list[str]:
-        return [str(self.verdict), *([f"left out: {'; '.join(self.left_out)}"] if self.left_out else [])]
-
-    def gain(self, *, targets: int, liars: float, held: float = 0.0) -> dict[str, float]:
-        """How much a share of liars can add to the frequencies of their targets together, by oracle; see ``most_gain``.
-
-        ``held`` is the share of honest people who hold a target.
-        """
-        return {spec.mechanism: most_gain(spec, targets=targets, liars=liars, held=held) for spec in self.specs}
-
-    def errors(self, against: str = "epsilon") -> ErrorCurves:
-        """The standard error of a frequency against "epsilon" or "domain_size", one curve for each oracle."""
-        return ErrorCurves(self, against)
-
-    def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
-        """The standard error of a frequency against epsilon, one curve for each oracle, k at most, under a ``title``."""
-        return self.errors().chart(k, truth=truth, title=title)
+from deniable.tasks.plan.figures import detectable, epsilon_needed, people_needed
+from deniable.tasks.plan.planned import Plan
 
 
 @typed
@@ -149,4 +65,41 @@ def plan(
     able = [spec for spec in able if predicted_error(spec, n) < inf]
     if not able:
         raise ParameterError("oracles", names, allowed=f"oracles for this domain and epsilon: {'; '.join(left_out)}", fix="name others")
-    return Plan(tuple(sorted(able, key=lambda spec: predicted_error(spec, n))), n, error, tuple(left_out))
+    specs = tuple(sorted(able, key=lambda spec: predicted_error(spec, n)))
+    asked = specs[0].domain
+    return Plan(
+        specs=specs,
+        n=n,
+        error=error,
+        left_out=tuple(left_out),
+        asked=f"{asked.size:,} values" if asked.listed else asked.describe(),
+        columns=lambda: _columns(specs, n, error),
+        number="standard error of a frequency, averaged over the values",
+        at=partial(_error_at, n),
+        axes=("epsilon", "domain_size"),
+    )
+
+
+def _columns(specs: Sequence[FrequencySpec], n: int, error: float | None) -> dict[str, Any]:
+    errors = np.array([predicted_error(spec, n) for spec in specs])
+    rows: dict[str, Any] = {"value": [spec.mechanism for spec in specs], "error": errors, "frequency": errors / n}
+    if error is not None:
+        people = [people_needed(spec, error) for spec in specs]
+        rows["people"] = [None if number is None else float(number) for number in people]
+        rows["epsilon"] = [epsilon_needed(spec, n, error) for spec in specs]
+    return rows | {
+        "detectable": np.array([detectable(spec, n) for spec in specs]),
+        "bits": [spec.report_bits for spec in specs],
+        "device": [spec.device_words for spec in specs],
+        "server": [float(server_work(spec, n)) for spec in specs],
+        "guess": np.array([spec.best_guess for spec in specs]),
+        "influence": np.array([spec.influence for spec in specs]),
+        "liars": np.array([spec.influence / 100 for spec in specs]),
+    }
+
+
+def _error_at(n: int, spec: FrequencySpec, *, epsilon: float | None = None, domain_size: int | None = None) -> float:
+    """The standard error of a frequency by a spec at another epsilon or with another number of values."""
+    asked: dict[str, Any] = {"domain_size": domain_size} if domain_size else {"domain": spec.domain}
+    able, _ = oracles_for([spec.mechanism], epsilon=epsilon or spec.epsilon, **asked)
+    return predicted_error(able[0], n) / n if able else inf

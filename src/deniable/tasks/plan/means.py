@@ -16,10 +16,9 @@ The curator's noise is Laplace noise of scale width / epsilon on the sum: someon
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from math import ceil
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from math import ceil, inf
+from typing import Any
 
 import numpy as np
 
@@ -29,86 +28,13 @@ from deniable.contract.arguments import typed
 from deniable.contract.numbers import Numbers
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.contract.spec import MECHANISMS
-from deniable.contract.verdict import Verdict
-from deniable.core.table import Table
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 from deniable.local.choose import MOST_PEOPLE, check_people
 from deniable.local.choose_mean import means_for, worst_error
 from deniable.tasks.plan.bisection import smallest_epsilon
-from deniable.tasks.plan.figures import ONE_REPORT
+from deniable.tasks.plan.planned import Plan
 
 CENTRAL = "central Laplace"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MeanPlan(Table):
-    """The mechanisms for a range, the smallest error first, the trusted curator below, and why others cannot serve it.
-
-    >>> plan_mean(low=0, high=1, epsilon=1.0, n=1_000_000, mechanisms=["SignRR", "OneBitMean", "Hybrid", "DiscreteLaplace"])
-    1,000,000 people, from 0 to 1, epsilon = 1; standard errors at worst; SignRR: for answers of 0 and 1 alone
-    value               error    sum  central  bits  influence   liars
-    SignRR            0.00096    960      678     1       1.08  0.0158
-    Hybrid            0.00103  1,033      730    16       2.05  0.0255
-    OneBitMean        0.00108  1,082      765     1       1.08  0.0158
-    DiscreteLaplace   0.00141  1,414    1,000    13       24.5    0.25
-    central Laplace  1.41e-06   1.41        1     –          –       –
-    One report at this epsilon: strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in
-    100. Guessing blindly gives 50.
-    """
-
-    specs: tuple[MeanSpec, ...]
-    """The mechanisms, the smallest error first."""
-    n: int
-    error: float | None
-    """The standard error of the mean that is aimed at."""
-    left_out: tuple[str, ...]
-    """Why others cannot."""
-    shown: ClassVar[int] = 100  # side by side: nothing is hidden
-
-    @property
-    def central(self) -> float:
-        """The standard error of a trusted curator."""
-        return central_error(self.specs[0].domain, self.specs[0].epsilon, self.n)
-
-    def rows(self) -> dict[str, Any]:
-        errors = np.array([*(worst_error(spec, self.n) for spec in self.specs), self.central])
-        rows: dict[str, Any] = {
-            "value": [*(spec.mechanism for spec in self.specs), CENTRAL],
-            "error": errors,
-            "sum": errors * self.n,
-            "central": errors / self.central,
-        }
-        if self.error is not None:
-            central = self.central * self.n / self.error  # its error falls with n, not with the root of n
-            rows["people"] = [*(_people_told(spec, self.error) for spec in self.specs), float(ceil(central))]
-            own = self.specs[0].epsilon * self.central / self.error
-            rows["epsilon"] = [*(epsilon_needed(spec, self.n, self.error) for spec in self.specs), own]
-        half = float(self.specs[0].domain.width) / 2
-        return rows | {
-            "bits": [*(spec.report_bits for spec in self.specs), None],
-            "influence": [*(spec.influence for spec in self.specs), None],
-            "liars": [*((spec.influence + half) / 100 for spec in self.specs), None],
-        }
-
-    def headline(self) -> str:
-        domain, signs = self.specs[0].domain, [spec.mechanism for spec in self.specs if spec.choices is not None]
-        target = "" if self.error is None else f"; people, epsilon: for a standard error of {self.error:g}"
-        ends = [domain.value(key) for key in (0, domain.steps)]
-        told = f"; {', '.join(signs)}: for answers of {ends[0]} and {ends[1]} alone" if signs else ""
-        span = f"from {ends[0]} to {ends[1]}"
-        return f"{self.n:,} people, {span}, epsilon = {self.specs[0].epsilon:.4g}; standard errors at worst{target}{told}"
-
-    @property
-    def verdict(self) -> Verdict:
-        """How strong the promise to each person is."""
-        return Verdict(self.specs[0].epsilon, when=ONE_REPORT)
-
-    def order(self) -> Array:
-        return np.arange(len(self.specs) + 1)
-
-    def _rest(self) -> list[str]:
-        return [str(self.verdict), *([f"left out: {'; '.join(self.left_out)}"] if self.left_out else [])]
 
 
 @typed
@@ -121,11 +47,22 @@ def plan_mean(
     n: int = 100_000,
     error: float | None = None,
     mechanisms: Iterable[str] | None = None,
-) -> MeanPlan:
+) -> Plan:
     """What n people at this epsilon can tell about the mean of a number, for every mechanism or for those named.
 
     ``error`` is the standard error of the mean that is aimed at, in the units of the range (seconds for points in time); then the people
-    and the epsilon that it needs are found, too.
+    and the epsilon that it needs are found, too. The trusted curator is the last row.
+
+    >>> plan_mean(low=0, high=1, epsilon=1.0, n=1_000_000, mechanisms=["SignRR", "OneBitMean", "Hybrid", "DiscreteLaplace"])
+    1,000,000 people, from 0 to 1, epsilon = 1; standard errors at worst; SignRR: for answers of 0 and 1 alone
+    value               error    sum  central  bits  influence   liars
+    SignRR            0.00096    960      678     1       1.08  0.0158
+    Hybrid            0.00103  1,033      730    16       2.05  0.0255
+    OneBitMean        0.00108  1,082      765     1       1.08  0.0158
+    DiscreteLaplace   0.00141  1,414    1,000    13       24.5    0.25
+    central Laplace  1.41e-06   1.41        1     –          –       –
+    One report at this epsilon: strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in
+    100. Guessing blindly gives 50.
     """
     check_people(n)
     if error is not None and not (isinstance(error, float | int) and not isinstance(error, bool) and 0 < error < float("inf")):
@@ -139,7 +76,50 @@ def plan_mean(
         chosen = [name for name in chosen if MECHANISMS[name].rounds]  # type: ignore[attr-defined]  # others take no grid between two answers
     specs, left_out = means_for(chosen, epsilon=epsilon, low=low, high=high, domain=domain)
     specs.sort(key=lambda spec: worst_error(spec, n))
-    return MeanPlan(tuple(specs), n, error, tuple(left_out))
+    asked = specs[0].domain
+    ends = [asked.value(key) for key in (0, asked.steps)]
+    signs = ", ".join(spec.mechanism for spec in specs if spec.choices is not None)
+    return Plan(
+        specs=tuple(specs),
+        n=n,
+        error=error,
+        left_out=tuple(left_out),
+        asked=f"from {ends[0]} to {ends[1]}",
+        remark="standard errors at worst" + (f"; {signs}: for answers of {ends[0]} and {ends[1]} alone" if signs else ""),
+        columns=lambda: _columns(specs, n, error),
+        number="standard error of the mean, at worst",
+        at=lambda spec, epsilon: _error_at(spec, epsilon, n),
+    )
+
+
+def _columns(specs: Sequence[MeanSpec], n: int, error: float | None) -> dict[str, Any]:
+    first = specs[0]
+    central = central_error(first.domain, first.epsilon, n)
+    errors = np.array([*(worst_error(spec, n) for spec in specs), central])
+    rows: dict[str, Any] = {
+        "value": [*(spec.mechanism for spec in specs), CENTRAL],
+        "error": errors,
+        "sum": errors * n,
+        "central": errors / central,
+    }
+    if error is not None:
+        people = central * n / error  # its error falls with n, not with the root of n
+        rows["people"] = [*(_people_told(spec, error) for spec in specs), float(ceil(people))]
+        rows["epsilon"] = [*(epsilon_needed(spec, n, error) for spec in specs), first.epsilon * central / error]
+    half = float(first.domain.width) / 2
+    return rows | {
+        "bits": [*(spec.report_bits for spec in specs), None],
+        "influence": [*(spec.influence for spec in specs), None],
+        "liars": [*((spec.influence + half) / 100 for spec in specs), None],
+    }
+
+
+def _error_at(spec: MeanSpec, epsilon: float, n: int) -> float:
+    """The standard error of the mean by a spec at another epsilon."""
+    try:
+        return worst_error(means_for([spec.mechanism], domain=spec.domain, epsilon=epsilon)[0][0], n)
+    except ParameterError:
+        return inf
 
 
 def central_error(domain: Numbers, epsilon: float, n: int) -> float:
