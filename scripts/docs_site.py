@@ -45,9 +45,9 @@ ESTIMATES = (
     "answers",
 )
 ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "number", "distribution.DistributionEstimate", "vector")
-ESTIMATES += ("postprocess.Postprocessed", "law.Law", "law.CountLaw", "law.Unknown", "integrity")
+ESTIMATES += ("people", "law.Law", "law.CountLaw", "law.Unknown", "integrity")
 CHOOSING = ("choose.frequency_oracle", "choose_mean.mean_oracle")
-RELEASED = ("number.ReleasedNumber", "quantiles.QuantileEstimate", "count_series.CountSeries")
+RELEASED = ("quantiles.QuantileEstimate",)
 REFERENCE = {
     "device": ("Reporting and the ledger", *(f"deniable.client.{name}" for name in DEVICE)),
     "mechanisms": ("What a device sends", "deniable.client"),

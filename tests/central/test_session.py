@@ -53,7 +53,7 @@ def test_every_question_is_charged_at_most_its_epsilon_for_its_neighbors(rule, n
     for asked, question in ask.items():
         answer = question()
         booked = session.book.requests()[-1]
-        release = answer.spec if answer.kind == "frequency" else answer.release
+        release = answer.spec
         assert booked.event.relation == neighbors == release.neighbors
         assert booked.state == "sent"
         assert account(booked.event, delta=0.0).epsilon <= 0.3, asked
@@ -113,12 +113,12 @@ def test_a_question_without_an_id_is_its_own_id():
     session = opened()
     one = session.count(where={"smokes": True}, epsilon=0.1)
     for same in ({"smokes": True}, {"smokes": True}):
-        assert session.count(where=same, epsilon=0.1).release.request == one.release.request
+        assert session.count(where=same, epsilon=0.1).spec.request == one.spec.request
     assert session.spent.epsilon == Fraction(1, 10)
-    asked = {one.release.request}
+    asked = {one.spec.request}
     for other in ({"smokes": False}, {"smokes": 1 == 1, "age": 34}, pl.col("age") > 30, pl.col("age") > 31, None):
-        asked.add(session.count(where=other, epsilon=0.1).release.request)
-    asked.add(session.count(where={"smokes": True}, epsilon=0.11).release.request)
+        asked.add(session.count(where=other, epsilon=0.1).spec.request)
+    asked.add(session.count(where={"smokes": True}, epsilon=0.11).spec.request)
     assert len(asked) == 7
     session.top("name", 1, values=["Ann", "Ben"], epsilon=0.1)
     before = session.spent
@@ -135,7 +135,7 @@ def test_what_the_keeper_declares_is_part_of_the_question(tmp_path):
     assert first.law.count_scale is not None
     assert second.law.count_scale is None
     assert second.law.count == 5
-    assert first.release.request != second.release.request
+    assert first.spec.request != second.spec.request
 
 
 def test_a_crash_while_drawing_costs_once_and_shows_one_answer(tmp_path):

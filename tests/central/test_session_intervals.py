@@ -10,7 +10,7 @@ from scipy import stats
 
 from deniable.central import Laplace
 from deniable.central.histogram import released_counts
-from deniable.central.number import LaplaceRatio, ReleasedNumber
+from deniable.central.number import LaplaceRatio, released_number
 from deniable.central.quantiles import Ranking, utilities
 from deniable.central.spread import Spread, pair_reach, sum_reaches
 from deniable.testing import ReplaySource
@@ -63,7 +63,7 @@ def covered(people, wider):
     hits = 0
     for k in range(REPEATED):
         noisy = {"steps": true_steps + int(z[k]), "scale": 2000.0, "count": people + int(y[k]), "count_scale": 2.0}
-        estimate = ReleasedNumber.of(SPENT, "mean", LaplaceRatio(n=None, ends=ends, step=0.001, **noisy))
+        estimate = released_number(SPENT, "mean", LaplaceRatio(n=None, ends=ends, step=0.001, **noisy))
         low, high = estimate.interval(0.95)
         assert low <= estimate.value <= high
         assert people == 3 or 2 < (high - low) / estimate.stderr < 6

@@ -17,7 +17,7 @@ import deniable as dn
 from deniable.central import Session
 from deniable.central.histogram import LaplaceCounts, released_counts
 from deniable.central.local_gaussian import SubGaussianCounts
-from deniable.central.number import LaplaceNumber, ReleasedNumber
+from deniable.central.number import LaplaceNumber, released_number
 from deniable.central.release import Release
 from deniable.client.frequency import FrequencySpec
 from deniable.client.rr import RR
@@ -178,7 +178,7 @@ def test_counts_with_central_noise_agree(counts, noise, public):
     counted = [[FrequencyEstimate.of(SPEC, list("abc"), law) for law in pair] for pair in laws]
     for first, second in (histograms, *counted, (histograms[0], counted[0][1]), (counted[1][0], histograms[1])):
         check(first.compare(second))
-    single = [ReleasedNumber.of(release, "count", LaplaceNumber(None, int(part[0]), 2.0)) for part in parts]
+    single = [released_number(release, "count", LaplaceNumber(None, int(part[0]), 2.0)) for part in parts]
     check(single[0].compare(single[1]))
 
 

@@ -37,10 +37,10 @@ RR, DRINKS = dn.RR(epsilon=1.0), dn.GRR(domain=dn.Categories("tea", "coffee", "w
 QUESTION = dn.Question(name="drink", spec=DRINKS)
 MADE_HERE = """
 accounting: Bill
-central: CountSeries QuantileEstimate ReleasedNumber
+central: QuantileEstimate
 client: Receipt
 core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
-core: Law Listing MeanEstimate NumberEstimate Postprocessed Reports Tally Unknown VectorEstimate
+core: Law Listing MeanEstimate NumberEstimate PeopleEstimate Reports Tally Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
 multiparty: SumEstimate
 tasks: Association AssociationRules ClusterEstimate ConditionalShares DegreeEstimate Flows Graph

@@ -30,7 +30,7 @@ from deniable.accounting.leaves import Pure
 from deniable.central import rows
 from deniable.central.histogram import released_counts
 from deniable.central.laplace import Laplace
-from deniable.central.number import LaplaceNumber, LaplaceRatio, ReleasedNumber
+from deniable.central.number import LaplaceNumber, LaplaceRatio, released_number
 from deniable.central.quantiles import CHOICES, ChosenQuantiles, QuantileEstimate, Ranking, read_quantiles
 from deniable.central.release import Question, Release
 from deniable.central.rows import Clip
@@ -41,6 +41,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
+from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -82,16 +83,16 @@ class Asked:
         return Release(request, ask, mechanism, self.epsilon, session.neighbors), found
 
 
-def ask_count(asked: Asked) -> ReleasedNumber:
+def ask_count(asked: Asked) -> NumberEstimate:
     """How many rows match."""
     noise = asked.noise(1)
     release, (found,) = asked.answer(
         "count", (), "Laplace", asked.pure(), lambda _, matching, source: [noise.release(int(matching.sum()), source=source)]
     )
-    return ReleasedNumber.of(release, "count", LaplaceNumber(asked.session.n, found, noise.scale))
+    return released_number(release, "count", LaplaceNumber(asked.session.n, found, noise.scale))
 
 
-def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | None) -> ReleasedNumber:
+def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | None) -> NumberEstimate:
     """The sum of a column, on a grid."""
     clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
     if asked.everyone(column):
@@ -107,10 +108,10 @@ def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | No
 
     release, (found,) = asked.answer(f"sum of {column}", (*clip.identity, asked.everyone(column)), "Laplace", asked.pure(), draw)
     law = LaplaceNumber(asked.session.n, found, noise.scale, float(clip.step))
-    return ReleasedNumber.of(release, "sum", law, _told(asked, column, clip))
+    return released_number(release, "sum", law, _told(asked, column, clip))
 
 
-def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | None) -> ReleasedNumber:
+def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | None) -> NumberEstimate:
     """The mean of a column: distances to the middle, in half steps of the grid, and how many."""
     clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
     public = asked.everyone(column)
@@ -132,7 +133,7 @@ def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | N
         count=(asked.session.n or 0) if public else found[1],
         count_scale=None if public else count.scale,
     )
-    return ReleasedNumber.of(release, "mean", law, _told(asked, column, clip))
+    return released_number(release, "mean", law, _told(asked, column, clip))
 
 
 def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> FrequencyEstimate:

@@ -14,7 +14,6 @@ import numpy as np
 from deniable.accounting.bill import account
 from deniable.accounting.budget import budget_of
 from deniable.accounting.event import NEIGHBORS, Event, check_neighbors, positive, positive_integer
-from deniable.central.count_series import CountSeries
 from deniable.central.grid import LARGEST_STEP, check_count
 from deniable.central.one_process import OneProcess
 from deniable.central.rationals import listed
@@ -22,6 +21,7 @@ from deniable.client.budget import exact
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.estimate import Estimate
 from deniable.core.law import Law
 from deniable.errors import DomainError, ParameterError, ProtocolError, shorten
 from deniable.kernels.compiled import Array
@@ -112,19 +112,35 @@ class ContinualCounter(ABC):
         """Count ``value``, one more entry of the stream; the noisy sum so far."""
         return self._take([value])[0]
 
-    def run(self, values: Sequence[Any] | Array) -> CountSeries:
-        """Count many entries, one after the other; the series of the noisy sums, with their errors."""
+    def run(self, values: Sequence[Any] | Array) -> Estimate:
+        """Count many entries, one after the other; the series of the noisy sums, with their errors.
+
+        Errors are correlated over time: a change is known better than two sums apart.
+
+        >>> from deniable.central import BinaryTreeCounter
+        >>> from deniable.testing import ReplaySource
+        >>> source = ReplaySource.from_key("series")
+        >>> BinaryTreeCounter(horizon=3, epsilon=2.0, sensitivity=1, neighbors="add-remove", source=source).run([10, 12, 9])
+        3 steps, BinaryTreeCounter, horizon 3; low and high: 95 %, noise only
+        value  count  stderr  low  high
+        1         10    1.36    7    13
+        2         21    1.36   18    24
+        3         30    1.92   23    37
+        """
         entries = listed("values", values)
         with self._lock:
             first = self.steps + 1
             counts = np.array(self._take(entries), dtype=float)
         times, name = np.arange(first, first + len(entries)), type(self).__name__
-        return CountSeries(
+        return Estimate(
             values=times.tolist(),
             law=self.law(times, counts),
             about=f"{len(times):,} steps, {name}, horizon {self.horizon:,}",
             guarantee=self.guarantee if self.rho is None or self.delta else None,  # rho alone is no epsilon
             title=f"{len(times):,} steps, {name}",
+            quantity="count",
+            kind="count series",
+            figure={"mark": "curve", "axis": "sum so far", "interval": "95 % interval; errors are correlated over time"},
         )
 
     def _take(self, values: Sequence[Any]) -> list[float]:

@@ -1,4 +1,4 @@
-"""The estimate of a running sum: one count for each step, with its error."""
+"""The errors of a running sum, which its steps share: a change is known better than two sums apart."""
 
 from __future__ import annotations
 
@@ -9,45 +9,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from deniable.central.spread import Spread, sum_reaches
-from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.interval import Limits
 from deniable.core.law import Law
 from deniable.kernels.compiled import Array
 
 NORMAL_FROM = 2.0
 """Sigmas, in steps of the noise, from which a sum of discrete Gaussian noise is read as a normal one."""
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class CountSeries(Estimate):
-    """Noisy sums of a stream, as a counter released them; ``values`` says after how many entries.
-
-    Their errors are correlated: a change is known better than two sums apart.
-
-    >>> from deniable.central import BinaryTreeCounter
-    >>> from deniable.testing import ReplaySource
-    >>> visits = BinaryTreeCounter(horizon=3, epsilon=2.0, sensitivity=1, neighbors="add-remove", source=ReplaySource.from_key("series"))
-    >>> visits.run([10, 12, 9])
-    3 steps, BinaryTreeCounter, horizon 3; low and high: 95 %, noise only
-    value  count  stderr  low  high
-    1         10    1.36    7    13
-    2         21    1.36   18    24
-    3         30    1.92   23    37
-    """
-
-    quantity: str = "count"
-
-    kind: str = "count series"
-
-    @property
-    def counts(self) -> Array:
-        """The noisy sums."""
-        return self.point
-
-    def figures(self) -> tuple[Figure, ...]:
-        (figure,) = super().figures()
-        return (replace(figure, mark="curve", axis="sum so far", interval=f"{figure.interval}; errors are correlated over time"),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,44 +19,29 @@ _FINER = 3
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ReleasedNumber(NumberEstimate):
-    """One number about the rows of a table. Errors and intervals cover the noise, the only difference between it and the truth.
+def released_number(release: Release, quantity: str, law: Law, bias: str | None = None) -> NumberEstimate:
+    """The number behind a release; ``quantity`` says what it is: a count, a sum or a mean. Only like is compared with like.
 
-    ``release`` says what was asked, and at which price. ``n`` is the number of rows where that is public: under "replace", among all rows.
-    Otherwise it is private too, and None. A count may come out negative; that is what makes it unbiased.
+    Errors and intervals cover the noise, the only difference between it and the truth. The estimate's ``spec`` is the release: what was
+    asked, and at which price. ``n`` is the number of rows where that is public: under "replace", among all rows. Otherwise it is private
+    too, and None. A count may come out negative; that is what makes it unbiased.
 
     >>> release = Release("r1", "count", "Laplace", 0.1, "add-remove")
-    >>> ReleasedNumber.of(release, "count", LaplaceNumber(None, 1203, 10.0))
+    >>> released_number(release, "count", LaplaceNumber(None, 1203, 10.0))
     count: Laplace, epsilon = 0.1, add-remove; low and high: 95 %, noise only
     value  count  stderr    low   high
     count  1,203    14.1  1,173  1,233
     """
-
-    release: Release
-
-    @classmethod
-    def of(cls, release: Release, quantity: str, law: Law, bias: str | None = None) -> Self:
-        """The number behind a release; ``quantity`` says what it is: a count, a sum or a mean. Only like is compared with like."""
-        return cls(
-            values=[quantity],
-            law=law,
-            about=release.headline(),
-            guarantee=release.guarantee,
-            quantity=quantity,
-            bias=bias,
-            title=release.ask,
-            release=release,
-        )
-
-    @property
-    def value(self) -> Any:
-        """The released number: an integer where it is on a grid of whole numbers."""
-        return self.point.item()
-
-    @property
-    def labels(self) -> list[Any]:
-        return [self.title]
+    return NumberEstimate(
+        values=[quantity],
+        law=law,
+        about=release.headline(),
+        guarantee=release.guarantee,
+        quantity=quantity,
+        bias=bias,
+        title=release.ask,
+        spec=release,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,10 +121,9 @@ class ChosenQuantiles(Law):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class QuantileEstimate(Estimate):
-    """Quantiles of a column at the shares ``values``, with limits at the level that was asked for. ``release`` says what was asked."""
+    """Quantiles of a column at the shares ``values``, with limits at the level that was asked for; ``spec`` is the release."""
 
     law: ChosenQuantiles
-    release: Release
     quantity: str = "quantile"
 
     kind: str = "quantiles"
@@ -132,7 +131,7 @@ class QuantileEstimate(Estimate):
     @classmethod
     def of(cls, release: Release, q: Sequence[float], law: ChosenQuantiles, bias: str) -> Self:
         """The quantiles behind a release, at the shares q; ``bias`` says how values count."""
-        told: dict[str, Any] = {"about": release.headline(), "guarantee": release.guarantee, "title": release.ask, "release": release}
+        told: dict[str, Any] = {"about": release.headline(), "guarantee": release.guarantee, "title": release.ask, "spec": release}
         return cls(values=list(q), law=law, bias=bias, **told)
 
     @property

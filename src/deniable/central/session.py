@@ -29,7 +29,6 @@ from deniable.accounting.budget import SENT, BudgetFilter, Cost, read_book
 from deniable.accounting.event import NEIGHBORS, Event
 from deniable.central.answers import Answers
 from deniable.central.asking import Asked, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
-from deniable.central.number import ReleasedNumber
 from deniable.central.quantiles import QuantileEstimate
 from deniable.central.release import ROW, Question
 from deniable.central.table import read_table
@@ -37,6 +36,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError, ProtocolError
 
 
@@ -100,7 +100,7 @@ class Session:
 
     # --- questions ---
 
-    def count(self, *, where: Any = None, epsilon: float, request: str | None = None) -> ReleasedNumber:
+    def count(self, *, where: Any = None, epsilon: float, request: str | None = None) -> NumberEstimate:
         """How many rows match."""
         return ask_count(Asked(self, where, epsilon, request))
 
@@ -114,7 +114,7 @@ class Session:
         where: Any = None,
         epsilon: float,
         request: str | None = None,
-    ) -> ReleasedNumber:
+    ) -> NumberEstimate:
         """The sum of a column among the matching rows, each value clipped to the range from low to high and rounded to the grid."""
         return ask_sum(Asked(self, where, epsilon, request), column, low, high, grid)
 
@@ -128,7 +128,7 @@ class Session:
         where: Any = None,
         epsilon: float,
         request: str | None = None,
-    ) -> ReleasedNumber:
+    ) -> NumberEstimate:
         """The mean of a column among the matching rows, clipped and rounded to the grid as in ``sum``.
 
         Epsilon pays for a sum and, if it is private, a count.

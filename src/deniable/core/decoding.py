@@ -9,45 +9,23 @@ reports favors candidates that noise happened to lift: small counts come out too
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import optimize, stats
 
-from deniable.core.estimate import Estimate
 from deniable.core.interval import check_level
 from deniable.core.law import Unknown
+from deniable.core.people import PeopleEstimate
 from deniable.core.regression import Regression
-from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
     from deniable.core.frequency import FrequencyEstimate
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Decoded(Estimate):
-    """The candidates that were found, the largest first. The counts are biased by the selection."""
-
-    p_values: Array
-    """For each, the chance of such a count if nobody held it."""
-
-    kind: str = "decoded"
-
-    @property
-    def counts(self) -> Array:
-        """The estimated number of people behind each."""
-        return self.point
-
-    def further(self) -> dict[str, Any]:
-        return {"p": self.p_values}
-
-    def select(self, positions: Any) -> Self:
-        return replace(super().select(positions), p_values=self.p_values[row_numbers(positions, len(self.values))])
-
-
-def decode(estimate: FrequencyEstimate, law: Regression, alpha: float) -> Decoded:
+def decode(estimate: FrequencyEstimate, law: Regression, alpha: float) -> PeopleEstimate:
     """Select candidates by the estimate's ``law``, then estimate those selected."""
     check_level("alpha", alpha)
     size = len(estimate.values)
@@ -62,16 +40,18 @@ def decode(estimate: FrequencyEstimate, law: Regression, alpha: float) -> Decode
     return _decoded(estimate, [values[i] for i in found], left.counts[found], left.stderr[found], p_values[found])
 
 
-def _decoded(estimate: FrequencyEstimate, values: list[Any], counts: Array, stderr: Array, p_values: Array) -> Decoded:
+def _decoded(estimate: FrequencyEstimate, values: list[Any], counts: Array, stderr: Array, p_values: Array) -> PeopleEstimate:
     size = len(estimate.values)
-    return Decoded(
+    return PeopleEstimate(
         values=values,
         law=Unknown(estimate.n, counts, "selection makes small counts too large", stderr),
         about=f"{len(values):,} of {size:,} candidates found in {estimate.n:,} reports",
         guarantee=estimate.guarantee,
-        quantity="count",
+        spec=estimate.spec,
+        kind="decoded",
         family_size=size,
-        p_values=p_values,
+        details={"p": p_values},
+        remarks=("p: the chance of such a count if nobody held it",),
     )
 
 

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.interval import Limits, check_level
 from deniable.core.law import CountLaw
+from deniable.core.people import PeopleEstimate
 from deniable.core.regression import Regression
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 if TYPE_CHECKING:
-    from deniable.core.decoding import Decoded
     from deniable.core.distribution import DistributionEstimate
-    from deniable.core.postprocess import Postprocessed
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class FrequencyEstimate(Estimate):
+class FrequencyEstimate(PeopleEstimate):
     """Unbiased counts for a list of values. Single estimates may be negative; that is what makes their sums right.
 
     >>> from deniable.client import RR
@@ -38,7 +35,6 @@ class FrequencyEstimate(Estimate):
     """
 
     law: CountLaw
-    quantity: str = "count"
 
     kind: str = "frequency"
     falling: bool = True
@@ -63,16 +59,6 @@ class FrequencyEstimate(Estimate):
         return self.family_size if self.spec.domain is None else int(self.spec.domain.size)
 
     @property
-    def counts(self) -> Array:
-        """The estimated number of people behind each value, among those who reported."""
-        return self.law.point
-
-    @cached_property
-    def frequencies(self) -> Array:
-        """The estimated share of people behind each value."""
-        return np.asarray(self.counts / max(self.n, 1))
-
-    @property
     def out_of(self) -> float:
         return float(max(self.n, 1))
 
@@ -85,9 +71,6 @@ class FrequencyEstimate(Estimate):
         """The standard error of each frequency."""
         return np.asarray(self.stderr / max(self.n, 1))
 
-    def further(self) -> dict[str, Any]:
-        return {"frequency": self.frequencies}
-
     def bound(self, level: float = 0.95, method: str = "bernstein", *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
@@ -97,7 +80,7 @@ class FrequencyEstimate(Estimate):
             return np.zeros(len(self.values)), np.zeros(len(self.values))
         return self.law.bounds((1 - level) / (max(self.family_size, 1) if simultaneous else 1), method)
 
-    def postprocess(self, method: str) -> Postprocessed:
+    def postprocess(self, method: str) -> PeopleEstimate:
         """Counts made consistent by a method: "base-cut", "norm", "norm-sub", "norm-mul" or "mle". Biased, see ``core.postprocess``."""
         from deniable.core.postprocess import postprocess
 
@@ -109,7 +92,7 @@ class FrequencyEstimate(Estimate):
 
         return distribution_of(self)
 
-    def decode(self, alpha: float = 0.05) -> Decoded:
+    def decode(self, alpha: float = 0.05) -> PeopleEstimate:
         """The candidates that are there, but for an error probability ``alpha``, from a list of any length; see ``core.decoding``."""
         from deniable.core.decoding import decode
 

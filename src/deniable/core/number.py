@@ -26,7 +26,16 @@ class NumberEstimate(Estimate):
     @property
     def value(self) -> Any:
         """The estimated number: a float, or a datetime. Of nobody, nan or None."""
-        return self._shown(self.point)
+        return self.point.item() if self.unit is None else self._shown(self.point)
+
+    @property
+    def p_value(self) -> float:
+        """The chance of a number as clear as this one, if it were 0."""
+        return float(self.law.p_values[0])
+
+    @property
+    def labels(self) -> list[Any]:
+        return [self.title or self.values[0]]
 
     @property
     def name(self) -> str:

@@ -19,15 +19,14 @@ many steps, and is not offered beside it. For all other supports it is the norma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
-from deniable.core.estimate import Estimate
 from deniable.core.interval import few_large
 from deniable.core.law import Unknown
+from deniable.core.people import PeopleEstimate
 from deniable.core.supports import Supports
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -36,48 +35,8 @@ if TYPE_CHECKING:
     from deniable.core.frequency import FrequencyEstimate
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Postprocessed(Estimate):
-    """Counts after post-processing by a method, with the ``raw`` estimate that has the errors.
-
-    >>> norm_sub(np.array([6.0, 3.0, -2.0]), 10.0).tolist()
-    [6.5, 3.5, 0.0]
-    """
-
-    raw: FrequencyEstimate
-
-    kind: str = "postprocessed"
-    falling: bool = True
-
-    @classmethod
-    def of(cls, raw: FrequencyEstimate, method: str, counts: Array) -> Self:
-        """The counts that a method made of a raw estimate."""
-        why = f"{method} biases single counts; low and high: 95 %, of the raw estimate"
-        about, law = f"{raw.n:,} reports after {method}", Unknown(raw.n, counts, why)
-        return cls(values=raw.values, law=law, about=about, guarantee=raw.guarantee, quantity=method, raw=raw)
-
-    @property
-    def method(self) -> str:
-        """The method's name."""
-        return self.quantity
-
-    @property
-    def counts(self) -> Array:
-        """The counts after post-processing."""
-        return self.point
-
-    @property
-    def frequencies(self) -> Array:
-        """The counts as shares of all reports."""
-        return np.asarray(self.counts / max(self.n, 1))
-
-    def further(self) -> dict[str, Any]:
-        low, high = self.raw.interval(0.95)
-        return {"raw": self.raw.counts, "low": low, "high": high}
-
-
-def postprocess(estimate: FrequencyEstimate, method: str) -> Postprocessed:
-    """Apply a method by its name."""
+def postprocess(estimate: FrequencyEstimate, method: str) -> PeopleEstimate:
+    """Apply a method by its name. The part ``raw`` is the estimate that has the errors."""
     offered = estimate.law.postprocessing
     if method not in offered:
         raise ParameterError(
@@ -88,12 +47,32 @@ def postprocess(estimate: FrequencyEstimate, method: str) -> Postprocessed:
         shown = f"{len(estimate.values)} of {whole if whole < 1 << 64 else 'many more'} values"
         raise ParameterError("estimate", shown, allowed="all values, which add up to n", fix="post-process a whole domain, before top()")
     if estimate.n == 0:  # among nobody, nobody holds it
-        return Postprocessed.of(estimate, method, np.zeros(len(estimate.values)))
-    return Postprocessed.of(estimate, method, METHODS[method](estimate))
+        return _processed(estimate, method, np.zeros(len(estimate.values)))
+    return _processed(estimate, method, METHODS[method](estimate))
+
+
+def _processed(raw: FrequencyEstimate, method: str, counts: Array) -> PeopleEstimate:
+    low, high = raw.interval(0.95)
+    return PeopleEstimate(
+        values=raw.values,
+        law=Unknown(raw.n, counts, f"{method} biases single counts; low and high: 95 %, of the raw estimate"),
+        about=f"{raw.n:,} reports after {method}",
+        guarantee=raw.guarantee,
+        quantity=method,
+        parts={"raw": raw},
+        spec=raw.spec,
+        kind="postprocessed",
+        falling=True,
+        details={"raw": raw.counts, "low": low, "high": high},
+    )
 
 
 def norm_sub(counts: Array, total: float) -> Array:
-    """The Euclidean projection on the counts that are not negative and add up to ``total``, exactly, by sorting (Held 1974)."""
+    """The Euclidean projection on the counts that are not negative and add up to ``total``, exactly, by sorting (Held 1974).
+
+    >>> norm_sub(np.array([6.0, 3.0, -2.0]), 10.0).tolist()
+    [6.5, 3.5, 0.0]
+    """
     return np.asarray(np.maximum(counts - _level(counts, np.ones(counts.size), -total, 0.0), 0.0))
 
 

@@ -127,7 +127,6 @@ class Curators:
             about=f"{total.about} for the sum and again for the people",
             guarantee=self.guarantee(epsilon),
             quantity="mean",
-            title=total.title,
         )
 
     def _each(self, data: Sequence[Any]) -> Sequence[Any]:

@@ -23,12 +23,12 @@ from deniable.core.figure import Figure
 from deniable.core.interval import NORMAL_FROM, Limits, few_large
 from deniable.core.law import Law
 from deniable.core.number import NumberEstimate
+from deniable.core.people import PeopleEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.graphs.count import GraphCount, check_whole_graph, graph_count
-from deniable.tasks.people import PeopleEstimate
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart

@@ -13,9 +13,9 @@ from deniable.contract.guarantee import Guarantee
 from deniable.core.figure import Figure
 from deniable.core.law import Law
 from deniable.core.number import NumberEstimate
+from deniable.core.people import PeopleEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.kernels.compiled import Array
-from deniable.tasks.people import PeopleEstimate
 from deniable.tasks.places.cells import Cells
 from deniable.tasks.places.grid import Grid
 

@@ -13,8 +13,8 @@ from deniable.core.interval import Limits
 from deniable.core.law import Law
 from deniable.core.normal import Normal
 from deniable.core.number import NumberEstimate
+from deniable.core.people import PeopleEstimate
 from deniable.kernels.compiled import Array
-from deniable.tasks.people import PeopleEstimate
 from deniable.tasks.places.cells import drawn
 from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.taxonomy import Taxonomy

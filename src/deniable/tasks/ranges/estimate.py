@@ -19,10 +19,10 @@ from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.interval import check_level
 from deniable.core.normal import Normal
+from deniable.core.people import PeopleEstimate
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.enclosed import reach
-from deniable.tasks.people import PeopleEstimate
 from deniable.tasks.ranges.line import Along, Line
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
