@@ -96,7 +96,7 @@ def tables(runs: int) -> Iterator[Measured]:
             pair = survey.run({"first": first, "second": second}, source=source)["first", "second"].association()
             below, above = pair.interval(0.95)
             held.append(below <= truth <= above)
-            seen += not pair.left_out
+            seen += not pair.law.hidden.any()
         setting = f"{n:,} people, epsilon {epsilon:g}, {rare:.0%} hold the rare value, V = {truth:.2f}, all values were seen in {seen} runs"
         yield Measured(setting, (int(sum(held)),), runs)
 

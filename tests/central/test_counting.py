@@ -48,7 +48,7 @@ def probed(kind, horizon):
 @pytest.mark.parametrize("horizon", [1, 2, 3, 7, 8, 100])
 def test_without_noise_every_sum_is_right(kind, horizon):
     values = [(37 * i * i) % 101 - 40 for i in range(horizon)]
-    assert probed(kind, horizon).run(values).counts == pytest.approx(np.cumsum(values), abs=1e-9)
+    assert probed(kind, horizon).run(values).point == pytest.approx(np.cumsum(values), abs=1e-9)
     one_by_one = probed(kind, horizon)
     assert [one_by_one.add(value) for value in values] == pytest.approx(np.cumsum(values).tolist(), abs=1e-9)
 
@@ -101,7 +101,7 @@ def test_every_small_stream_is_as_private_as_promised():
         def released(source):
             counter = BinaryTreeCounter(horizon=3, epsilon=6.0, source=source, **COMMON)
             counter.__dict__["noise"] = noise
-            return tuple(max(-1, min(1, int(count))) for count in counter.run(values).counts)  # far ends together: the walk has an edge
+            return tuple(max(-1, min(1, int(count))) for count in counter.run(values).point)  # far ends together: the walk has an edge
 
         return law_of(released)
 
@@ -179,7 +179,7 @@ def test_errors_have_the_stated_variance_and_coverage(kind, options):
     errors, inside, together = [], [], []
     for _ in range(runs):
         series = kind(horizon=7, source=source, **COMMON, **options).run([5, -2, 9, 0, 3, 3, 1])
-        errors.append(series.counts - np.cumsum([5, -2, 9, 0, 3, 3, 1]))
+        errors.append(series.point - np.cumsum([5, -2, 9, 0, 3, 3, 1]))
         low, high = series.interval(0.95)
         inside.append(np.abs(errors[-1]) <= (high - low) / 2 + 1e-9)
         low, high = series.interval(0.95, simultaneous=True)

@@ -118,7 +118,7 @@ def test_a_counter_refuses_a_bad_batch_before_it_counts(name):
     with pytest.raises(DomainError, match="value"):
         counter.add(HUGE)
     assert counter.steps == 0
-    assert len(counter.run([1, 2]).counts) == 2
+    assert len(counter.run([1, 2]).point) == 2
 
 
 @pytest.mark.parametrize("name", ["majority", "tree experts"])

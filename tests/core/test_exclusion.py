@@ -23,9 +23,10 @@ from deniable.client.frequency import FrequencySpec
 from deniable.client.rr import RR
 from deniable.contract.spec import MECHANISMS
 from deniable.core.comparison import Comparison
-from deniable.core.decoding import Decoded
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.law import CountLaw
+from deniable.core.mean import MeanEstimate
+from deniable.core.number import NumberEstimate
 from deniable.core.regression import Regression
 from deniable.core.scores import Scores
 from deniable.core.supports import Supports
@@ -33,8 +34,7 @@ from deniable.shuffle.poisson_histogram import PoissonCounts
 from deniable.tasks.graphs.degree_estimate import DegreeCounts
 from deniable.tasks.itemsets.estimate import PaddedSupports, item_estimate
 from deniable.tasks.marginals import Marginals
-from deniable.tasks.marginals.association import Association
-from deniable.tasks.marginals.estimate import CellScores, TableEstimate
+from deniable.tasks.marginals.estimate import CellScores
 from deniable.tasks.text import trending
 from deniable.tasks.text.terms import Trends
 from deniable.testing import ReplaySource
@@ -77,10 +77,10 @@ def modules():
 
 
 def test_nothing_with_an_interval_and_a_p_value_is_left_out():
-    """Association's interval is of Cramér's V among those who reported, and its p-value about everyone like them: no difference."""
+    """Single numbers have a test of 0, which ``tests/laws/test_estimates.py`` compares with their intervals."""
     found = {cls for module in modules() for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__.startswith("deniable")}
     both = {cls for cls in found if hasattr(cls, "interval") and {"p_value", "p_values"} & {*dir(cls), *inspect.get_annotations(cls)}}
-    assert both == {Comparison, Trends, Decoded, Association, TableEstimate}
+    assert both == {Comparison, Trends, NumberEstimate, MeanEstimate}
     laws = {cls for cls in found if issubclass(cls, CountLaw) and not inspect.isabstract(cls)}
     tried = {Supports, Scores, Regression, LaplaceCounts, SubGaussianCounts, PoissonCounts, PaddedSupports, CellScores}
     assert laws - tried == {DegreeCounts} & laws  # counts of degrees are compared by no test here: they have one value each

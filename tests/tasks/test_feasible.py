@@ -232,7 +232,7 @@ def test_what_cut_lists_hide_is_computed_once_for_all_sets(monkeypatch):
     monkeypatch.setattr(estimate, "most_missing", lambda overflow, alpha: asked.append(overflow) or np.full(1, 0.5))
     overflow = dn.RR(epsilon=1.0).estimate(dn.RR(epsilon=1.0).tally(dn.RR(epsilon=1.0).privatize([0, 1]))).law
     groups = np.repeat([0, -1], [400, 100])
-    law = estimate.SetEstimate.of(
+    law = estimate.set_estimate(
         range(500), np.zeros(500), np.ones(500), np.ones(500), Guarantee(epsilon=1.0), overflows=(overflow,), groups=groups
     ).law
     assert law.missing(0.01).tolist() == [0.5] * 400 + [0.0] * 100

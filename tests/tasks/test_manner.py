@@ -15,7 +15,8 @@ from deniable.local.longitudinal.counter_crowd import CounterCrowd
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.graphs import Degrees, Graph
 from deniable.tasks.heavy_hitters import PEM, heavy_hitters
-from deniable.tasks.itemsets import SetEstimate, association_rules, frequent_items, frequent_itemsets
+from deniable.tasks.itemsets import association_rules, frequent_items, frequent_itemsets
+from deniable.tasks.itemsets.estimate import set_estimate
 from deniable.tasks.learning import KMeans
 from deniable.tasks.marginals import marginals
 from deniable.tasks.places import Box, Grid, Movement, Tracks
@@ -110,7 +111,7 @@ def test_a_search_tells_what_it_cost_and_who_counted():
 
 def test_the_error_of_a_confidence_is_half_of_its_interval():
     shares, errors, asked = np.array([0.5, 0.4, 0.3]), np.array([0.01, 0.01, 0.02]), np.array([9000, 9000, 8000])
-    rules = association_rules(SetEstimate.of([("tea",), ("milk",), ("tea", "milk")], shares, errors, asked, Guarantee(epsilon=2.0)))
+    rules = association_rules(set_estimate([("tea",), ("milk",), ("tea", "milk")], shares, errors, asked, Guarantee(epsilon=2.0)))
     low, high = rules.interval(0.6827)  # one standard error to each side, where no list is cut
     assert rules.stderr == pytest.approx((high - low) / 2, rel=0.01)
 

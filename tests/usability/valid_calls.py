@@ -42,10 +42,9 @@ client: Receipt
 core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
 core: Law Listing MeanEstimate NumberEstimate PeopleEstimate Reports Tally Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
-multiparty: SumEstimate
-tasks: Association AssociationRules ClusterEstimate ConditionalShares DegreeEstimate Flows Graph
+tasks: ClusterEstimate DegreeEstimate Flows Graph
 tasks: GraphGuarantee LinearModel MarginalEstimate NamedPlaces NextWords PairShares PlacesEstimate Plan
-tasks: Play RangeEstimate Ratings Recommender Reconstruction RepeatedEstimate SeriesEstimate SetEstimate
+tasks: Play RangeEstimate Ratings Recommender RepeatedEstimate SeriesEstimate
 tasks: SyntheticGraph TableEstimate Texts Topics Tracks Trends Trie
 """
 """Results, and containers that a method ``of`` fills: nobody calls these constructors but deniable."""

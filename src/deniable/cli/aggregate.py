@@ -16,7 +16,7 @@ from deniable.cli.statuses import ERROR
 
 if TYPE_CHECKING:
     from deniable.collect.summing.aggregation import Aggregation
-    from deniable.multiparty.estimate import SumEstimate
+    from deniable.core.estimate import Estimate
 
 aggregate = typer.Typer(no_args_is_help=True, help="Add up the numbers of parties who show them to nobody.")
 Folder = Annotated[Path, typer.Option(help="Where the aggregator keeps the sum; each has a folder of its own.")]
@@ -107,5 +107,5 @@ def show(folder: Folder, json_output: Json = False) -> None:
         store.close()
 
 
-def _show(estimate: SumEstimate, json_output: bool) -> None:
+def _show(estimate: Estimate, json_output: bool) -> None:
     print_json({"estimate": estimate.to_json()}) if json_output else typer.echo(repr(estimate))

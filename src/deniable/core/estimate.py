@@ -24,6 +24,7 @@ from deniable.kernels.compiled import Array
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
     from deniable.core.comparison import Comparison
+    from deniable.core.number import NumberEstimate
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -71,7 +72,7 @@ class Estimate(Table):
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further columns by name, an entry for each value; shown after the limits."""
     figure: Mapping[str, Any] = field(default_factory=dict)
-    """How the picture differs from bars or points of the numbers: fields of ``Figure``."""
+    """How the picture differs from bars or points of the numbers: fields of ``Figure``, of which ``group`` may be an axis."""
     remarks: tuple[str, ...] = ()
     """What else to know about the numbers, in a line each below the table."""
 
@@ -167,6 +168,37 @@ class Estimate(Table):
             raise MergeError("values", list(other.values)[:5], allowed=allowed, fix="estimate both with one list")
         return Comparison.of(self, other)
 
+    def combined(self, weights: Array, *, labels: Sequence[Any]) -> Estimate:
+        """Weighted sums of the numbers, one for each row of weights, and their labels; errors that the numbers share are counted once.
+
+        ParameterError where it is not known how the errors go together.
+        """
+        rows = np.asarray(weights, dtype=float)
+        if rows.shape != (len(labels), len(self.values)):
+            allowed = f"{len(labels)} rows of {len(self.values)} weights"
+            raise ParameterError("weights", rows.shape, allowed=allowed, fix="a weight for each number")
+        same = {name: getattr(self, name) for name in ("about", "guarantee", "quantity", "covers", "bias", "title", "spec", "kind", "unit")}
+        return Estimate(values=tuple(labels), law=self.law.linear(rows), **same)
+
+    def contrast(self, first: Any, second: Any) -> NumberEstimate:
+        """By how much the number of the value ``second`` is larger than that of ``first``, with the error that the two share."""
+        from deniable.core.number import NumberEstimate
+
+        known = list(self.values)
+        if first not in known or second not in known:
+            raise ParameterError("first, second", (first, second), allowed=f"values, such as {known[:3]}", fix="check them")
+        weights = np.zeros((1, len(known)))
+        weights[0, known.index(first)] -= 1.0
+        weights[0, known.index(second)] += 1.0
+        return NumberEstimate(
+            values=[f"from {value_text(first)} to {value_text(second)}"],
+            law=self.law.linear(weights),
+            about=self.about,
+            guarantee=self.guarantee,
+            quantity="change",
+            covers=self.covers,
+        )
+
     def settled(self) -> Self:
         """This estimate with everything computed that takes long: what services show and keep."""
         return replace(self, law=self.law.settled(), parts={name: part.settled() for name, part in self.parts.items()})
@@ -260,8 +292,10 @@ class Estimate(Table):
     def figures(self) -> tuple[Figure, ...]:
         level = self.shown_level
         limits = "" if level is None else f"{level_text(level)} interval{'s that hold together' if self.together else ''}"
-        label, mark = " x ".join(self.axis_names), "bars" if self.falling else "points"
-        return (replace(Figure(mark=mark, number=self.quantity, label=label, interval=limits), **self.figure),)
+        names, look, mark = dict(zip(self.axes, self.axis_names, strict=True)), dict(self.figure), "bars" if self.falling else "points"
+        if look.get("group") in names:  # an axis: the others are what the numbers are about
+            look["group"] = names.pop(look["group"])
+        return (replace(Figure(mark=mark, number=self.quantity, label=" x ".join(names.values()), interval=limits), **look),)
 
     def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
         """The first k numbers with their intervals, under a ``title``; ``truth``, where it is known, is drawn as well."""

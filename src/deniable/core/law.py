@@ -66,6 +66,11 @@ class Law(ABC):
         """For each number, the smallest alpha whose single interval excludes 0."""
         return smallest_error(lambda alpha: self.limits(alpha, family=1), len(self.point))
 
+    def linear(self, weights: Array) -> Law:
+        """Return the law of weighted sums, one for each row of weights; ParameterError where nobody knows how the errors go together."""
+        allowed = "a law that knows how its errors go together"
+        raise ParameterError("law", type(self).__name__, allowed=allowed, fix="combine before estimating, or compare two estimates")
+
     def change(self, other: Law) -> Law:
         """Return the law of the differences, ``other`` less this one."""
         return Crossed(self, other)

@@ -51,5 +51,6 @@ class Tailed(Law):
     def linear(self, weights: Array) -> Tailed:
         """Return the law of linear combinations, one for each row of weights."""
         size, most = len(weights), float(np.max(self.kurtosis, initial=0.0))
-        step = np.abs(weights) @ np.broadcast_to(self.step, self.numbers.shape)
+        each = np.abs(weights) @ np.broadcast_to(self.step, self.numbers.shape)
+        step = np.full(size, float(np.max(each, initial=0.0)))  # one grid for all
         return Tailed(n=self.n, numbers=weights @ self.numbers, noise=weights**2 @ self.noise, kurtosis=np.full(size, most), step=step)

@@ -8,7 +8,6 @@ the person's own curator, whatever the other 2 do together (computationally)
 
 from deniable.multiparty.curators import Curators as Curators
 from deniable.multiparty.driving import run_sum as run_sum
-from deniable.multiparty.estimate import SumEstimate as SumEstimate
 from deniable.multiparty.fixed_point import FixedPoint as FixedPoint
 from deniable.multiparty.masking.aggregator import MaskingAggregator as MaskingAggregator
 from deniable.multiparty.masking.party import MaskingParty as MaskingParty

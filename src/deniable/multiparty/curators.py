@@ -29,12 +29,13 @@ from deniable.central.laplace import Laplace
 from deniable.contract.domain import Categories
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.estimate import Estimate
 from deniable.core.number import NumberEstimate
 from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.driving import run_sum
-from deniable.multiparty.estimate import Quotient, SumEstimate
+from deniable.multiparty.estimate import Quotient, sum_estimate
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
 from deniable.multiparty.terms import Terms
 from deniable.sealing.identity import new_identity, public_key
@@ -80,7 +81,7 @@ class Curators:
         epsilon: float,
         neighbors: str = ADD_REMOVE,
         source: Source | None = None,
-    ) -> SumEstimate:
+    ) -> Estimate:
         """How many people of all curators together hold each value; DomainError if somebody holds one that is not listed."""
         domain = Categories(*values)
         vectors = [np.bincount(keys_of(domain, column), minlength=domain.size) for column in self._each(data)]
@@ -97,7 +98,7 @@ class Curators:
         neighbors: str = ADD_REMOVE,
         steps: int = 1 << 16,
         source: Source | None = None,
-    ) -> SumEstimate:
+    ) -> Estimate:
         """The sum of all people's numbers, each of which lies from low to high, on a grid of so many steps between them."""
         grid = _grid(low, high, steps)
         change = ceil(max(abs(low), abs(high)) / grid) + 1 if check_neighbors(neighbors) == ADD_REMOVE else steps + 1
@@ -123,7 +124,7 @@ class Curators:
         people = self._summed([np.array([column.size]) for column in columns], counted, labels=("people",), source=source)
         return NumberEstimate(
             values=["mean"],
-            law=Quotient(total.law, people.law, center * grid, (float(low), float(high))),
+            law=Quotient(total.law, people.law, center * grid, (float(low), float(high))),  # type: ignore[arg-type]  # sums are tailed
             about=f"{total.about} for the sum and again for the people",
             guarantee=self.guarantee(epsilon),
             quantity="mean",
@@ -134,7 +135,7 @@ class Curators:
             raise ParameterError("data", len(data), allowed=f"one column of each of {self.count} curators", fix="an empty one is []")
         return data
 
-    def _summed(self, vectors: list[Array], noise: Laplace, *, labels: Sequence[Any], source: Source | None) -> SumEstimate:
+    def _summed(self, vectors: list[Array], noise: Laplace, *, labels: Sequence[Any], source: Source | None) -> Estimate:
         """Every curator adds its noise and masks the vector; all are added up."""
         drawn = source or SYSTEM
         identities = [new_identity(drawn) for _ in vectors]
@@ -153,7 +154,7 @@ class Curators:
             for number, (identity, vector) in enumerate(zip(identities, noisy, strict=True))
         }
         total = run_sum(parties, PairwiseAggregator(terms))
-        return SumEstimate.of(
+        return sum_estimate(
             labels,
             total.astype(float),
             np.full(len(total), self.count * noise.variance),

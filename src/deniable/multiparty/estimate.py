@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,40 +13,22 @@ from deniable.core.estimate import Estimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
 from deniable.core.tailed import Tailed
-from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 KURTOSIS = 3.0
 """Excess, of a Laplace variable; that of a sum of several is smaller."""
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SumEstimate(Estimate):
-    """Noisy sums, one for each of ``values``, unbiased; ``about`` says who added which noise."""
+def sum_estimate(
+    values: Sequence[Any], totals: Array, variance: Array, guarantee: Guarantee, *, n: int | None, step: float, who: str, how: str
+) -> Estimate:
+    """Noisy sums, one for each of ``values``, unbiased; ``variance`` is of their noise, which lies on a grid of ``step``.
 
-    law: Tailed
-    quantity: str = "sum"
-
-    kind: str = "sum"
-
-    @classmethod
-    def of(
-        cls, values: Sequence[Any], totals: Array, variance: Array, guarantee: Guarantee, *, n: int | None, step: float, who: str, how: str
-    ) -> Self:
-        """The sums behind ``totals``; ``variance`` is of their noise, which lies on a grid of ``step``. ``who`` added it, and ``how``."""
-        size = len(totals)
-        law = Tailed(n=n, numbers=totals, noise=variance, kurtosis=np.full(size, KURTOSIS), step=np.full(size, step))
-        return cls(values=tuple(values), law=law, about=f"{who}, {how}", guarantee=guarantee, title=who)
-
-    def combined(self, weights: Array, *, labels: Sequence[Any]) -> Self:
-        """Linear combinations of the sums, one for each row of weights, and their labels; the noises of the sums are independent."""
-        weights = np.asarray(weights, dtype=float)
-        if weights.shape != (len(labels), len(self.values)):
-            allowed = f"{len(labels)} rows of {len(self.values)} weights"
-            raise ParameterError("weights", weights.shape, allowed=allowed, fix="a weight for each sum")
-        law = self.law.linear(weights)
-        law = replace(law, step=np.full(len(labels), law.step.max()))  # one grid for all
-        return replace(self, values=tuple(labels), law=law, family_size=len(labels))
+    ``who`` added it, and ``how``.
+    """
+    size = len(totals)
+    law = Tailed(n=n, numbers=totals, noise=variance, kurtosis=np.full(size, KURTOSIS), step=np.full(size, step))
+    return Estimate(values=tuple(values), law=law, about=f"{who}, {how}", guarantee=guarantee, title=who, quantity="sum", kind="sum")
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,10 @@ import numpy as np
 from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, Event
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.estimate import SumEstimate
+from deniable.multiparty.estimate import sum_estimate
 from deniable.multiparty.fixed_point import FixedPoint, laplace_reach, skellam_reach
 from deniable.multiparty.noise import LaplaceShares, NoiseShares, SkellamShares
 from deniable.multiparty.terms import read_share
@@ -92,7 +93,7 @@ class PrivateSum:
         shares = (self.parties if survivors is None else survivors) / self.honest_parties
         return np.full(self.codec.length, (self.shares.variance * shares) ** 0.5 / (1 << self.codec.bits))
 
-    def estimate(self, total: Array, *, survivors: int | None = None, labels: Sequence[Any] | None = None) -> SumEstimate:
+    def estimate(self, total: Array, *, survivors: int | None = None, labels: Sequence[Any] | None = None) -> Estimate:
         """The sums behind ``total``, the integers that an engine opened.
 
         ``survivors`` is how many parties stayed to the end; all if left out. ``labels`` are the names of the numbers.
@@ -101,7 +102,7 @@ class PrivateSum:
             raise ParameterError("total", np.shape(total), allowed=f"{self.codec.length} integers", fix="pass what the engine opened")
         names = tuple(range(self.codec.length)) if labels is None else tuple(labels)
         kind = "Skellam" if self.delta else "discrete Laplace"
-        return SumEstimate.of(
+        return sum_estimate(
             names,
             self.codec.decode(total),
             self.stderr(survivors) ** 2,

@@ -24,7 +24,7 @@ from deniable.errors import DomainError, MergeError, ParameterError, ProtocolErr
 from deniable.lab.audit import joint_audit
 from deniable.tasks.itemsets import PSFO, SVIM, SVSM, LDPMiner, WholeSets
 from deniable.tasks.itemsets.asking import Lengths, length_question
-from deniable.tasks.itemsets.estimate import SetEstimate
+from deniable.tasks.itemsets.estimate import set_estimate
 from deniable.tasks.itemsets.rules import association_rules
 from deniable.tasks.itemsets.svim import SVIMState
 from deniable.tasks.itemsets.svsm import SVSMState, likely_sets
@@ -171,7 +171,7 @@ def test_items_and_sets_are_found_with_honest_errors():
     assert rules.values == association_rules(sets.parts["counted"]).values
     low, high = rules.interval(1 - 1e-6)
     assert low[rule] - 0.02 < 0.35 / 0.4 < high[rule] + 0.02
-    assert abs(rules.lift[rule] - 0.35 / 0.2) < 5 * rules.lift_stderr[rule] + 0.05
+    assert abs(rules.details["lift"][rule] - 0.35 / 0.2) < 5 * rules.details["lift_stderr"][rule] + 0.05
 
 
 def test_a_length_histogram_must_be_projected():
@@ -246,7 +246,7 @@ def test_guesses_come_in_the_order_of_their_products():
 def test_rules_need_what_stands_out_and_say_when_nothing_is_known():
     values = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c")]
     shares, errors = np.array([0.5, 0.02, 0.4, 0.3, 0.01]), np.array([0.01, 0.02, 0.01, 0.01, 0.01])
-    counted = SetEstimate.of(values, shares, errors, np.full(5, 900), Guarantee(epsilon=1.0))
+    counted = set_estimate(values, shares, errors, np.full(5, 900), Guarantee(epsilon=1.0))
     rules = association_rules(counted)
     assert set(rules.values) == {(("a",), ("b",)), (("b",), ("a",))}  # a and c together are noise
     low, high = rules.interval(0.95)

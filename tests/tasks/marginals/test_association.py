@@ -9,7 +9,7 @@ from scipy import stats
 
 from deniable.errors import ParameterError
 from deniable.tasks.marginals import Marginals
-from deniable.tasks.marginals.association import associate
+from deniable.tasks.marginals.association import LEGEND, associate
 from deniable.tasks.marginals.squares import SquareLaw
 from deniable.testing import ReplaySource
 from tests.tasks.marginals.tables import margin, rows_of, told
@@ -31,12 +31,12 @@ def test_an_exact_table_has_its_own_association_when_noise_is_small():
     found = told(survey, COLUMNS, TIED, 10**12)["place", "mood"]
     pair = found.association()
     assert pair.value == pytest.approx(cramer(TIED), abs=1e-4)
-    assert (pair.left_out, pair.values) == ((), ["place x mood"])
+    assert (pair.remarks, pair.values) == ((LEGEND,), ["place x mood"])
     assert pair.p_value < 1e-300
     shares = found.given("place")
     assert shares.point == pytest.approx((TIED.reshape(3, 3) / TIED.reshape(3, 3).sum(axis=1)[:, None]).ravel(), abs=1e-9)
     assert found.given("mood").values[:2] == [("good", "bar"), ("good", "inn")]
-    gap = shares.difference("good", "spa", "bar")
+    gap = shares.contrast(("spa", "good"), ("bar", "good"))
     low, high = gap.interval()
     assert low < gap.value < high
     assert gap.value == pytest.approx(0.20 / 0.32 - 0.04 / 0.34, abs=1e-9)
@@ -56,7 +56,7 @@ def test_errors_are_the_derivatives_of_what_they_are_the_errors_of():
     spread = np.sqrt(expected @ found.law.covariance @ expected)
     assert found.association().law.spread == pytest.approx(spread, rel=0.01)  # the second order is small with so many people
     liked = slopes(lambda shares: shares[0] / shares[:3].sum() - shares[6] / shares[6:].sum())
-    gap = found.given("place").difference("good", "spa", "bar")
+    gap = found.given("place").contrast(("spa", "good"), ("bar", "good"))
     assert gap.stderr == pytest.approx(np.sqrt(liked @ found.law.covariance @ liked), rel=1e-6)
 
 
@@ -71,7 +71,7 @@ def test_intervals_cover():
         found = survey.run(table, source=source)["place", "mood"]
         low, high = found.association().interval(0.95)
         missed += not low <= truth <= high
-        low, high = found.given("place").difference("good", "spa", "bar").interval()
+        low, high = found.given("place").contrast(("spa", "good"), ("bar", "good")).interval()
         missed_gap += not low <= liked <= high
     assert max(missed, missed_gap) <= stats.binom.isf(ALPHA, runs, 0.05)
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_seen_is_not_ruled_out(whole, hidden):
     """The true table with the errors of 150 people: nobody is so lucky as to have no noise, and still intervals must hold the truth."""
     pair = told(Marginals(columns=COLUMNS, epsilon=3.0), COLUMNS, np.array(whole), 150)["place", "mood"].association()
     low, high = pair.interval(0.5)
-    assert pair.left_out == hidden
+    assert pair.remarks[1:] == ((f"not seen: {', '.join(hidden)}",) if hidden else ())
     assert 0 <= low <= cramer(whole) <= high == 1.0
     assert low > 0 or hidden == ("place = bar",)  # a lower limit is known nevertheless
     assert pair.rows()["high"] == [1.0]
@@ -132,7 +132,7 @@ def test_a_constant_column_has_no_association():
     pair = found.association()
     assert np.isnan(pair.value)
     assert (pair.p_value, pair.interval(0.95)) == (1.0, (0.0, 1.0))
-    assert "place = inn" in pair.left_out
+    assert "place = inn" in pair.remarks[1]
     assert "place = spa" in repr(pair)
     shares = found.given("place")
     assert np.isnan(shares.point[3:]).all()
@@ -140,7 +140,11 @@ def test_a_constant_column_has_no_association():
         low, high = shares.interval(0.95, simultaneous=simultaneous)
         assert (low[3:].tolist(), high[3:].tolist()) == ([0.0] * 6, [1.0] * 6)
         assert np.isfinite([low, high]).all()
-    assert shares.difference("good", "bar", "spa").interval() == shares.difference("good", "spa", "inn").interval() == (-1.0, 1.0)
+    assert (
+        shares.contrast(("bar", "good"), ("spa", "good")).interval()
+        == shares.contrast(("spa", "good"), ("inn", "good")).interval()
+        == (-1.0, 1.0)
+    )
     assert shares.point[:3] == pytest.approx([0.5, 0.3, 0.2], abs=5 * shares.stderr[0])
     assert margin(COLUMNS, constant, ("place",)).tolist() == [1.0, 0.0, 0.0]
 
@@ -151,7 +155,7 @@ def test_noise_that_leaves_less_than_nobody_for_the_others_is_no_association():
         "place", "mood"
     ].association()
     assert np.isnan(pair.value)
-    assert (pair.interval(0.95), pair.p_value, pair.left_out) == ((0.0, 1.0), 1.0, ("place = spa",))
+    assert (pair.interval(0.95), pair.p_value, pair.remarks[1]) == ((0.0, 1.0), 1.0, "not seen: place = spa")
 
 
 def test_what_cannot_be_asked_is_refused():
@@ -165,7 +169,7 @@ def test_what_cannot_be_asked_is_refused():
         lambda: found["place", "mood"].top(3).given("place"),
         lambda: found["place", "mood"].association().interval(population=True),
         lambda: found["place"].given("place"),
-        lambda: found["place", "mood"].given("place").difference("great", "bar", "spa"),
+        lambda: found["place", "mood"].given("place").contrast(("bar", "great"), ("spa", "great")),
         lambda: found["place", "stars"],
         lambda: found["place", "place"],
         lambda: found["place", "mood"].postprocess("mle"),

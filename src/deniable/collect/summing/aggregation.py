@@ -15,8 +15,8 @@ from deniable.collect.storage.log import StorageError
 from deniable.collect.summing.agreement import Agreement
 from deniable.collect.summing.store import ABORTED, OPENED, RUNNING, SumStore
 from deniable.collect.web.journal import note
+from deniable.core.estimate import Estimate
 from deniable.errors import ParameterError, ProtocolError
-from deniable.multiparty.estimate import SumEstimate
 from deniable.multiparty.message import Message
 from deniable.multiparty.roles import Aggregator
 
@@ -177,12 +177,12 @@ class Aggregation:
         with self._lock:
             return self.state != RUNNING and self._due.keys() <= self.told
 
-    def estimate(self) -> SumEstimate:
+    def estimate(self) -> Estimate:
         """The sums with their errors; ProtocolError if there are none."""
         return estimate_of(self.store)
 
 
-def estimate_of(store: SumStore) -> SumEstimate:
+def estimate_of(store: SumStore) -> Estimate:
     """What a folder's sum came to; ProtocolError if it was not opened."""
     kept = store.kept()
     agreement = Agreement.from_json(kept.agreement)

@@ -1,10 +1,9 @@
 """What people hold when they hold sets: frequent items, frequent sets of items, and what follows from what. One protocol per file."""
 
-from deniable.tasks.itemsets.estimate import SetEstimate
 from deniable.tasks.itemsets.finding import frequent_items, frequent_itemsets
 from deniable.tasks.itemsets.ldp_miner import LDPMiner
 from deniable.tasks.itemsets.psfo import PSFO
-from deniable.tasks.itemsets.rules import AssociationRules, association_rules
+from deniable.tasks.itemsets.rules import association_rules
 from deniable.tasks.itemsets.svim import SVIM
 from deniable.tasks.itemsets.svsm import SVSM
 from deniable.tasks.itemsets.whole_sets import WholeSets
@@ -13,9 +12,7 @@ __all__ = [
     "PSFO",
     "SVIM",
     "SVSM",
-    "AssociationRules",
     "LDPMiner",
-    "SetEstimate",
     "WholeSets",
     "association_rules",
     "frequent_items",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from deniable.contract.guarantee import Guarantee
-from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import CountLaw, Law
+from deniable.core.people import PeopleEstimate
 from deniable.core.supports import Supports
 from deniable.kernels.compiled import Array
 
@@ -178,62 +178,47 @@ class SetShares(Law):
         return replace(self, **{name: getattr(self, name)[positions] for name in names})
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SetEstimate(Estimate):
-    """The share of people who hold each set of items. Estimates may be negative."""
+def set_estimate(
+    values: Sequence[Any], shares: Array, errors: Array, n: Array, guarantee: Guarantee, *, covers: str = "noise only", **law: Any
+) -> PeopleEstimate:
+    """The share of people who hold each set of items, with standard errors, where ``n`` people were asked about each.
 
-    law: SetShares
-    quantity: str = "frequency"
+    Estimates may be negative. ``law`` is about cut lists.
+    """
+    whole = {"seen": shares, "seen_errors": errors, "chances": np.zeros(len(shares)), "groups": np.full(len(shares), -1)} | law
+    return PeopleEstimate(
+        values=values,
+        law=SetShares(n=n, shares=shares, errors=errors, **whole),
+        about=f"shares of people who hold each set, epsilon = {guarantee.epsilon:.4g}",
+        guarantee=guarantee,
+        covers=covers,
+        quantity="frequency",
+        kind="itemsets",
+        falling=True,
+        in_shares=True,
+        details={"asked": n},
+    )
 
-    kind: str = "itemsets"
-    falling: bool = True
 
-    @classmethod
-    def of(
-        cls, values: Sequence[Any], shares: Array, errors: Array, n: Array, guarantee: Guarantee, *, covers: str = "noise only", **law: Any
-    ) -> Self:
-        """The estimate of these shares, with standard errors, where ``n`` people were asked about each; ``law`` is about cut lists."""
-        whole = {"seen": shares, "seen_errors": errors, "chances": np.zeros(len(shares)), "groups": np.full(len(shares), -1)} | law
-        return cls(
-            values=values,
-            law=SetShares(n=n, shares=shares, errors=errors, **whole),
-            about=f"shares of people who hold each set, epsilon = {guarantee.epsilon:.4g}",
-            guarantee=guarantee,
-            covers=covers,
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[FrequencyEstimate], guarantee: Guarantee) -> Self:
-        """The estimates of several groups, ``parts``, in one table, the largest frequency first."""
-        laws: list[PaddedSupports] = [part.law for part in parts]  # type: ignore[misc]  # of padded samples
-        plain = [law.unscaled for law in laws]
-        overflows = tuple(law.overflow for law in laws if law.overflow is not None)
-        groups = [-1 if law.overflow is None else next(i for i, each in enumerate(overflows) if each is law.overflow) for law in laws]
-        sizes = [len(part.values) for part in parts]
-        whole = cls.of(
-            [value for part in parts for value in part.values],
-            np.concatenate([part.frequencies for part in parts]),
-            np.concatenate([part.frequency_stderr for part in parts]),
-            np.repeat([law.n for law in laws], sizes),
-            guarantee,
-            covers=max((part.covers for part in parts), key=len),
-            seen=np.concatenate([law.point / max(law.n, 1) for law in plain]),
-            seen_errors=np.concatenate([law.stderr / max(law.n, 1) for law in plain]),
-            chances=np.concatenate([stats.binom.sf(law.supports - 1, law.n, law.q) for law in laws]),
-            overflows=overflows,
-            groups=np.repeat(groups, sizes),
-            sampled=all(law.sampled for law in laws),
-        )
-        return whole.select(whole.order())
-
-    @property
-    def frequencies(self) -> Array:
-        """The estimated share of people who hold each set."""
-        return self.point
-
-    @property
-    def labels(self) -> list[Any]:
-        return [", ".join(map(str, value)) for value in self.values]
-
-    def further(self) -> dict[str, Any]:
-        return {"asked": self.n}
+def joined_sets(parts: Sequence[FrequencyEstimate], guarantee: Guarantee) -> PeopleEstimate:
+    """The estimates of several groups, ``parts``, in one table, the largest frequency first."""
+    laws: list[PaddedSupports] = [part.law for part in parts]  # type: ignore[misc]  # of padded samples
+    plain = [law.unscaled for law in laws]
+    overflows = tuple(law.overflow for law in laws if law.overflow is not None)
+    groups = [-1 if law.overflow is None else next(i for i, each in enumerate(overflows) if each is law.overflow) for law in laws]
+    sizes = [len(part.values) for part in parts]
+    whole = set_estimate(
+        [value for part in parts for value in part.values],
+        np.concatenate([part.frequencies for part in parts]),
+        np.concatenate([part.frequency_stderr for part in parts]),
+        np.repeat([law.n for law in laws], sizes),
+        guarantee,
+        covers=max((part.covers for part in parts), key=len),
+        seen=np.concatenate([law.point / max(law.n, 1) for law in plain]),
+        seen_errors=np.concatenate([law.stderr / max(law.n, 1) for law in plain]),
+        chances=np.concatenate([stats.binom.sf(law.supports - 1, law.n, law.q) for law in laws]),
+        overflows=overflows,
+        groups=np.repeat(groups, sizes),
+        sampled=all(law.sampled for law in laws),
+    )
+    return whole.select(whole.order())

@@ -15,10 +15,10 @@ from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
 from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.people import PeopleEstimate
 from deniable.core.sets import ItemSets
 from deniable.errors import ParameterError
 from deniable.tasks.itemsets.asking import ITEMS, LENGTHS, Lengths
-from deniable.tasks.itemsets.estimate import SetEstimate
 from deniable.tasks.itemsets.svim import SVIM
 from deniable.tasks.itemsets.svsm import SVSM
 
@@ -63,13 +63,13 @@ def frequent_itemsets(
     epsilon: float,
     source: Source | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> SetEstimate:
+) -> PeopleEstimate:
     """The k sets of items, single ones among them, that most people hold as a part of theirs.
 
     ``association_rules`` says what follows from what. ``sets`` and ``items`` are as in ``frequent_items``.
     """
     search = SVSM(domain=_domain(sets, items), k=k, epsilon=epsilon)
-    found: SetEstimate = search.run(sets, source=source, progress=progress)
+    found: PeopleEstimate = search.run(sets, source=source, progress=progress)
     return _explained(found, search)
 
 

@@ -13,10 +13,11 @@ from deniable.contract.arguments import typed
 from deniable.core.estimate import Estimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
+from deniable.core.people import PeopleEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.itemsets.asking import COUNTED
-from deniable.tasks.itemsets.estimate import SetEstimate, SetShares
+from deniable.tasks.itemsets.estimate import SetShares
 
 MOST_IN_A_RULE = 8
 """Sets of more items make more rules than anybody reads."""
@@ -59,56 +60,36 @@ class Confidence(Law):
         z = stats.norm.isf(alpha / np.where(self.both.cut | self.first.cut, 4, 2))
         return fieller(both, first + more_first, errors, z)[0], fieller(both + more_both, first, errors, z)[1]
 
-    def select(self, positions: Array) -> Confidence:
-        return Confidence(*(side.select(positions) for side in (self.both, self.first, self.second)))
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class AssociationRules(Estimate):
-    """Rules "who holds these holds those", each with its confidence, the two sides in ``values``."""
-
-    law: Confidence
-    quantity: str = "confidence"
-
-    kind: str = "rules"
-    falling: bool = True
-
-    @property
-    def support(self) -> Array:
-        """The share of people who hold both sides."""
-        return self.law.both.point
-
     @property
     def lift(self) -> Array:
         """How many times more often than among everybody the second side is held by those who hold the first; 1 if they are unrelated."""
-        return np.asarray(self.point / self.law.second.point)
+        return np.asarray(self.point / self.second.point)
 
     @property
     def lift_stderr(self) -> Array:
         """The standard error of each lift, to first order."""
-        sides = (self.law.both, self.law.first, self.law.second)
+        sides = (self.both, self.first, self.second)
         return np.asarray(np.abs(self.lift) * np.sqrt(sum((side.errors / side.point) ** 2 for side in sides)))
 
-    @property
-    def labels(self) -> list[Any]:
-        return [" => ".join(", ".join(map(str, side)) for side in rule) for rule in self.values]
-
-    def further(self) -> dict[str, Any]:
-        return {"support": self.support, "lift": self.lift, "lift_stderr": self.lift_stderr}
+    def select(self, positions: Array) -> Confidence:
+        return Confidence(*(side.select(positions) for side in (self.both, self.first, self.second)))
 
 
 @typed
-def association_rules(found: SetEstimate, *, confidence: float = 0.0, level: float = 0.95) -> AssociationRules:
-    """All rules between sets that were counted, whose confidence is at least so much: of the estimate, not of its interval.
+def association_rules(found: PeopleEstimate, *, confidence: float = 0.0, level: float = 0.95) -> Estimate:
+    """All rules "who holds these holds those" between sets that were counted, whose confidence is estimated to be at least so much.
 
     ``found`` is what a search for sets gives; its part ``counted``, if it has one, is what rules are made of. Only sets that stand out of
     the noise at the level make rules (simultaneously, of all that were counted); both sides and their union must have been counted, and
-    those that are estimated at zero or less make none.
+    those that are estimated at zero or less make none. A value is the two sides of a rule. ``details`` has the share of people who hold
+    both sides (support), and how many times more often than among everybody the second side is held by those who hold the first (lift): 1
+    if they are unrelated.
 
     >>> from deniable.contract.guarantee import Guarantee
     >>> shares, errors, asked = np.array([0.5, 0.4, 0.3]), np.array([0.01, 0.01, 0.02]), np.array([9000, 9000, 8000])
     >>> sets = [("tea",), ("milk",), ("tea", "milk")]
-    >>> association_rules(SetEstimate.of(sets, shares, errors, asked, Guarantee(epsilon=2.0)))
+    >>> from deniable.tasks.itemsets.estimate import set_estimate
+    >>> association_rules(set_estimate(sets, shares, errors, asked, Guarantee(epsilon=2.0)))
     rules by confidence, epsilon = 2; low and high: 95 %, noise only
     value        confidence  stderr    low   high  support  lift  lift_stderr
     milk => tea        0.75  0.0534  0.647  0.857      0.3   1.5        0.111
@@ -117,6 +98,8 @@ def association_rules(found: SetEstimate, *, confidence: float = 0.0, level: flo
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         raise ParameterError("confidence", confidence, allowed="a share from 0 to 1", fix="0.5 is a usual one")
     counted: Any = found.parts.get(COUNTED, found)
+    if not isinstance(counted.law, SetShares):
+        raise ParameterError("found", type(found).__name__, allowed="what a search for sets gives", fix="frequent_itemsets(...) gives it")
     place = {frozenset(value): i for i, value in enumerate(counted.values)}
     low, _ = counted.interval(level, simultaneous=True)
     rules, positions = [], []
@@ -132,12 +115,17 @@ def association_rules(found: SetEstimate, *, confidence: float = 0.0, level: flo
                     positions.append((i, *sides))
     at = np.array(positions, dtype=np.int64).reshape(-1, 3).T
     kept = np.flatnonzero(counted.point[at[0]] >= confidence * counted.point[at[1]])
-    return AssociationRules(
+    law = Confidence(*(counted.law.select(side) for side in at[:, kept]))
+    return Estimate(
         values=[rules[i] for i in kept],
-        law=Confidence(*(counted.law.select(side) for side in at[:, kept])),
+        law=law,
         about=f"rules by confidence, epsilon = {counted.guarantee.epsilon:.4g}",
         guarantee=counted.guarantee,
         covers=counted.covers,
+        quantity="confidence",
+        kind="rules",
+        falling=True,
+        details={"support": law.both.point, "lift": law.lift, "lift_stderr": law.lift_stderr},
     )
 
 

@@ -22,6 +22,7 @@ from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.people import PeopleEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.feasible import check_feasible
@@ -38,7 +39,7 @@ from deniable.tasks.itemsets.asking import (
     read_tally,
 )
 from deniable.tasks.itemsets.counting import counted, counting_round, counting_work, images, ticket_scale
-from deniable.tasks.itemsets.estimate import SetEstimate
+from deniable.tasks.itemsets.estimate import joined_sets
 from deniable.tasks.itemsets.padding import ORACLES
 from deniable.tasks.itemsets.svim import SVIM
 
@@ -185,7 +186,7 @@ class SVSM(SetProtocol, Protocol):
     def _length_question(self) -> Question:
         return length_question("set-lengths", self.domain, self.sets, epsilon=self.epsilon, share=self.shares[3])
 
-    def close(self, tallies: Mapping[str, Any]) -> SVSM | SetEstimate:
+    def close(self, tallies: Mapping[str, Any]) -> SVSM | PeopleEstimate:
         if not self.state.items:
             if not self.svim.state.lengths:
                 return self.learned(svim=self.svim.close(tallies))  # which is no estimate yet: items are not counted
@@ -196,9 +197,9 @@ class SVSM(SetProtocol, Protocol):
         values = [self.domain.named(keys) for keys in self.sets]
         return self._put_together(self.singles, counted(self.open(), tallies, values, self.measured, self.guarantee))
 
-    def _put_together(self, *parts: FrequencyEstimate) -> SetEstimate:
+    def _put_together(self, *parts: FrequencyEstimate) -> PeopleEstimate:
         """The k largest of all that was counted in the ``parts``."""
-        table, least = SetEstimate.joined(parts, self.guarantee), min(self.shares[0], self.shares[2], self.shares[4])
+        table, least = joined_sets(parts, self.guarantee), min(self.shares[0], self.shares[2], self.shares[4])
         best = strongest(self.singles.counts, self.k, bytes.fromhex(self.state.items[0]))
         items = self.singles.found(best, share=min(self.shares[0], self.svim.open().questions[0].share))
         found = table.found(np.arange(min(self.k, len(table.values))), share=least)

@@ -22,11 +22,12 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.sets import SetCode
 from deniable.contract.subsets import Subsets
+from deniable.core.people import PeopleEstimate
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS, SetProtocol
-from deniable.tasks.itemsets.estimate import SetEstimate
+from deniable.tasks.itemsets.estimate import set_estimate
 from deniable.tasks.itemsets.padding import check_subsets
 
 MOST_ITEMS = 16
@@ -79,12 +80,12 @@ class WholeSets(SetProtocol, Protocol):
         made: Any = GRR if encoder.inputs < 3 * exp(self.epsilon) + 2 else OLH
         return Round((Question(name="sets", spec=made(domain=IndexRange(encoder.inputs), epsilon=self.epsilon), encoder=encoder),))
 
-    def close(self, tallies: Mapping[str, Any]) -> SetEstimate:
+    def close(self, tallies: Mapping[str, Any]) -> PeopleEstimate:
         spec: Any = self.open().questions[0].spec
         estimate = spec.estimate(self.only(tallies))
         d, n = self.domain.items.size, max(estimate.n, 1)
         whole = supersets(estimate.counts, d)
-        counted = SetEstimate.of(
+        counted = set_estimate(
             [self.domain.named(tuple(key for key in range(d) if code >> key & 1)) for code in range(1, 1 << d)],
             whole[1:] / n,
             np.sqrt(_variance(spec, n, np.clip(whole[1:] / n, 0, 1), np.arange(1, 1 << d), d)) / n,

@@ -50,7 +50,7 @@ def marginals(
     place x mood        0.502  0.0159  0.471     1  1.29e-181
     association: Cramér's V, from 0 to 1; p: how likely as much is without any
     not seen: place = inn
-    >>> gap = found["place", "mood"].given("place").difference("good", "spa", "bar")
+    >>> gap = found["place", "mood"].given("place").contrast(("spa", "good"), ("bar", "good"))
     >>> round(gap.value, 3), round(gap.stderr, 3)  # half of the guests more like the bar
     (0.496, 0.013)
     """

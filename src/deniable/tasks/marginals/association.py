@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import stats
 
-from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.interval import Limits
 from deniable.core.law import Law
+from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_noise_only
@@ -41,6 +40,13 @@ if TYPE_CHECKING:
 
 
 LEGEND = "association: Cramér's V, from 0 to 1; p: how likely as much is without any"
+LOOK: dict[str, Any] = {
+    "quantity": "association",
+    "covers": "noise and who was asked what",
+    "falling": True,
+    "figure": {"ends": (0.0, 1.0)},
+}
+"""How associations are shown, of two columns or of all pairs."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,48 +122,15 @@ def _root(square: Any, most: Any) -> Any:
     return np.sqrt(np.clip(square / np.where(np.asarray(most) > 0, most, nan), 0.0, 1.0))
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Association(Estimate):
-    """Cramér's V of two columns, from 0 (nothing to do with each other) to 1 (one follows from the other).
+def associate(estimate: MarginalEstimate) -> NumberEstimate:
+    """Cramér's V of the two columns of a marginal, from 0 (nothing to do with each other) to 1 (one follows from the other).
 
     ``value``, ``stderr`` and ``interval`` are about the people who reported; ``p_value`` is how likely residuals as large are if there is
-    no association among everyone like them. ``left_out`` names the values that cannot be seen. They are counted with the most frequent
-    ones, and may hide an association: ``value`` is of that smaller table, and ``interval`` ends at 1. A column of which fewer than two
-    values can be seen, a constant one for instance, has no association: the value is not a number, the interval is everything, and the
+    no association among everyone like them. Values that cannot be seen are counted with the most frequent ones, and may hide an
+    association: the number is of that smaller table, the interval ends at 1, and a remark names them. A column of which fewer than two
+    values can be seen, a constant one for instance, has no association: the number is not one, the interval is everything, and the
     p-value is 1.
     """
-
-    law: Cramer
-    quantity: str = "association"
-    covers: str = "noise and who was asked what"
-    left_out: tuple[str, ...] = ()
-
-    kind: str = "association"
-    single: bool = True
-    falling: bool = True
-
-    @property
-    def value(self) -> float:
-        """Cramér's V."""
-        return float(self.point[0])
-
-    @property
-    def p_value(self) -> float:
-        """How likely residuals as large are if there is no association among everyone like these people."""
-        return float(self.law.p[0])
-
-    def further(self) -> dict[str, Any]:
-        return {"p": self.law.p}
-
-    def notes(self) -> list[str]:
-        return [LEGEND, *([f"not seen: {', '.join(self.left_out)}"] if self.left_out else [])]
-
-    def figures(self) -> tuple[Figure, ...]:
-        return tuple(replace(figure, ends=(0.0, 1.0)) for figure in super().figures())
-
-
-def associate(estimate: MarginalEstimate) -> Association:
-    """The association of the two columns of a marginal."""
     cells = estimate.every_cell
     if len(estimate.columns) != 2:
         shown = f"cells of {' x '.join(estimate.columns)}"
@@ -202,8 +175,8 @@ def associate(estimate: MarginalEstimate) -> Association:
     return _found(estimate, law.numbers, left_out, spread=spread, most=most, declared=declared, p=p)
 
 
-def _found(estimate: MarginalEstimate, squares: Array, left_out: tuple[str, ...], **numbers: float) -> Association:
-    return Association(
+def _found(estimate: MarginalEstimate, squares: Array, left_out: tuple[str, ...], **numbers: float) -> NumberEstimate:
+    return NumberEstimate(
         values=[" x ".join(estimate.columns)],
         law=Cramer(
             n=estimate.n,
@@ -213,5 +186,8 @@ def _found(estimate: MarginalEstimate, squares: Array, left_out: tuple[str, ...]
         ),
         about=estimate.about,
         guarantee=estimate.guarantee,
-        left_out=left_out,
+        kind="association",
+        details={"p": np.array([numbers["p"]])},
+        remarks=(LEGEND, *([f"not seen: {', '.join(left_out)}"] if left_out else [])),
+        **LOOK,
     )

@@ -10,10 +10,8 @@ import numpy as np
 from scipy import stats
 
 from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.interval import Limits
 from deniable.core.law import Law
-from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.marginals.visible import adding, visible
@@ -70,45 +68,8 @@ class Conditional(Law):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ConditionalShares(Estimate):
-    """Shares of the other columns' values among the people with each value of the first of its ``axes``."""
-
-    law: Conditional
-    quantity: str = "share"
-    covers: str = "noise and who was asked what"
-
-    kind: str = "conditional"
-
-    def difference(self, value: Any, first: Any, second: Any) -> NumberEstimate:
-        """By how much the share of a value grows from the people with ``first`` to those with ``second``."""
-        wanted = [(given, *(value if isinstance(value, tuple) else (value,))) for given in (first, second)]
-        if any(cell not in self.values for cell in wanted):
-            known = sorted({str(given) for given, *_ in self.values})
-            raise ParameterError(
-                "value, first, second", (value, first, second), allowed=f"values; of {self.axes[0]}: {known}", fix="check them"
-            )
-        before, after = (list(self.values).index(cell) for cell in wanted)
-        weights = np.zeros((1, len(self.values)))
-        weights[0, before], weights[0, after] = -1.0, 1.0
-        name = f"{', '.join(map(str, wanted[0][1:]))}: from {first} to {second}"
-        return NumberEstimate(
-            values=[name],
-            law=self.law.linear(weights),
-            about=self.about,
-            guarantee=self.guarantee,
-            quantity="change",
-            family_size=1,
-            covers=self.covers,
-        )
-
-    def figures(self) -> tuple[Figure, ...]:
-        first, *others = self.axis_names
-        return tuple(replace(each, mark="bars", label=" x ".join(others), group=first) for each in super().figures())
-
-
-def conditional(estimate: MarginalEstimate, column: str) -> ConditionalShares:
-    """The shares of the other columns given one of them."""
+def conditional(estimate: MarginalEstimate, column: str) -> Estimate:
+    """The shares of the other columns' values among the people with each value of one column, the first of its ``axes``."""
     if column not in estimate.columns or len(estimate.columns) < 2:
         allowed = f"one of {list(estimate.columns)}, beside another"
         raise ParameterError("column", column, allowed=allowed, fix="name a column of this marginal")
@@ -133,7 +94,7 @@ def conditional(estimate: MarginalEstimate, column: str) -> ConditionalShares:
         """A tuple with the entry of the column before all others."""
         return (names[axis], *names[:axis], *names[axis + 1 :])
 
-    return ConditionalShares(
+    return Estimate(
         values=[first(estimate.values[i]) for i in order],
         law=Conditional(
             n=estimate.n,
@@ -146,4 +107,8 @@ def conditional(estimate: MarginalEstimate, column: str) -> ConditionalShares:
         about=f"shares among the people with each {column}: {estimate.n:,} people in all",
         guarantee=estimate.guarantee,
         axes=first(estimate.axes),
+        quantity="share",
+        kind="conditional",
+        covers=estimate.covers,
+        figure={"mark": "bars", "group": column},
     )

@@ -5,26 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import inf, prod
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.contract.spec import Spec
-from deniable.core.figure import Figure
+from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.number import NumberEstimate
+from deniable.core.people import PeopleEstimate
 from deniable.core.scores import Scores
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.marginals.association import Association, Cramer, associate
+from deniable.tasks.marginals.association import LEGEND, LOOK, Cramer, associate
 from deniable.tasks.marginals.columns import Columns, Names
 from deniable.tasks.marginals.components import components, shared_weights, signs, spreading
 from deniable.tasks.marginals.groups import ViewShares
-
-if TYPE_CHECKING:
-    from deniable.tasks.marginals.conditional import ConditionalShares
-    from deniable.tasks.marginals.reconstruct import Reconstruction
 
 COVERS = "noise and who was asked what"
 
@@ -84,19 +82,15 @@ class MarginalEstimate(FrequencyEstimate):
         shown, allowed = f"{len(self.values)} of {self.whole} cells", "all cells with their covariance, as the survey gave them"
         raise ParameterError("estimate", shown, allowed=allowed, fix='ask the whole marginal, as in table["place", "mood"]')
 
-    def association(self) -> Association:
+    def association(self) -> NumberEstimate:
         """How strongly two columns go together: Cramér's V, with an interval and a test."""
         return associate(self)
 
-    def given(self, column: str) -> ConditionalShares:
+    def given(self, column: str) -> Estimate:
         """The shares of the other columns' values among the people with each value of one column."""
         from deniable.tasks.marginals.conditional import conditional
 
         return conditional(self, column)
-
-    def figures(self) -> tuple[Figure, ...]:
-        first, *others = self.axis_names
-        return tuple(replace(each, label=" x ".join(others), group=first) if others else each for each in super().figures())
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +146,7 @@ class TableShares:
             about=f"{' x '.join(names)}: {self.n:,} people, {self.method}, epsilon = {self.spec.epsilon:.4g}",
             guarantee=self.guarantee,
             axes=tuple(names),
+            figure={"group": names[0]} if len(names) > 1 else {},
             shape=tuple(self.columns.sizes.get(name, 1) for name in names),
         )
 
@@ -173,7 +168,7 @@ class TableShares:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TableEstimate(Association):
+class TableEstimate(Estimate):
     """All marginals of a table, from what its groups reported. ``estimate["place", "mood"]`` is one of them, and so are its ``parts``.
 
     Its own numbers say how strongly any two columns go together, where they were asked about together.
@@ -181,11 +176,7 @@ class TableEstimate(Association):
 
     shares: TableShares
     """What the groups reported."""
-    why: str
-    """The choice of the method, in a sentence."""
-
     kind: str = "associations"
-    single: bool = False
 
     @classmethod
     def of(cls, shares: TableShares, why: str) -> Self:
@@ -196,12 +187,14 @@ class TableEstimate(Association):
         found = [associate(parts.get(" x ".join(pair)) or shares.marginal(pair)) for pair in pairs]
         return cls(
             values=[" x ".join(pair) for pair in pairs],
-            law=Cramer.together(shares.n, [each.law for each in found]),
+            law=Cramer.together(shares.n, [each.law for each in found]),  # type: ignore[misc]  # associations have no other
             about=f"{shares.n:,} people in {len(shares.groups):,} groups, {shares.method}, epsilon = {shares.spec.epsilon:.4g}",
             guarantee=shares.guarantee,
             parts=parts,
+            details={"p": np.concatenate([np.zeros(0), *(each.law.p_values for each in found)])},
+            remarks=(why, LEGEND),
             shares=shares,
-            why=why,
+            **LOOK,
         )
 
     @property
@@ -216,7 +209,7 @@ class TableEstimate(Association):
     def __getitem__(self, names: str | tuple[str, ...]) -> MarginalEstimate:
         return self.marginal(*((names,) if isinstance(names, str) else names))
 
-    def reconstruct(self, *names: str, method: str = "max-entropy", replicates: int = 100, source: Source | None = None) -> Reconstruction:
+    def reconstruct(self, *names: str, method: str = "max-entropy", replicates: int = 100, source: Source | None = None) -> PeopleEstimate:
         """The shares of columns that were not asked about together, by their names, from the marginals that were.
 
         The ``method`` is "max-entropy" or "least-squares" (``reconstruct``); errors are those of so many ``replicates`` of the noise.
@@ -224,6 +217,3 @@ class TableEstimate(Association):
         from deniable.tasks.marginals.reconstruct import reconstruct
 
         return reconstruct(self.shares, names, method=method, replicates=replicates, source=source)
-
-    def notes(self) -> list[str]:
-        return [self.why, *super().notes()]

@@ -11,7 +11,6 @@ people there are; the standard errors are those of noise alone, from tables draw
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,8 @@ import numpy as np
 from scipy import special
 
 from deniable.contract.source import Source
-from deniable.core.estimate import Estimate
 from deniable.core.law import Unknown
+from deniable.core.people import PeopleEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError
@@ -40,26 +39,8 @@ CLOSE = 1e-9
 WHY = "stderr: noise only, not what these do not show: no interval"
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Reconstruction(Estimate):
-    """Shares that were guessed from known marginals (``known``), with the error that noise causes."""
-
-    method: str
-    """How they were guessed."""
-    known: tuple[Names, ...]
-    quantity: str = "share"
-
-    kind: str = "reconstruction"
-    falling: bool = True
-
-    @property
-    def frequencies(self) -> Array:
-        """The share of each combination of values."""
-        return self.point
-
-
-def reconstruct(table: TableShares, names: Sequence[str], *, method: str, replicates: int, source: Source | None) -> Reconstruction:
-    """The shares of some columns' cells from all known marginals among them."""
+def reconstruct(table: TableShares, names: Sequence[str], *, method: str, replicates: int, source: Source | None) -> PeopleEstimate:
+    """The shares of some columns' cells, guessed from all known marginals among them, with the error that noise causes."""
     asked = table.columns.check(names)
     if method not in TABLES:
         raise ParameterError("method", method, allowed=f"one of {TABLES}", fix="max-entropy has no negative shares")
@@ -82,14 +63,16 @@ def reconstruct(table: TableShares, names: Sequence[str], *, method: str, replic
 
     drawn = [guess(shares) for shares in _again(groups, replicates, source)]
     told = ", ".join(" x ".join(some) for some in known)
-    return Reconstruction(
+    return PeopleEstimate(
         values=table.columns.labels(names),
         law=Unknown(table.n, guess({group: group.frequencies for group in groups}), WHY, np.std(drawn, axis=0, ddof=1)),
         about=f"{' x '.join(names)}: {table.n:,} people, {method} from {told}",
         guarantee=table.guarantee,
         axes=tuple(names),
-        method=method,
-        known=known,
+        quantity="share",
+        kind="reconstruction",
+        falling=True,
+        in_shares=True,
     )
 
 

@@ -38,7 +38,6 @@ from deniable.client.longitudinal import Longitudinal
 from deniable.contract.arguments import typed
 from deniable.contract.numbers import Numbers
 from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits
 from deniable.core.law import CountLaw, Joined, Law
 from deniable.core.tally import Tally
@@ -152,6 +151,7 @@ class RepeatedEstimate(Estimate):
             quantity=periods[0].quantity,
             family_size=sum(period.family_size for period in periods),
             axes=("value",) if mean else ("value", "period"),
+            figure={"mark": "curve"} if mean else {"mark": "curve", "group": "value"},
             spec=spec,
             periods=tuple(periods),
             stay=stay,
@@ -234,10 +234,6 @@ class RepeatedEstimate(Estimate):
         held = np.clip(np.minimum(self.periods[first].point, self.periods[last].point), 0, both)
         none, all_ = self.spec.permanent_variance(both), self.spec.permanent_variance(both, f=1.0)
         return np.asarray(np.minimum(stay * (none + (all_ - none) * held / max(both, 1)), most))
-
-    def figures(self) -> tuple[Figure, ...]:
-        along = {"label": "value"} if len(self.axes) == 1 else {"label": "period", "group": "value"}
-        return tuple(replace(figure, mark="curve", **along) for figure in super().figures())  # type: ignore[arg-type]  # names
 
 
 def _about(what: str, spec: Longitudinal, stay: float | None) -> str:
