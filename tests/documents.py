@@ -34,7 +34,7 @@ from deniable.core.run import ask, crowd_size, draw_tickets
 from deniable.multiparty.dealing import deal_stream, paillier_files
 from deniable.multiparty.paillier.keys import deal_with
 from deniable.sealing.identity import new_identity, public_key
-from deniable.tasks import heavy_hitters, itemsets, learning, marginals, places, ranges
+from deniable.tasks import graphs, heavy_hitters, itemsets, learning, marginals, places, ranges
 from deniable.testing import ReplaySource
 from tests.multiparty.small_keys import FIRST_LONG, SECOND_LONG
 
@@ -105,6 +105,13 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
         learning.KMeans(features=BODY, clusters=2, epsilon=4.0, rounds=2, clip=0, start=[[10, 0.1], [80, 0.9]], people=400),
         body,
     )
+    yield "NodeDegrees", graphs.NodeDegrees(nodes=600, epsilon=2.0), ages
+    yield "NodeDegrees", graphs.NodeDegrees(nodes=1 << 31, epsilon=0.5, starts=(0, 1, 10), oracle="OUE"), ages
+    yield "Degrees", graphs.Degrees(nodes=600, epsilon=0.5), None
+    yield "Triangles", graphs.Triangles(nodes=600, epsilon=2.0, sample=0.25), None
+    yield "ClippedTriangles", graphs.ClippedTriangles(nodes=600, epsilon=2.0, shares=(0.25, 0.25, 0.5)), None
+    yield "ClippedStars", graphs.ClippedStars(nodes=600, epsilon=2.0, k=3), None
+    yield "LDPGen", graphs.LDPGen(nodes=600, epsilon=2.0, groups=4, share=0.25), None
     classes = Categories("no", "yes")
     fits = {"features": BODY, "label": "ill", "classes": classes, "epsilon": 4.0, "people": 400}
     yield "LogisticRegression", learning.LogisticRegression(**fits, rounds=3), people

@@ -29,6 +29,7 @@ PROTOCOLS = {
     "Marginals": '[protocol]\nname = "Marginals"\nk = 2\nmethod = "split"\n'
     '[protocol.columns]\nplace = ["bar", "inn", "spa"]\nmood = ["good", "bad"]\nstars = { integers = [1, 3] }\n',
     "MultipleChannels": WORDS + '[protocol]\nname = "MultipleChannels"\nk = 4\n',
+    "NodeDegrees": '[protocol]\nname = "NodeDegrees"\nnodes = 5_000\nstarts = [0, 1, 10, 100]\n',
     "PEM": WORDS + '[protocol]\nname = "PEM"\nk = 2\ngroups = 2\nallocation = "equal"\nround = "1 hour"\n',
     "PSFO": SHOP + '[protocol]\nname = "PSFO"\nlength = 2\n',
     "QuadTree": '[protocol]\nname = "QuadTree"\ndepth = 2\nadaptive = true\noutside = "count"\nlevels = [1, 2]\n'
@@ -48,6 +49,7 @@ CROWDS = {
     "Hierarchy": [i % 8 for i in range(16)] * 5,
     "LogisticRegression": RECORDS * 3,
     "Marginals": REVIEWS * 8,
+    "NodeDegrees": [0, 3, 3, 17, 4_999] * 16,
     "PEM": ["te", "te", "ma", "te"] * 24,
     "SVIM": [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 40,
     "SVSM": [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 60,

@@ -30,6 +30,7 @@ PROTOCOLS = Registry(
     "protocol",
     homes=(
         "deniable.contract.survey",
+        "deniable.tasks.graphs",
         "deniable.tasks.heavy_hitters",
         "deniable.tasks.itemsets",
         "deniable.tasks.learning",

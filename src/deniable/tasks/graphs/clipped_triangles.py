@@ -14,6 +14,7 @@ from deniable.central.laplace import Laplace
 from deniable.client.rr import RR
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.number import NumberEstimate
 from deniable.errors import DomainError, ParameterError
@@ -25,6 +26,7 @@ from deniable.tasks.graphs.degrees import Degrees
 from deniable.tasks.graphs.graph import Graph, check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
+from deniable.tasks.graphs.steps import Progress, Steps
 
 BITS = 20
 """The coin's probabilities are multiples of 2^-20, so that what people count is a whole number of such steps."""
@@ -44,7 +46,7 @@ class FirstRound:
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class ClippedTriangles:
+class ClippedTriangles(MemoryProtocol):
     """Two rounds: noisy lists and lengths, then everybody's own count of noisy ties among their true neighbors.
 
     Person i has the neighbors j < i, cut to the first D of them. In round two i counts the pairs of these that are tied in the noisy graph,
@@ -79,6 +81,7 @@ class ClippedTriangles:
     shares: tuple[float, float, float] = SHARES
 
     needs: ClassVar[str] = "named rows, and two messages from each person: the second depends on the first"
+    result: ClassVar[str] = "triangles"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes, LARGEST)
@@ -86,6 +89,8 @@ class ClippedTriangles:
         if len(self.shares) != 3:
             raise ParameterError("shares", self.shares, allowed="three numbers", fix=f"{SHARES} is usual")
         self.noise(max(self.nodes - 1, 2))  # refuses what cannot be, before anyone is asked
+        object.__setattr__(self, "sample", float(self.sample))
+        object.__setattr__(self, "shares", tuple(map(float, self.shares)))
 
     # --- what each part costs ---
 
@@ -202,11 +207,16 @@ class ClippedTriangles:
         squares = float(np.clip(common.squares, max(self.lengths.estimate(first.lengths).stars(2).value, 0.0), most))
         return apart * squares + (tied - apart) * float(np.clip(common.squares_of_tied, 0.0, squares))
 
-    def run(self, graph: Any, *, source: Source | None = None) -> NumberEstimate:
-        """Ask everyone, in two rounds, and estimate."""
-        graph = check_graph(graph, self.nodes)
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> NumberEstimate:
+        """Ask everyone, given as a graph, in two rounds, and estimate."""
+        graph, steps = check_graph(values, self.nodes), Steps(3, progress)
         first = self.first_round(graph, source=source)
-        return self.estimate(first, self.second_round(graph, first, source=source))
+        steps.next()
+        counts = self.second_round(graph, first, source=source)
+        steps.next()
+        found = self.estimate(first, counts)
+        steps.next()
+        return found
 
 
 def twice_bounded(tied: Array, limit: int) -> int:

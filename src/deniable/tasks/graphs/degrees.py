@@ -11,17 +11,19 @@ import numpy as np
 from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs.degree_estimate import DegreeEstimate
-from deniable.tasks.graphs.graph import check_degrees, check_graph
+from deniable.tasks.graphs.graph import check_degrees, held_degrees
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
+from deniable.tasks.graphs.steps import Progress, Steps
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class Degrees:
+class Degrees(MemoryProtocol):
     """Everybody reports the length of their list, plus a whole number z with P(z) proportional to e^(-epsilon |z|), exactly.
 
     One entry of a list changes its length by 1; so does nothing else, and no bound on the degrees is needed. For whole lists, see
@@ -49,7 +51,8 @@ class Degrees:
     nodes: int
     epsilon: float
 
-    needs: ClassVar[str] = "a report of its own kind from each person: a whole number with noise"
+    needs: ClassVar[str] = "people who agree to protect one entry of their list and not all of it, which no task asks of them"
+    result: ClassVar[str] = "degrees"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
@@ -80,9 +83,7 @@ class Degrees:
 
     def privatize(self, degrees: Any, *, source: Source | None = None) -> Array:
         """Everybody's reports, from a graph or from the degrees themselves: the same as ``randomize`` one by one."""
-        if not (isinstance(degrees, np.ndarray) and degrees.ndim == 1) and not isinstance(degrees, list | tuple):
-            degrees = check_graph(degrees, self.nodes).degrees
-        answers = self.answer(degrees)
+        answers = self.answer(held_degrees(degrees, self.nodes))
         if answers.shape != (self.nodes,):
             raise DomainError("degrees", f"{answers.size} numbers", allowed=f"{self.nodes}, one for each node", fix="align them")
         return answers + self.noise.noise.draws(self.nodes, source)
@@ -95,6 +96,11 @@ class Degrees:
             raise DomainError("reports", shown, allowed=f"1 to {self.nodes} whole numbers", fix="pass what privatize gave")
         return DegreeEstimate.of(self, received.astype(np.int64))
 
-    def run(self, graph: Any, *, source: Source | None = None) -> DegreeEstimate:
-        """Ask everyone, and estimate."""
-        return self.estimate(self.privatize(check_graph(graph, self.nodes), source=source))
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> DegreeEstimate:
+        """Ask everyone, given as a graph or by their degrees, and estimate."""
+        steps = Steps(2, progress)
+        reports = self.privatize(values, source=source)
+        steps.next()
+        found = self.estimate(reports)
+        steps.next()
+        return found

@@ -181,6 +181,20 @@ def check_graph(graph: Any, nodes: int) -> Graph:
     return found
 
 
+def held_degrees(values: Any, nodes: int) -> Any:
+    """What everybody holds: the degrees of a graph of ``nodes`` people, or the column of degrees as it came.
+
+    >>> held_degrees([(0, 1), (1, 2)], 4).tolist(), held_degrees([1, 2, 1, 0], 4)
+    ([1, 2, 1, 0], [1, 2, 1, 0])
+    """
+    if isinstance(values, list | tuple):
+        is_graph = not values or hasattr(values[0], "__len__")  # pairs; none of them is a graph without ties
+    else:
+        is_graph = isinstance(values, Graph | set | frozenset) or sparse.issparse(values) or getattr(values, "ndim", 1) != 1
+        is_graph = is_graph or hasattr(values, "adjacency") or not hasattr(values, "__len__")
+    return check_graph(values, nodes).degrees if is_graph else values
+
+
 def check_person(person: object, nodes: int) -> None:
     """Refuse a number that nobody has: devices check what they are told before they look at their list, so that refusing tells nothing."""
     if isinstance(person, bool) or not isinstance(person, int | np.integer) or not 0 <= person < nodes:

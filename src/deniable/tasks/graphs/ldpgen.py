@@ -11,6 +11,7 @@ import numpy as np
 from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
@@ -22,6 +23,7 @@ from deniable.tasks.checks import check_whole
 from deniable.tasks.graphs.graph import Graph, check_graph, check_list
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
 from deniable.tasks.graphs.sampling import draw_blocks, group_alike
+from deniable.tasks.graphs.steps import Progress, Steps
 
 MOST_GROUPS = 256
 
@@ -53,7 +55,7 @@ class SyntheticGraph(Estimate):
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class LDPGen:
+class LDPGen(MemoryProtocol):
     """Two rounds of noisy counts of everybody's ties to each group: random groups, then groups of people who answered alike.
 
     In each round a person reports how many of their ties lead into each group, with noise on each count. One entry of a list stands in one
@@ -86,6 +88,7 @@ class LDPGen:
     """Of epsilon, for the first round."""
 
     needs: ClassVar[str] = "named rows, and two messages from each person: the second depends on the first"
+    result: ClassVar[str] = "synthetic graph"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
@@ -93,6 +96,7 @@ class LDPGen:
         check_whole("groups", self.groups, 1, MOST_GROUPS, fix="few, if people are few: 8 is usual")
         if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 0 < self.share < 1:
             raise ParameterError("share", self.share, allowed="between 0 and 1", fix="0.5 is usual")
+        object.__setattr__(self, "share", float(self.share))
 
     @cached_property
     def noises(self) -> tuple[Laplace, ...]:
@@ -144,14 +148,17 @@ class LDPGen:
         ties[inside, inside], variance[inside, inside] = sums[inside, inside] / 2, sizes * self.noises[1].variance / 4
         return ties, np.sqrt(variance)
 
-    def run(self, graph: Any, *, source: Source | None = None) -> SyntheticGraph:
-        """Ask everyone, in two rounds, and draw one graph."""
-        graph = check_graph(graph, self.nodes)
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> SyntheticGraph:
+        """Ask everyone, given as a graph, in two rounds, and draw one graph."""
+        graph, steps = check_graph(values, self.nodes), Steps(3, progress)
         random = (random_words(self.nodes, source) % np.uint64(self.groups)).astype(np.int64)  # public, and need not be exactly even
         alike = group_alike(self.privatize(graph, random, 0, source=source), self.groups, source)
+        steps.next()
         reports = self.privatize(graph, alike, 1, source=source)
+        steps.next()
         ties, stderr = self.estimate(alike, reports)
         drawn = Graph.of(draw_blocks(ties, np.maximum(reports, 0), alike, source), nodes=self.nodes)
+        steps.next()
         pairs, promise = np.triu_indices(self.groups), self.guarantee
         return SyntheticGraph(
             graph=drawn,

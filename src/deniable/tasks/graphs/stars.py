@@ -12,6 +12,7 @@ import numpy as np
 from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.number import NumberEstimate
 from deniable.errors import DomainError, ParameterError
@@ -19,15 +20,16 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.graphs import bounds
 from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.degrees import Degrees
-from deniable.tasks.graphs.graph import check_degrees, check_graph
+from deniable.tasks.graphs.graph import check_degrees, held_degrees
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
+from deniable.tasks.graphs.steps import Progress, Steps
 
 SHARES = (0.2, 0.8)
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class ClippedStars:
+class ClippedStars(MemoryProtocol):
     """Everybody reports a noisy degree, gets a bound D from it, and then reports C(min(degree, D), k) with noise.
 
     For comparison: ``Degrees(...).run(graph).stars(k)`` needs one round and no bound, has no bias, and the smaller error: here 87.
@@ -57,6 +59,7 @@ class ClippedStars:
     """The parts of epsilon for the two rounds."""
 
     needs: ClassVar[str] = "two messages from each person, by name: the second depends on the first"
+    result: ClassVar[str] = "stars"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
@@ -66,6 +69,7 @@ class ClippedStars:
         if len(self.shares) != 2:
             raise ParameterError("shares", self.shares, allowed="two numbers", fix=f"{SHARES} is usual")
         self.noise(max(self.nodes - 1, 2))  # refuses what cannot be, before anyone is asked
+        object.__setattr__(self, "shares", tuple(map(float, self.shares)))
 
     @cached_property
     def epsilons(self) -> tuple[float, ...]:
@@ -102,15 +106,19 @@ class ClippedStars:
         noise = self.noise(bound).noise  # first: a refused bound says nothing about the degree
         return int(self.answer(degree, bound)) + noise.draw(source)
 
-    def run(self, graph: Any, *, source: Source | None = None) -> NumberEstimate:
-        """Ask everyone, in two rounds, and estimate."""
-        degrees = check_graph(graph, self.nodes).degrees
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> NumberEstimate:
+        """Ask everyone, given as a graph or by their degrees, in two rounds, and estimate."""
+        degrees, steps = check_degrees(held_degrees(values, self.nodes), self.nodes - 1), Steps(3, progress)
         chosen = self.choose(self.degrees.privatize(degrees, source=source))
+        steps.next()
         counts = self.answer(degrees, chosen)
         for bound in np.unique(chosen).tolist():
             people = np.flatnonzero(chosen == bound)
             counts[people] += self.noise(bound).noise.draws(people.size, source)
-        return self.estimate(chosen, counts)
+        steps.next()
+        found = self.estimate(chosen, counts)
+        steps.next()
+        return found
 
     def estimate(self, chosen: Array, counts: Any) -> NumberEstimate:
         """The number of stars behind the second round's reports, ``counts``, given everybody's bound, ``chosen``."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from deniable.client.rr import RR
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import NORMAL_FROM
 from deniable.core.number import NumberEstimate
@@ -21,6 +22,7 @@ from deniable.tasks.graphs.few import FEW_EVENTS, FewTriangles, too_few
 from deniable.tasks.graphs.graph import check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, gather_lists, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
+from deniable.tasks.graphs.steps import Progress, Steps
 
 FEWEST_WRONG = 10.0
 """How many wrong bits make a normal error. With fewer, as at a large epsilon, errors come in jumps: intervals are Chebyshev's."""
@@ -28,7 +30,7 @@ FEWEST_WRONG = 10.0
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class Triangles:
+class Triangles(MemoryProtocol):
     """Everybody sends a noisy bit for each smaller number; triangles are counted in the noisy graph, and corrected.
 
     Guarantee: epsilon for two lists that differ in one entry, and epsilon for a tie as well: only its larger end speaks about it. If both
@@ -62,11 +64,13 @@ class Triangles:
     sample: float = 1.0
 
     needs: ClassVar[str] = "named rows: a list of bits from each person, with the number of the person"
+    result: ClassVar[str] = "triangles"
 
     def __post_init__(self) -> None:
         check_nodes(self.nodes, LARGEST)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         self.coin  # noqa: B018  # refuses what cannot be
+        object.__setattr__(self, "sample", float(self.sample))
 
     @cached_property
     def coin(self) -> RR:
@@ -116,9 +120,14 @@ class Triangles:
         enough = seen[0] >= NORMAL_FROM and wrong >= FEWEST_WRONG
         return graph_count("triangles", GraphCount(n=self.nodes, number=value, noise=noise, normal=enough), self.guarantee)
 
-    def run(self, graph: Any, *, source: Source | None = None) -> NumberEstimate:
-        """Ask everyone, and estimate."""
-        return self.estimate(self.privatize(graph, source=source))
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> NumberEstimate:
+        """Ask everyone, given as a graph, and estimate."""
+        steps = Steps(2, progress)
+        noisy = self.privatize(values, source=source)
+        steps.next()
+        found = self.estimate(noisy)
+        steps.next()
+        return found
 
 
 def triples(noisy: NoisyGraph) -> tuple[int, int, int, int]:
