@@ -167,10 +167,11 @@ def answerable() -> dict[str, Any]:
         for encoder, inputs in _encoders(domain):
             found += [(domain, encoder, asked) for asked in (domain, *_asked(inputs))]
             found += [(domains[i - 1], encoder, asked) for asked in (domain, *_asked(inputs)[:1])]
-    return {"cases": [_answerable(*case) for case in found], "protocols": protocols()}
+    return {"cases": [whether_all(*case) for case in found], "protocols": protocols()}
 
 
-def _answerable(domain: Domain, encoder: Encoder, asked: Domain) -> dict[str, Any]:
+def whether_all(domain: Domain, encoder: Encoder, asked: Domain) -> dict[str, Any]:
+    """A case: whether every value of a domain can answer a question behind an encoder, over the domain that is ``asked``."""
     texts = {"domain": domain.to_json(), "encoder": encoder.to_json(), "asked": asked.to_json()}
     question = Question(name="q", spec=OLH(domain=asked, epsilon=1.0), encoder=encoder)
     return {**{name: canonical_json(plain).decode() for name, plain in texts.items()}, "all": takes_all(question, domain)}

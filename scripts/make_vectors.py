@@ -18,6 +18,7 @@ from numeric_vectors import EXAMPLES as NUMERIC
 from set_vectors import sets
 from spec_vectors import canonical, probability, specs
 from task_vectors import envelopes, rounds, tasks
+from text_vectors import texts
 from token_vectors import signatures, tokens
 from verdict_vectors import verdicts
 
@@ -202,7 +203,7 @@ def main() -> None:
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
     documents = (canonical, probability, specs, encoders, tasks, rounds, envelopes)
-    for content in (*documents, sets, models, budget, tokens, signatures, answerable, sealing, verdicts):
+    for content in (*documents, sets, models, texts, budget, tokens, signatures, answerable, sealing, verdicts):
         _write(content.__name__, content())
 
 

@@ -34,7 +34,7 @@ from deniable.core.run import ask, crowd_size, draw_tickets
 from deniable.multiparty.dealing import deal_stream, paillier_files
 from deniable.multiparty.paillier.keys import deal_with
 from deniable.sealing.identity import new_identity, public_key
-from deniable.tasks import graphs, heavy_hitters, itemsets, learning, marginals, places, ranges
+from deniable.tasks import graphs, heavy_hitters, itemsets, learning, marginals, places, ranges, text
 from deniable.testing import ReplaySource
 from tests.multiparty.small_keys import FIRST_LONG, SECOND_LONG
 
@@ -49,10 +49,10 @@ BOX = places.Box(0, 0, 16, 16, plane=True)
 def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     """Every protocol with a crowd, in the settings that change what is written."""
     numbers = np.arange(600) % 7 * 37 % 251
-    text, octets, wide = Text(3), Bytes(2), Integers(0, 2**40 - 1)
+    short, octets, wide = Text(3), Bytes(2), Integers(0, 2**40 - 1)
     crowds: dict[str, tuple[Any, Any]] = {
         "integers": (Integers(0, 255), numbers),
-        "text": (text, [word[:3] for word in WORDS] * 60),
+        "text": (short, [word[:3] for word in WORDS] * 60),
         "bytes": (octets, [word.encode()[:2] for word in WORDS] * 60),
         "wide": (wide, numbers.astype(np.int64) * 2**32 + 5),
     }
@@ -69,7 +69,7 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
             for more in settings:
                 yield name, getattr(heavy_hitters, name)(domain=domain, k=4, epsilon=4.0, people=480, **more), values
     for more in ({}, {"fragment": 1, "hash_bits": 6, "cohorts": 2}, {"alphabet": "abefiktrmny", "threshold": 0.1}):
-        yield "SFP", heavy_hitters.SFP(domain=text, k=4, epsilon=4.0, people=480, **more), crowds["text"][1]
+        yield "SFP", heavy_hitters.SFP(domain=short, k=4, epsilon=4.0, people=480, **more), crowds["text"][1]
     for domain, values in crowds.values():
         yield "TrieHH", heavy_hitters.TrieHH(domain=domain, epsilon=4.0, delta=1e-3), values
     shop = SETS * 120
@@ -112,13 +112,24 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     yield "ClippedTriangles", graphs.ClippedTriangles(nodes=600, epsilon=2.0, shares=(0.25, 0.25, 0.5)), None
     yield "ClippedStars", graphs.ClippedStars(nodes=600, epsilon=2.0, k=3), None
     yield "LDPGen", graphs.LDPGen(nodes=600, epsilon=2.0, groups=4, share=0.25), None
+    chat = ["Good morning!", "good night", "night, good night", "hello", ""] * 100
+    listed = {"vocabulary": ["good", "morning", "night"], "epsilon": 2.0, "people": 500}
+    for name in ("Terms", "Bigrams", "WordPairs"):
+        yield name, getattr(text, name)(**listed), chat
+    yield (
+        "Terms",
+        text.Terms(vocabulary=["Good night", "zoë e-mail"], epsilon=1.5, ngram=2, oracle="GRR"),
+        [words.split() for words in chat],
+    )
+    yield "NewWords", text.NewWords(known=["good"], longest=7, k=2, epsilon=4.0, people=500), chat
+    yield "NewWords", text.NewWords(longest=4, k=1, epsilon=3.0, people=500, ngram=2, oracle="OLH"), chat
     classes = Categories("no", "yes")
     fits = {"features": BODY, "label": "ill", "classes": classes, "epsilon": 4.0, "people": 400}
     yield "LogisticRegression", learning.LogisticRegression(**fits, rounds=3), people
     yield "LogisticRegression", learning.LogisticRegression(**fits, rounds=2, step=2.5, clip=0), people
     yield "RotatingModels", learning.RotatingModels(**fits, rounds=2, models=3), people
     specs = {"drink": GRR(domain=classes, epsilon=1.0), "smoker": RR(epsilon=0.5), "sleep": OneBitMean(low=0, high=24, epsilon=1.0)}
-    yield "Survey", Survey.of(**specs, word=OLH(domain=text, epsilon=2.0), place=OUE(domain_size=9, epsilon=1.0)), None
+    yield "Survey", Survey.of(**specs, word=OLH(domain=short, epsilon=2.0), place=OUE(domain_size=9, epsilon=1.0)), None
 
 
 def walked(protocol: Protocol, values: Any, source: ReplaySource) -> Iterator[tuple[Any, Any]]:

@@ -180,6 +180,10 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
         "Gradient",
         "ClusterSide",
         "Magnitude",
+        "DrawnTerm",
+        "DrawnBigram",
+        "DrawnPair",
+        "NewWord",
     }
 
 

@@ -31,7 +31,7 @@ READERS = {
 }
 ROWS = [tuple(row) for row in json.loads(GOLDEN.read_text())]
 SEVERAL_ROUNDS = {"AHEAD", "IndependentSegments", "KMeans", "LDPMiner", "LogisticRegression", "MultipleChannels", "PEM", "QuadTree"}
-SEVERAL_ROUNDS |= {"RotatingModels", "SVIM", "SVSM", "SegmentPairs", "TrieHH"}
+SEVERAL_ROUNDS |= {"NewWords", "RotatingModels", "SVIM", "SVSM", "SegmentPairs", "TrieHH"}
 
 
 @pytest.mark.parametrize("kind", READERS)

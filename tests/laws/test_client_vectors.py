@@ -196,7 +196,7 @@ def test_signatures_replay(case):
 
 
 def test_which_rounds_are_answered_replays():
-    for case in vectors("answerable")["cases"]:
+    for case in [*vectors("answerable")["cases"], *vectors("texts")["answerable"]]:
         domain, encoder, asked = (parse_canonical(case[name].encode()) for name in ("domain", "encoder", "asked"))
         question = Question(name="q", spec=OLH(domain=domain_from_json(asked), epsilon=1.0), encoder=encoder_from_json(encoder))
         assert takes_all(question, domain_from_json(domain)) == case["all"], case
@@ -219,7 +219,9 @@ def test_which_rounds_are_answered_with_records_and_sets_replays():
 
 def test_devices_answer_every_encoder_in_some_round():
     """Whoever adds an encoder says what people hold who are asked by it, and when all of them have an answer."""
-    cases = [(case["all"], parse_canonical(case["encoder"].encode())) for case in vectors("answerable")["cases"]]
+    cases = [
+        (case["all"], parse_canonical(case["encoder"].encode())) for case in vectors("answerable")["cases"] + vectors("texts")["answerable"]
+    ]
     asked = vectors("answerable")["protocols"]["asked"]
     cases += [(case["all"], parse_canonical(case["question"].encode())["encoder"]) for case in asked]
     assert {encoder["encoder"] for answered, encoder in cases if answered} == set(ENCODERS)

@@ -25,7 +25,9 @@ from deniable.errors import DomainError, MissingExtra, ParameterError
 ENCODERS = Registry(
     "encoder",
     "encoder",
-    homes=tuple(f"deniable.contract.{name}" for name in ("cells", "clusters", "fragment", "gradient", "segments", "sets", "lines")),
+    homes=tuple(
+        f"deniable.contract.{name}" for name in ("cells", "clusters", "fragment", "gradient", "segments", "sets", "lines", "texts")
+    ),
 )
 """Every encoder by its name."""
 

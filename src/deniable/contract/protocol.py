@@ -37,6 +37,7 @@ PROTOCOLS = Registry(
         "deniable.tasks.marginals",
         "deniable.tasks.places",
         "deniable.tasks.ranges",
+        "deniable.tasks.text",
     ),
 )
 """Every protocol by its name."""

@@ -89,6 +89,23 @@ def draw_padded(offsets: Array, held: Array, length: int, counted: int, out: Arr
 
 
 @kernel
+def draw_two(counts: Array, out: Array, words: Array) -> tuple[int, int]:
+    """Two different places below each count, any two as likely as others; where a count is below 2, the words are used up all the same."""
+    at = 0
+    for i in range(counts.size):
+        begin = at
+        first, at = draw_below(np.uint64(max(counts[i], 1)), words, at)
+        if at < 0:
+            return i, begin
+        second, at = draw_below(np.uint64(max(counts[i] - 1, 1)), words, at)
+        if at < 0:
+            return i, begin
+        out[i, 0] = np.int64(first)
+        out[i, 1] = np.int64(second) + (second >= first)
+    return counts.size, at
+
+
+@kernel
 def sum_codes(offsets: Array, items: Array, out: Array) -> None:
     """``SetCode.encode`` for each row."""
     for i in range(offsets.size - 1):

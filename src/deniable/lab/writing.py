@@ -18,7 +18,7 @@ from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require_one_of
 from deniable.lab.populations.observed import Words
 from deniable.local.choose import check_people
-from deniable.tasks.text import Bigrams, PairShares, Texts, WordPairs
+from deniable.tasks.text import Bigrams, NextWords, PairShares, Texts, WordPairs
 from deniable.tasks.text.topics import factorize
 
 WAYS = ("one", "all", "not private", "guess", "one topic")
@@ -186,7 +186,8 @@ class Foretold(_Way):
         epsilon, people, texts = (
             (setup.epsilon / each, setup.people * each, alone) if self.way == "all" else (setup.epsilon, setup.people, values)
         )
-        return Bigrams(vocabulary=population.values, epsilon=epsilon, people=people).run(texts, source=source).matrix
+        table: NextWords = Bigrams(vocabulary=population.values, epsilon=epsilon, people=people).run(texts, source=source)
+        return table.matrix
 
     @property
     def gives(self) -> set[str]:

@@ -29,7 +29,8 @@ def worst(laws):
 @pytest.mark.parametrize("oracle", ["GRR", "OUE"])
 def test_a_whole_text_costs_epsilon_however_long(asking, oracle):
     asked = asking(vocabulary=["a", "b"], epsilon=EPSILON, oracle=oracle)
-    laws = laws_of(asked.answer, TEXTS[::3] if oracle == "OUE" else TEXTS)
+    question = asked.open().questions[0]
+    laws = laws_of(question.answer, TEXTS[::3] if oracle == "OUE" else TEXTS)
     assert all(law.total == 1 for law in laws)
     assert 2.7 < worst(laws) <= exp_below(EPSILON)
     assert (asked.guarantee.epsilon, asked.guarantee.neighbors) == (EPSILON, "any two texts of one person")
@@ -41,8 +42,8 @@ def searching():
 
 def test_a_search_costs_epsilon_whether_there_is_anything_new_or_not():
     asked = searching()
-    [question] = asked.search.open().questions
-    laws = laws_of(lambda text, source: question.answer(asked.draw(text, source), source), TEXTS[::2])
+    [question] = asked.open().questions
+    laws = laws_of(question.answer, TEXTS[::2])
     assert all(law.total == 1 for law in laws)
     assert 2.7 < worst(laws) <= exp_below(EPSILON)
     assert asked.guarantee.epsilon == EPSILON
@@ -50,22 +51,22 @@ def test_a_search_costs_epsilon_whether_there_is_anything_new_or_not():
 
 def test_a_twin_that_stays_silent_without_anything_new_tells_everything():
     asked = searching()
-    [question] = asked.search.open().questions
+    [question] = asked.open().questions
 
     def silent(text, source):
-        drawn = asked.draw(text, source)
-        return question.answer(drawn, source) if drawn else "silence"
+        drawn = question.encoder.draw(text, source)
+        return question.spec.randomize(question.encoder.prefix.encode(drawn, source), source) if drawn else "silence"
 
     assert worst(laws_of(silent, ["other", "a"])) is None
     assert worst(laws_of(silent, ["b", "a"])) <= exp_below(EPSILON)  # among those who speak nothing is wrong: the silence is
 
 
 def test_a_twin_that_reports_every_pair_with_the_whole_epsilon_is_caught():
-    asked = Bigrams(vocabulary=["a", "b"], epsilon=EPSILON, oracle="GRR")
+    [question] = Bigrams(vocabulary=["a", "b"], epsilon=EPSILON, oracle="GRR").open().questions
 
     def every_pair(text, source):
         words = text.split()
-        return tuple(asked.answer(words[place : place + 2], source) for place in range(len(words) - 1))
+        return tuple(question.answer(words[place : place + 2], source) for place in range(len(words) - 1))
 
     found = worst(laws_of(every_pair, ["a a a", "b b b"]))
     assert exp_below(1.99) < found <= exp_below(2 * EPSILON)  # two pairs cost twice

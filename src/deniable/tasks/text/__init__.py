@@ -1,12 +1,12 @@
 """What people write: new words, which word follows which, what is talked about more than before, and topics. One question per file."""
 
+from deniable.contract.words import words_of
+from deniable.core.texts import Texts
 from deniable.tasks.text.new_words import NewWords
 from deniable.tasks.text.next_words import Bigrams, NextWords
 from deniable.tasks.text.pairs import PairShares, WordPairs
 from deniable.tasks.text.terms import Terms, Trends, trending
-from deniable.tasks.text.texts import Texts
 from deniable.tasks.text.topics import Topics
-from deniable.tasks.text.words import words_of
 
 __all__ = ["Bigrams", "NewWords", "NextWords", "PairShares", "Terms", "Texts", "Topics", "Trends", "WordPairs", "trending"]
 __all__ += ["words_of"]

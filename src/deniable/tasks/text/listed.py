@@ -1,118 +1,86 @@
-"""What the questions about a public list of words share: the list, the oracle, one draw on each device, and "none of them"."""
+"""What the questions about a public list of words share: the list, the oracle, and one round in which each device draws once."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.source import SYSTEM, Source
-from deniable.core.frequency import FrequencyEstimate
-from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.contract.record import form_of, wire
+from deniable.contract.source import Source
+from deniable.contract.texts import DrawnBigram, DrawnPair, DrawnTerm
+from deniable.contract.writing import Writing
 from deniable.tasks.checks import check_people
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.uniform import chosen_oracle
-from deniable.tasks.text.texts import Texts
-from deniable.tasks.text.words import check_words, never_written, refuse_never_written, split
 
-NONE = ""
-"""The value of whoever has nothing that is on the list."""
+WORDS = form_of(tuple[str, ...])
+"""How a public list of words is written."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed(ABC):
+class Listed(Protocol, abstract=True):
     """A question to people who wrote something, about a public list of words.
 
-    Each device finds what it holds of the list, draws one of these, and reports it by one oracle. Whoever holds nothing of the list
-    reports that, as a value like any other: staying silent would tell it.
+    Each device finds what it holds of the list, draws one of these, and reports it by one oracle. A person who holds nothing of the list
+    reports that, as a value like any other: staying silent would reveal it. People hold texts or lists of words; where the list has words
+    that no text is split into, such as ``"Tea"``, lists of words only.
 
     Guarantee: epsilon-local for any two texts of a person, whatever their lengths. The draw is a mixture of reports that are epsilon-local
     each, and cannot cost more.
+
+    Cost: one report of one oracle, which ``people``, ``epsilon`` and the list decide; the list has to be on the device.
     """
 
-    vocabulary: Sequence[str]
+    vocabulary: Sequence[str] = field(metadata=wire(form=WORDS))
+    """The words to ask about."""
     epsilon: float
     people: int = 100_000
     oracle: str = "auto"
+    derived: ClassVar[tuple[str, ...]] = ("domain",)
+    """What a device holds: it looks there whether everybody can answer."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        object.__setattr__(self, "vocabulary", check_words("vocabulary", self.vocabulary))
+        object.__setattr__(self, "vocabulary", self.encoder.vocabulary)  # which checks it
         check_oracle(self.oracle)
-        if not self.vocabulary:
-            raise ParameterError("vocabulary", (), allowed="one word or more", fix="name the words to ask about")
         check_people(self.people)
+        check_feasible(self, "vocabulary", fix="ask about fewer words")
 
     @property
     @abstractmethod
-    def nothing(self) -> int:
-        """The number that stands for "none of them": the last of all."""
-
-    @abstractmethod
-    def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
-        """What one device reports on."""
-
-    @abstractmethod
-    def draw_many(self, texts: Texts, source: Source | None) -> Array:
-        """What many devices report on."""
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Where each word stands in the list."""
-        return {word: place for place, word in enumerate(self.vocabulary)}
+    def encoder(self) -> DrawnTerm | DrawnBigram | DrawnPair:
+        """What each device does with what its owner wrote."""
 
     @property
-    def in_a_row(self) -> int:
-        """How many words each term of the list has."""
-        return 1
-
-    @cached_property
-    def _never_written(self) -> str | None:
-        return never_written(self.vocabulary, self.in_a_row)
+    def domain(self) -> Writing:
+        """What people may hold: a text or a list of words; only the latter if the list has words that no text is split into."""
+        return self.encoder.domain
 
     @cached_property
     def spec(self) -> FrequencySpec:
         """The oracle that is asked."""
-        return chosen_oracle(self.oracle, self.nothing + 1, self.epsilon, self.people)
+        return chosen_oracle(self.oracle, self.encoder.inputs, self.epsilon, self.people)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a person's text costs."""
         return Guarantee(
             epsilon=self.epsilon,
             unit="one whole text, however long: each person reports once, on one draw from it",
             neighbors="any two texts of one person",
         )
 
-    def words(self, text: str | Sequence[str]) -> list[str]:
-        """One person's words; ParameterError if the list has any that no text has, whatever this one says."""
-        if isinstance(text, str):
-            refuse_never_written("vocabulary", self._never_written)
-        return split(text)
+    def open(self) -> Round:
+        return Round((Question(name=self.result, spec=self.spec, encoder=self.encoder),))
 
-    def known(self, text: str | Sequence[str]) -> list[int]:
-        """The places of one person's words in the list; -1 for others."""
-        return [self.index.get(word, -1) for word in self.words(text)]
-
-    def answer(self, text: str | Sequence[str], source: Source = SYSTEM) -> Any:
-        """One person's only report."""
-        return self.spec.randomize(self.draw(text, source), source)
-
-    def column(self, texts: Any) -> Texts:
-        """Many people's words, checked like one person's."""
-        column = Texts.of(texts)
-        if column.written:
-            refuse_never_written("vocabulary", self._never_written)
-        return column
-
-    def ask(self, texts: Any, source: Source | None = None) -> FrequencyEstimate:
-        """The shares of all numbers, of a crowd held in memory."""
-        drawn = self.draw_many(self.column(texts), source)
-        estimate: FrequencyEstimate = self.spec.estimate(self.spec.tally(self.spec.privatize(drawn, source=source)))
-        return estimate
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
+        """Ask a crowd held in memory: texts, or lists of words, one for each person."""
+        return super().run(self.encoder.column(values), source=source, progress=progress)

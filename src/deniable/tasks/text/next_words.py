@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.source import SYSTEM, Source
+from deniable.contract.source import Source
+from deniable.contract.texts import DrawnBigram
 from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.stream import random_numbers
@@ -19,8 +20,6 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.text.laws import COVERS, Following
 from deniable.tasks.text.listed import Listed
-from deniable.tasks.text.texts import Texts, draw
-from deniable.tasks.text.words import draw_one
 
 PROJECTED = "probabilities are biased: they come from shares that are cut at 0; the limits do not rest on them"
 
@@ -32,7 +31,12 @@ class Bigrams(Listed):
     Each person draws one of their own pairs of words in a row that are both in the vocabulary, every occurrence as likely as another, or
     "none of them", and reports it by one oracle over all V^2 + 1 answers. Other words between two known ones part them.
 
-    Estimator: the mean over people of a pair's share among a person's known pairs. Everybody has one vote, however much they write.
+    Guarantee: epsilon-local for any two texts of a person, whatever their lengths.
+
+    Estimator: the mean over people of a pair's share among a person's known pairs. Everybody has one vote, however much they write. The
+    result, ``NextWords``, has how likely each word is after another one.
+
+    Cost: one report of one oracle over V^2 + 1 answers.
 
     >>> from deniable.testing import ReplaySource
     >>> asking = Bigrams(vocabulary=["good", "morning", "night"], epsilon=3.0, people=20_000)
@@ -42,27 +46,16 @@ class Bigrams(Listed):
     (['morning', 'night'], [0.6, 0.4])
     """
 
-    @property
-    def nothing(self) -> int:
-        return len(self.vocabulary) ** 2
+    result: ClassVar[str] = "next_words"
 
-    def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
-        size = len(self.vocabulary)
-        held = [size * first + second for first, second in pairwise(self.known(text)) if min(first, second) >= 0]
-        drawn: int = draw_one(held, self.nothing, source)
-        return drawn
+    @cached_property
+    def encoder(self) -> DrawnBigram:
+        """What each device does with what its owner wrote."""
+        return DrawnBigram(self.vocabulary)  # type: ignore[arg-type]  # it makes a tuple of any list
 
-    def draw_many(self, texts: Texts, source: Source | None) -> Array:
-        places, people, size = texts.places(self.index), texts.people, len(self.vocabulary)
-        known = places[texts.codes] if texts.codes.size else np.zeros(0, dtype=np.int64)
-        both = (people[1:] == people[:-1]) & (known[1:] >= 0) & (known[:-1] >= 0)
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(people[1:][both], minlength=len(texts)), out=offsets[1:])
-        return draw(offsets, (size * known[:-1] + known[1:])[both], self.nothing, source)
-
-    def run(self, texts: Any, *, source: Source | None = None) -> NextWords:
-        """Ask a crowd held in memory."""
-        return NextWords.of(self.vocabulary, self.ask(texts, source), self.guarantee)
+    def close(self, tallies: Mapping[str, Any]) -> NextWords:
+        self.open().check_tallies(tallies)
+        return NextWords.of(self.vocabulary, self.spec.estimate(tallies[self.result]), self.guarantee)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,18 +13,15 @@ from typing import Any, Self
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.question import Question
-from deniable.contract.source import SYSTEM, Source
-from deniable.contract.survey import Survey
+from deniable.contract.question import Question, Round
+from deniable.contract.texts import DrawnPair
 from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.postprocess import norm_sub
-from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.text.laws import COVERS, DrawnShares
 from deniable.tasks.text.listed import Listed
-from deniable.tasks.text.texts import Texts, draw
 from deniable.tasks.text.topics import Topics, factorize
 
 FIND, CHECK = "find", "check"
@@ -40,57 +37,30 @@ class WordPairs(Listed):
     there are fewer than two, and reports it by one oracle over all V (V - 1) / 2 + 1 answers. A quarter of the people, drawn at random, are
     kept for checking what is found.
 
-    Estimator: the mean over people of a pair's share among a person's pairs.
+    Guarantee: epsilon-local for any two texts of a person, whatever their lengths.
+
+    Estimator: the mean over people of a pair's share among a person's pairs. The result, ``PairShares``, finds topics in them.
+
+    Cost: one report of one oracle over V (V - 1) / 2 + 1 answers.
 
     >>> WordPairs(vocabulary=["cat", "dog", "tax", "vote"], epsilon=1.0, oracle="GRR").spec
     GRR(domain_size=7, epsilon=1.0)
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.vocabulary) < 2:
-            raise ParameterError("vocabulary", self.vocabulary, allowed="two words or more", fix="one word makes no pair")
-
-    @property
-    def nothing(self) -> int:
-        return len(self.vocabulary) * (len(self.vocabulary) - 1) // 2
+    result: ClassVar[str] = "word_pairs"
 
     @cached_property
-    def protocol(self) -> Survey:
-        """The same question to two groups."""
-        return Survey(tuple(Question(name=name, spec=self.spec, share=share) for name, share in SHARES.items()))
+    def encoder(self) -> DrawnPair:
+        """What each device does with what its owner wrote."""
+        return DrawnPair(self.vocabulary)  # type: ignore[arg-type]  # it makes a tuple of any list
 
-    def number(self, first: Any, second: Any) -> Any:
-        """The number of a pair of places, the first of them smaller than the second: all pairs with 0, then those with 1, and so on."""
-        return first * (2 * len(self.vocabulary) - first - 1) // 2 + second - first - 1
+    def open(self) -> Round:
+        return Round(tuple(Question(name=name, spec=self.spec, encoder=self.encoder, share=share) for name, share in SHARES.items()))
 
-    def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
-        held = sorted(set(self.known(text)) - {-1})
-        first, second = source.below(max(len(held), 1)), source.below(max(len(held) - 1, 1))
-        if len(held) < 2:
-            return self.nothing
-        second += second >= first
-        found: int = self.number(held[min(first, second)], held[max(first, second)])
-        return found
-
-    def draw_many(self, texts: Texts, source: Source | None) -> Array:
-        offsets, known = texts.held(texts.places(self.index))
-        size = len(self.vocabulary)
-        people, held = np.divmod(np.unique(np.arange(len(texts)).repeat(np.diff(offsets)) * size + known), size)
-        counts = np.bincount(people, minlength=len(texts))
-        first, second = (_places(np.maximum(counts - less, 0), source) for less in (0, 1))
-        second += second >= first
-        several = counts > 1
-        start = (np.cumsum(counts) - counts)[several]
-        low, high = np.minimum(first, second)[several], np.maximum(first, second)[several]
-        drawn = np.full(len(texts), self.nothing)
-        drawn[several] = self.number(held[start + low], held[start + high])
-        return drawn
-
-    def run(self, texts: Any, *, source: Source | None = None) -> PairShares:
-        """Ask a crowd held in memory."""
-        found = self.protocol.run(self.draw_many(self.column(texts), source), source=source)
-        return PairShares.of(self.vocabulary, found[FIND], found[CHECK], self.guarantee)
+    def close(self, tallies: Mapping[str, Any]) -> PairShares:
+        self.open().check_tallies(tallies)
+        finding, checking = (self.spec.estimate(tallies[name]) for name in (FIND, CHECK))
+        return PairShares.of(self.vocabulary, finding, checking, self.guarantee)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -166,10 +136,3 @@ class PairShares(Estimate):
 
     def notes(self) -> list[str]:
         return [*super().notes(), f"topics that can be seen: {self.visible}"]
-
-
-def _places(counts: Array, source: Source | None) -> Array:
-    """A number below each count, exactly; 0 below 0."""
-    offsets = np.zeros(counts.size + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return draw(offsets, np.arange(offsets[-1]) - offsets[:-1].repeat(counts), 0, source)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
-from deniable.contract.source import SYSTEM, Source
+from deniable.contract.texts import DrawnTerm
+from deniable.contract.words import NONE
 from deniable.core.comparison import Comparison
 from deniable.core.frequency import FrequencyEstimate
-from deniable.kernels.compiled import Array
-from deniable.tasks.text.listed import NONE, Listed
-from deniable.tasks.text.texts import Texts, draw
-from deniable.tasks.text.words import check_ngram, draw_one, ngrams_of
+from deniable.tasks.text.listed import Listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +22,12 @@ class Terms(Listed):
     Each person draws one of their own words that are on the list, every occurrence as likely as another, or "none of them", the empty
     string.
 
-    Estimator: the mean over people of the term's share among the listed terms that a person wrote. Everybody has one vote, however much
-    they write. Take ``population=True`` for intervals: it covers the draw on the device as well.
+    Guarantee: epsilon-local for any two texts of a person, whatever their lengths.
+
+    Estimator: the mean over people of the term's share among the listed terms that a person wrote, and of "none of them". Everybody has one
+    vote, however much they write. Take ``population=True`` for intervals: it covers the draw on the device as well.
+
+    Cost: one report of one oracle over V + 1 answers.
 
     >>> from deniable.testing import ReplaySource
     >>> asking = Terms(vocabulary=["tea", "coffee"], epsilon=3.0, people=9000)
@@ -35,31 +38,17 @@ class Terms(Listed):
 
     ngram: int = 1
     """How many words each term of the vocabulary has."""
+    result: ClassVar[str] = "terms"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ngram(self.ngram)
+    @cached_property
+    def encoder(self) -> DrawnTerm:
+        """What each device does with what its owner wrote."""
+        return DrawnTerm(self.vocabulary, self.ngram)  # type: ignore[arg-type]  # it makes a tuple of any list
 
-    @property
-    def nothing(self) -> int:
-        return len(self.vocabulary)
-
-    @property
-    def in_a_row(self) -> int:
-        return self.ngram
-
-    def draw(self, text: str | Sequence[str], source: Source = SYSTEM) -> int:
-        held = [self.index[term] for term in ngrams_of(self.words(text), self.ngram) if term in self.index]
-        drawn: int = draw_one(held, self.nothing, source)
-        return drawn
-
-    def draw_many(self, texts: Texts, source: Source | None) -> Array:
-        column = texts.ngrams(self.ngram)
-        return draw(*column.held(column.places(self.index)), self.nothing, source)
-
-    def run(self, texts: Any, *, source: Source | None = None) -> FrequencyEstimate:
-        """The share of each term, and of "none of them"; the values are the terms, and the empty string."""
-        return replace(self.ask(texts, source), values=[*self.vocabulary, NONE], guarantee=self.guarantee)
+    def close(self, tallies: Mapping[str, Any]) -> FrequencyEstimate:
+        self.open().check_tallies(tallies)
+        found: FrequencyEstimate = self.spec.estimate(tallies[self.result])
+        return replace(found, values=[*self.vocabulary, NONE], guarantee=self.guarantee)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
 from deniable.contract.source import Source
 from deniable.errors import DomainError, ParameterError
-from deniable.tasks.checks import check_whole
 
 _JOINERS = (0x200C, 0x200D)
 """Invisible, and inside words of Persian and of many scripts of India."""
 _LAST_MARK = 0x1F000
 """Combining marks come before it, but for variants of Chinese characters."""
+LONGEST_LIST = 1 << 21
+"""The bytes that all words of a public list take: devices fetch it with each round."""
+MOST_IN_A_ROW = 8
+NONE = ""
+"""What stands for "none of them": no word of a list is empty."""
 
 
 @cache
@@ -72,8 +76,10 @@ def ngrams_of(words: Sequence[str], n: int) -> list[str]:
 
 
 def check_ngram(n: object) -> None:
-    """Refuse what is no number of words in a row."""
-    check_whole("ngram", n, 1, 8, fix="1 asks for single words, 2 for pairs in a row")
+    """Raise unless ``n`` is a number of words in a row."""
+    if type(n) is not int or not 1 <= n <= MOST_IN_A_ROW:
+        allowed = f"an integer from 1 to {MOST_IN_A_ROW}"
+        raise ParameterError("ngram", n, allowed=allowed, fix="1 asks for single words, 2 for pairs in a row")
 
 
 def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:
@@ -91,20 +97,23 @@ def check_words(name: str, words: Any) -> tuple[str, ...]:
     found = tuple(words) if listed else ()
     if not listed or not all(isinstance(word, str) and word and encodable(word) for word in found) or len(set(found)) < len(found):
         raise ParameterError(name, words, allowed="different words that are not empty", fix="a list of strings, each once, in one order")
+    if (size := sum(len(word.encode()) for word in found)) > LONGEST_LIST:
+        raise ParameterError(name, f"{size:,} bytes", allowed=f"at most {LONGEST_LIST:,} bytes of words", fix="leave out rare words")
     return found
 
 
-def never_written(words: Iterable[str], n: int) -> str | None:
-    """The first of a list that no text is split into, such as one with capitals; None if there is none.
+@lru_cache(maxsize=8)
+def never_written(words: tuple[str, ...], n: int) -> str | None:
+    """Return the first of a list that no text is split into, such as one with capitals; None if there is none.
 
-    >>> never_written(["tea", "Tea"], 1), never_written(["tea"], 2), never_written(["green tea"], 2)
+    >>> never_written(("tea", "Tea"), 1), never_written(("tea",), 2), never_written(("green tea",), 2)
     ('Tea', 'tea', None)
     """
     return next((word for word in words if ngrams_of(words_of(word), n) != [word]), None)
 
 
 def refuse_never_written(name: str, word: str | None) -> None:
-    """Refuse to look for a word in texts that none can have: it would seem that nobody wrote it."""
+    """Raise if a ``word`` is to be looked for that no text has: it would seem that nobody wrote it."""
     if word is not None:
         allowed = "words as texts are split: in lower case, n of them joined by single spaces where n are asked for"
         raise ParameterError(name, word, allowed=allowed, fix="write them as words_of does, or pass lists of words")

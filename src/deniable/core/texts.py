@@ -1,4 +1,4 @@
-"""Many people's texts at once: words in one flat array, where each person's begin, and one of them drawn for everybody.
+"""Many people's texts at once: a column of words in one flat array, and what is drawn from it (``contract.texts``).
 
 Nothing here loops over people: texts are split by one pass of one regular expression, and all else is array arithmetic or a kernel.
 """
@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.contract.source import Source
+from deniable.contract.texts import DrawnBigram, DrawnPair, DrawnTerm, NewWord
+from deniable.contract.words import NONE, check_ngram, encodable, even, pattern
 from deniable.core.stream import serve_everyone
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
-from deniable.kernels.sets import draw_padded
-from deniable.tasks.text.words import check_ngram, encodable, even, pattern
+from deniable.kernels.sets import draw_padded, draw_two, gather_rows
 
 _END = "\0"
 """What separates one person's text from the next one's, while they are split."""
@@ -88,6 +89,14 @@ class Texts:
     def __len__(self) -> int:
         return int(self.offsets.size - 1)
 
+    def __getitem__(self, positions: Any) -> Texts:
+        """Some rows, by position."""
+        rows = np.arange(len(self))[positions] if isinstance(positions, slice) else np.asarray(positions, dtype=np.int64)
+        offsets = _offsets(self.sizes[rows])
+        codes = np.empty(int(offsets[-1]), dtype=np.int64)
+        gather_rows(self.offsets, self.codes, rows, offsets, codes)
+        return Texts(self.labels, codes, offsets, self.written)
+
     @property
     def sizes(self) -> Array:
         """How many words each person has."""
@@ -120,8 +129,47 @@ class Texts:
         return np.array([index.get(label, -1) for label in self.labels], dtype=np.int64)
 
 
+def drawn_terms(encoder: DrawnTerm, texts: Texts, source: Source | None) -> Array:
+    """What ``DrawnTerm.encode`` gives for each person, from the same random words."""
+    column = texts.ngrams(encoder.ngram)
+    return draw(*column.held(column.places(encoder.index)), encoder.nothing, source)
+
+
+def drawn_bigrams(encoder: DrawnBigram, texts: Texts, source: Source | None) -> Array:
+    """What ``DrawnBigram.encode`` gives for each person, from the same random words."""
+    places, people = texts.places(encoder.index), texts.people
+    known = places[texts.codes] if texts.codes.size else np.zeros(0, dtype=np.int64)
+    both = (people[1:] == people[:-1]) & (known[1:] >= 0) & (known[:-1] >= 0)
+    offsets = _offsets(np.bincount(people[1:][both], minlength=len(texts)))
+    return draw(offsets, (len(encoder.vocabulary) * known[:-1] + known[1:])[both], encoder.nothing, source)
+
+
+def drawn_pairs(encoder: DrawnPair, texts: Texts, source: Source | None) -> Array:
+    """What ``DrawnPair.encode`` gives for each person, from the same random words."""
+    offsets, known = texts.held(texts.places(encoder.index))
+    size = len(encoder.vocabulary)
+    people, held = np.divmod(np.unique(np.arange(len(texts)).repeat(np.diff(offsets)) * size + known), size)
+    counts = np.bincount(people, minlength=len(texts))
+    places = np.empty((len(texts), 2), dtype=np.int64)
+    serve_everyone(len(texts), lambda part, words: draw_two(counts[part], places[part], words), source)
+    several = counts > 1
+    start = (np.cumsum(counts) - counts)[several]
+    low, high = np.sort(places[several], axis=1).T
+    drawn = np.full(len(texts), encoder.nothing)
+    drawn[several] = encoder.number(held[start + low], held[start + high])
+    return drawn
+
+
+def new_words(encoder: NewWord, texts: Texts, source: Source | None) -> Any:
+    """What ``NewWord.draw`` gives for each person, from the same random words, as an Arrow column."""
+    column = texts.ngrams(encoder.ngram)
+    new = np.array([encoder.is_new(label) for label in column.labels], dtype=bool)
+    drawn = draw(*column.held(np.where(new, np.arange(new.size), -1)), new.size, source)
+    return pa.array([*column.labels, NONE], pa.large_string()).take(pa.array(drawn))
+
+
 def draw(offsets: Array, items: Array, nothing: int, source: Source | None) -> Array:
-    """One of everybody's items, each as likely as the other, exactly; ``nothing`` for whoever has none. As ``draw_one`` does."""
+    """One of everybody's items, each as likely as another, exactly; ``nothing`` for a person without any. As ``draw_one`` does."""
     drawn = np.empty(offsets.size - 1, dtype=np.int64)
 
     def serve(part: slice, words: Array) -> tuple[int, int]:
