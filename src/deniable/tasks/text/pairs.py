@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import sqrt
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
