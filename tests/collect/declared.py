@@ -16,8 +16,10 @@ SHOP = '[domain.sets]\ncategories = ["tea", "milk", "bread", "jam", "salt", "ric
 AGES = "[domain]\nintegers = [0, 31]\n"
 BODY = "[protocol.features]\nage = [0, 120]\ndose = { numbers = { low = 0, high = 1, clip = true } }\n"
 WORDS = "[domain]\ntext = 2\n"
+VOCABULARY = 'vocabulary = ["good", "morning", "night"]\n'
 PROTOCOLS = {
     "AHEAD": AGES + '[protocol]\nname = "AHEAD"\nbranching = 2\n',
+    "Bigrams": '[protocol]\nname = "Bigrams"\n' + VOCABULARY,
     "Bitstogram": WORDS + '[protocol]\nname = "Bitstogram"\nk = 4\nfunctions = 1\nhash_bits = 4\n',
     "HaarHRR": f'protocol = "HaarHRR"\n{AGES}',
     "Hierarchy": AGES + '[protocol]\nname = "Hierarchy"\nbranching = 4\noracle = "GRR"\n',
@@ -29,6 +31,7 @@ PROTOCOLS = {
     "Marginals": '[protocol]\nname = "Marginals"\nk = 2\nmethod = "split"\n'
     '[protocol.columns]\nplace = ["bar", "inn", "spa"]\nmood = ["good", "bad"]\nstars = { integers = [1, 3] }\n',
     "MultipleChannels": WORDS + '[protocol]\nname = "MultipleChannels"\nk = 4\n',
+    "NewWords": '[protocol]\nname = "NewWords"\nknown = ["good"]\nlongest = 3\nk = 2\nround = "1 hour"\n',
     "NodeDegrees": '[protocol]\nname = "NodeDegrees"\nnodes = 5_000\nstarts = [0, 1, 10, 100]\n',
     "PEM": WORDS + '[protocol]\nname = "PEM"\nk = 2\ngroups = 2\nallocation = "equal"\nround = "1 hour"\n',
     "PSFO": SHOP + '[protocol]\nname = "PSFO"\nlength = 2\n',
@@ -39,13 +42,17 @@ PROTOCOLS = {
     "SVIM": SHOP + '[protocol]\nname = "SVIM"\nk = 2\nlongest = 3\nshares = ["1/3", "1/3", "1/3"]\n',
     "SVSM": SHOP + '[protocol]\nname = "SVSM"\nk = 2\n',
     "SegmentPairs": WORDS + '[protocol]\nname = "SegmentPairs"\nk = 4\n',
+    "Terms": '[protocol]\nname = "Terms"\nngram = 2\nvocabulary = ["good morning", "good night"]\n',
     "TreeHist": WORDS + '[protocol]\nname = "TreeHist"\nk = 4\n',
     "WholeSets": SHOP + '[protocol]\nname = "WholeSets"\nk = 2\n',
+    "WordPairs": '[protocol]\nname = "WordPairs"\noracle = "OUE"\n' + VOCABULARY,
 }
 """By the name of the protocol."""
 RECORDS = [{"age": age, "dose": age % 3 / 2, "ill": "yes" if age > 60 else "no"} for age in range(5, 120, 5)]
 REVIEWS = [{"place": ("bar", "spa")[i % 2], "mood": ("good", "bad", "bad")[i % 3], "stars": 1 + i % 3} for i in range(12)]
+CHAT = ["Good morning!", "good night, boo", "boo", ["night", "hey"], ""]
 CROWDS = {
+    **dict.fromkeys(("Bigrams", "NewWords", "Terms", "WordPairs"), CHAT * 20),
     "Hierarchy": [i % 8 for i in range(16)] * 5,
     "LogisticRegression": RECORDS * 3,
     "Marginals": REVIEWS * 8,

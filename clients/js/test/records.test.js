@@ -50,6 +50,26 @@ for (const protocol of new Set(vectors("answerable").protocols.asked.map(({ prot
   });
 }
 
+test("what this client cannot answer, tasks or rounds about texts, is refused whatever its owner holds", async () => {
+  const asked = vectors("answerable").protocols.asked.find(({ all, protocol }) => all && JSON.parse(protocol).protocol === "SVIM");
+  const encoder = JSON.parse(vectors("texts").cases[0].encoder);
+  const texts = { protocol: "Terms", domain: { kind: "writing", texts: true } };
+  const refused = [
+    [texts, ["", "tea", ["tea"], 7], /kind index.*this client cannot answer/],
+    [JSON.parse(asked.protocol), HELD.SVIM, /encoder: got .*upgrade deniable/],
+  ];
+  for (const [protocol, held, words] of refused) {
+    const { collector, device, open } = await published(protocol);
+    open({ ...JSON.parse(asked.question), encoder });
+    for (const value of held) {
+      const { ledger, reporter } = await device();
+      await assert.rejects(reporter.report(value), (error) => error instanceof WireError && words.test(error.message));
+      assert.deepEqual(await ledger.entries(), []);
+    }
+    assert.equal(collector.reports.size, 0);
+  }
+});
+
 test("whatever a collector supplies is refused before a device looks at what it holds", async () => {
   const asked = vectors("answerable").protocols.asked.filter(({ all }) => all);
   for (const [file, name, kind] of [["models", "LogisticRegression", /Gradient|ClusterSide|Magnitude/], ["sets", "SVIM", /./]]) { // prettier-ignore
