@@ -104,7 +104,7 @@ def test_an_unknown_protocol_is_answered_by_local_ones(table, name):
     with pytest.raises(ParameterError, match=r"^protocol: got 'nope'; allowed: .*'PEM'") as caught:
         read_task_file(text.format("nope").encode(), key=bytes(32), now=float(NOON))
     assert "TrieHH" not in caught.value.allowed
-    with pytest.raises(ParameterError, match=r"TrieHH is central: it sends true answers"):
+    with pytest.raises(ParameterError, match=r"TrieHH is central; use a local protocol, such as PEM: it needs true votes"):
         read_task_file(text.format("TrieHH").encode(), key=bytes(32), now=float(NOON))
 
 

@@ -51,7 +51,7 @@ MISTAKES = {
     "open domain, sketch": (HEAD + WHEN + 'mechanism = "CMS"\n[domain]\ntext = 16\n', ["CMS", "candidates = [...]", "[search]"]),
     "open domain, OLH": (HEAD + WHEN + 'mechanism = "OLH"\n[domain]\nbytes = 8\n', ["OLH", "candidates = [...]", "[search]"]),
     "too large to list": (HEAD + WHEN + 'mechanism = "OLH"\n[domain]\nintegers = [0, 999_999_999]\n', ["candidates = [...]"]),
-    "not local": (SEARCH.replace("k = 4\n", 'protocol = "TrieHH"\ndelta = 1e-9\n'), ["TrieHH", "central", "true answers", "PEM"]),
+    "not local": (SEARCH.replace("k = 4\n", 'protocol = "TrieHH"\ndelta = 1e-9\n'), ["TrieHH is central", "true votes", "PEM"]),
     "other trust": (HEAD + WHEN + 'trust = "central"\n' + DRINKS, ["trust", "'central'", "local"]),
     "shuffle trust without shufflers": (HEAD + WHEN + 'trust = "shuffle"\n' + DRINKS, ["trust", "'shuffle'", "[shuffle]"]),
     "two names of trust": (HEAD + WHEN + 'trust = "shuffle"\nmodel = "local"\n' + DRINKS, ["trust", "'shuffle'"]),

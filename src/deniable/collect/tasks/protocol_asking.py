@@ -27,15 +27,6 @@ TIMED = "round"
 SEARCHES = "deniable.tasks.heavy_hitters."
 """Where the protocols live that find values which nobody listed."""
 MOST_BITS, MOST_ROUNDS = 18, 512
-ALONE = {
-    "graphs": "people's ties are about each other, and it works on a graph that is held in memory",
-    "recommend": "devices would keep a part of the model between rounds, which no client does",
-    "text": "devices would draw from whole texts, which no round asks for; ask for single words with PEM or [[questions]]",
-    "series": "it adds noise to a series that somebody holds already",
-    "places": "it is no protocol of rounds; QuadTree is",
-    "learning": "it is no protocol of rounds; LogisticRegression, RotatingModels and KMeans are",
-}
-"""Why some of the library's tasks cannot be asked by a collector, by their package."""
 
 
 def read_protocol(content: Mapping[str, Any], *, epsilon: float, people: int) -> tuple[Protocol, str]:
@@ -73,7 +64,7 @@ def takes_domain(made: type[Protocol]) -> bool:
 
 def _local(found: Mapping[str, type[Protocol]]) -> list[str]:
     """The names of the protocols that a collector can ask with."""
-    return sorted(kind for kind, made in found.items() if made.trust == LOCAL and kind != Survey.kind)
+    return sorted(kind for kind, made in found.items() if made.trust == LOCAL and not made.needs and kind != Survey.kind)
 
 
 def _named(name: object) -> type[Protocol]:
@@ -81,16 +72,21 @@ def _named(name: object) -> type[Protocol]:
     known = _local(found)
     if isinstance(name, str) and name in known:
         return found[name]
-    if isinstance(name, str) and name in found and found[name].trust != LOCAL:
-        fix = f'{name} is {found[name].trust}: it sends true answers; search with protocol = "PEM"'
-        raise ParameterError("protocol", name, allowed=f"one of {known}", fix=fix)
+    raise ParameterError("protocol", name, allowed=f"one of {known}", fix=_instead(name, found) or did_you_mean(name, known))
+
+
+def _instead(name: object, found: Mapping[str, type[Protocol]]) -> str:
+    """What to do with a name that the library has, though no collector can ask with it; "" for other names."""
     if name == Survey.kind:
-        raise ParameterError("protocol", name, allowed=f"one of {known}", fix="a survey is a [domain], or [[questions]]")
-    for module in pkgutil.iter_modules(importlib.import_module("deniable.tasks").__path__):
-        public = getattr(importlib.import_module(f"deniable.tasks.{module.name}"), "__all__", ())
-        if name in public and module.name in ALONE:
-            raise ParameterError("protocol", name, allowed=f"one of {known}", fix=f"it runs in Python only: {ALONE[module.name]}")
-    raise ParameterError("protocol", name, allowed=f"one of {known}", fix=did_you_mean(name, known))
+        return "leave it out: a survey is a [domain], or [[questions]]"
+    if isinstance(name, str) and name in found:
+        model = found[name].trust
+        instead = "run it in Python" if model == LOCAL else f"{name} is {model}; use a local protocol, such as PEM"
+        return f"{instead}: it needs {found[name].needs}"
+    for module in pkgutil.iter_modules(importlib.import_module("deniable.tasks").__path__, "deniable.tasks."):
+        if name in getattr(importlib.import_module(module.name), "__all__", ()):
+            return f"use {module.name}.{name} in Python: it is no protocol that asks people in rounds"
+    return ""
 
 
 def _first_state(made: type[Protocol], own: Mapping[str, Any], content: Mapping[str, Any], epsilon: float, people: int) -> Protocol:

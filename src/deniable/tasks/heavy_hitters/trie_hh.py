@@ -112,7 +112,7 @@ class TrieHH(MemoryProtocol):
     References: Zhu, Kairouz, McMahan, Sun, Li 2020.
     """
 
-    needs: ClassVar[str] = "true votes, which are no randomized reports: use vote and close, or a local protocol"
+    needs: ClassVar[str] = "true votes instead of randomized reports"
     trust: ClassVar[str] = "central"
     result: ClassVar[str] = RESULT
     domain: Domain = None  # type: ignore[assignment]  # resolved below
