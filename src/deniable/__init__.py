@@ -132,7 +132,9 @@ def __getattr__(name: str) -> Any:
 
         raise MissingExtra(f"deniable.{name}", "analysis", error.name) from error
     except AttributeError:
-        raise AttributeError(f"module 'deniable' has no attribute {name!r}") from None
+        from deniable.removed import missing_name
+
+        raise missing_name("deniable", name) from None
     globals()[name] = value
     return value
 

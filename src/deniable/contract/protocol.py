@@ -14,7 +14,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
@@ -75,6 +75,12 @@ class Protocol(Document, ABC):
         """The same settings in the next state, in which these fields of the state are new."""
         state: Any = self.state  # type: ignore[attr-defined]  # a protocol that learns has one
         return replace(self, state=replace(state, **changes))  # type: ignore[type-var]  # and is a dataclass
+
+    if not TYPE_CHECKING:  # type checkers know without it what a protocol has
+
+        def __getattr__(self, name: str) -> Any:
+            moved = f"; use state.{name}" if name in getattr(vars(self).get("state"), "__dict__", ()) else ""
+            raise AttributeError(f"{self.kind!r} object has no attribute {name!r}{moved}", name=name, obj=self)
 
     @abstractmethod
     def open(self) -> Round:

@@ -20,6 +20,7 @@ from deniable.core.screening import ALPHA, Screening, marked
 from deniable.core.table import Table, as_column, row_numbers, value_text
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
+from deniable.removed import ITSELF, missing_member
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
@@ -129,6 +130,16 @@ class Estimate(Table):
         """
         check_level("alpha", alpha)
         return marked(self.law, max(self.family_size, 1), alpha, method) if len(self.values) else np.zeros(0, dtype=bool)
+
+    # --- what earlier versions had ---
+
+    if not TYPE_CHECKING:  # type checkers know without these what an estimate has
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_member(self, name)
+
+        def __getitem__(self, name: object) -> Any:
+            raise TypeError(f"{name!r}: an estimate has no items; {ITSELF}")
 
     # --- other estimates ---
 

@@ -1,5 +1,6 @@
 """Graphs of which everybody knows only their own ties: degrees, stars, triangles, and synthetic graphs, without showing anyone's list."""
 
+from deniable.removed import explain_removed
 from deniable.tasks.graphs.clipped_triangles import ClippedTriangles
 from deniable.tasks.graphs.degree_estimate import DegreeEstimate
 from deniable.tasks.graphs.degrees import Degrees
@@ -22,3 +23,5 @@ __all__ = [
     "SyntheticGraph",
     "Triangles",
 ]
+
+explain_removed(__name__)

@@ -1,5 +1,6 @@
 """Finding values that nobody listed: one call for all of it, and one protocol per file."""
 
+from deniable.removed import explain_removed
 from deniable.tasks.heavy_hitters.bitstogram import Bitstogram
 from deniable.tasks.heavy_hitters.finding import heavy_hitters
 from deniable.tasks.heavy_hitters.multiple_channels import MultipleChannels
@@ -22,3 +23,5 @@ __all__ = [
     "TrieHH",
     "heavy_hitters",
 ]
+
+explain_removed(__name__)

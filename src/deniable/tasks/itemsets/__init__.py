@@ -1,5 +1,6 @@
 """What people hold when they hold sets: frequent items, frequent sets of items, and what follows from what. One protocol per file."""
 
+from deniable.removed import explain_removed
 from deniable.tasks.itemsets.finding import frequent_items, frequent_itemsets
 from deniable.tasks.itemsets.ldp_miner import LDPMiner
 from deniable.tasks.itemsets.psfo import PSFO
@@ -18,3 +19,5 @@ __all__ = [
     "frequent_items",
     "frequent_itemsets",
 ]
+
+explain_removed(__name__)

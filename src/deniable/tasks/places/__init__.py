@@ -1,5 +1,6 @@
 """Where people are and how they move, without knowing it of anybody: grids, quadtrees, named places, tracks."""
 
+from deniable.removed import explain_removed
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.flows import Flows
@@ -30,3 +31,5 @@ __all__ = [
     "read_geojson_points",
     "read_regions",
 ]
+
+explain_removed(__name__)

@@ -1,5 +1,6 @@
 """How many people lie in a range, and how they are spread along a line: one protocol per file, and one call for all of it."""
 
+from deniable.removed import explain_removed
 from deniable.tasks.ranges.ahead import AHEAD
 from deniable.tasks.ranges.asking import private_ranges
 from deniable.tasks.ranges.choose import range_method
@@ -8,3 +9,5 @@ from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
 
 __all__ = ["AHEAD", "HaarHRR", "Hierarchy", "RangeEstimate", "private_ranges", "range_method"]
+
+explain_removed(__name__)

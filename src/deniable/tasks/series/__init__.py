@@ -1,5 +1,6 @@
 """What becomes of a population over time: sums with central noise, and estimates from devices that answer again and again."""
 
+from deniable.removed import explain_removed
 from deniable.tasks.series.changes import RootChanges, TreeChanges, limited
 from deniable.tasks.series.efpa import EFPA
 from deniable.tasks.series.estimate import SeriesEstimate
@@ -21,3 +22,5 @@ __all__ = [
     "repeated",
     "sequence_sensitivity",
 ]
+
+explain_removed(__name__)

@@ -2,6 +2,7 @@
 
 from deniable.contract.words import words_of
 from deniable.core.texts import Texts
+from deniable.removed import explain_removed
 from deniable.tasks.text.new_words import NewWords
 from deniable.tasks.text.next_words import Bigrams, NextWords
 from deniable.tasks.text.pairs import PairShares, WordPairs
@@ -10,3 +11,5 @@ from deniable.tasks.text.topics import Topics
 
 __all__ = ["Bigrams", "NewWords", "NextWords", "PairShares", "Terms", "Texts", "Topics", "Trends", "WordPairs", "trending"]
 __all__ += ["words_of"]
+
+explain_removed(__name__)

@@ -1,0 +1,102 @@
+"""Names that earlier versions had: an error about one of them says what to use now. The changelog has the whole list."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+NAMES = {
+    "Association": "NumberEstimate, which association() gives",
+    "AssociationRules": "Estimate, which association_rules(found) gives",
+    "CentralComparison": "Comparison",
+    "CentralHistogram": "FrequencyEstimate, whose law is LaplaceCounts",
+    "CentralMean": "NumberEstimate",
+    "ConditionalShares": "Estimate, which given(column) gives",
+    "CountEstimate": "NumberEstimate",
+    "CountSeries": "Estimate",
+    "Decoded": "PeopleEstimate",
+    "DesignChoice": "Choice",
+    "DummyEstimate": "FrequencyEstimate, whose law is PoissonCounts",
+    "ErrorCurves": "Listing",
+    "FoundWords": "Estimate, which NewWords.run() gives",
+    "FrequentSets": "PeopleEstimate, which run() gives",
+    "HaarEstimate": "RangeEstimate",
+    "HeavyHitters": "FrequencyEstimate, which run() gives",
+    "HistogramEstimate": "DistributionEstimate",
+    "ItemEstimate": "FrequencyEstimate, whose law is PaddedSupports",
+    "JointMean": "NumberEstimate",
+    "MeanChoice": "Choice",
+    "MeanComparison": "Comparison",
+    "MeanPlan": "Plan",
+    "NormalCounts": "FrequencyEstimate, whose law is SubGaussianCounts",
+    "NumberComparison": "Comparison",
+    "PairCounts": "PairShares",
+    "Postprocessed": "PeopleEstimate",
+    "RangeChoice": "Choice",
+    "RangeCounts": "PeopleEstimate",
+    "Reconstruction": "Estimate",
+    "RegionCount": "NumberEstimate",
+    "RegressionEstimate": "FrequencyEstimate, whose law is Regression",
+    "ReleasedNumber": "NumberEstimate",
+    "RepeatedMean": "RepeatedEstimate",
+    "ScoreEstimate": "FrequencyEstimate, whose law is Scores",
+    "SetEstimate": "PeopleEstimate",
+    "ShuffledSum": "NumberEstimate",
+    "SumEstimate": "Estimate",
+    "SupportEstimate": "FrequencyEstimate, whose law is Supports",
+    "TreeEstimate": "RangeEstimate",
+    "WaveEstimate": "DistributionEstimate",
+}
+"""Classes, and what results are now."""
+MEMBERS = {
+    "average_interval": "average().interval()",
+    "biased": "bias",
+    "change_interval": "change(first, second).interval()",
+    "clear": "significant()",
+    "difference": "contrast(first, second)",
+    "enough": "law.enough",
+    "known": "about",
+    "limits": "law.limits",
+    "method": "about",
+    "pairs": 'parts["pairs"]',
+    "q": "values",
+    "release": "spec",
+    "replayed": "settled()",
+    "rising": "risen",
+    "rules": "association_rules(found)",
+    "search": "screening.how",
+    "supports": "law.supports",
+    "tables": "parts",
+    "times": "values",
+    "totals": "point",
+    "variance": "law.variance",
+    "who": "about",
+    "why": "screening.how",
+}
+"""What estimates had."""
+ITSELF = "run() and close() give the estimate itself, and further results are in its parts"
+
+
+def explain_removed(package: str) -> None:
+    """Let errors about names that a package does not have say what became of them."""
+
+    def refuse(name: str) -> NoReturn:
+        raise missing_name(package, name)
+
+    sys.modules[package].__getattr__ = refuse  # type: ignore[method-assign]  # written in the package, type checkers would accept any name
+
+
+def missing_name(module: str, name: str) -> Exception:
+    """The error about a name that a package does not have.
+
+    ImportError for removed ones: ``from deniable import ...`` replaces the words of an AttributeError.
+    """
+    if name in NAMES:
+        return ImportError(f"{module}.{name} was removed; use {NAMES[name]}", name=module)
+    return AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+def missing_member(of: Any, name: str) -> AttributeError:
+    """The error about something that an estimate does not have."""
+    instead = f"; it was removed: use {MEMBERS[name]}" if name in MEMBERS else ""
+    return AttributeError(f"{type(of).__name__!r} object has no attribute {name!r}{instead}", name=name, obj=of)
