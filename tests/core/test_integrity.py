@@ -291,14 +291,14 @@ def test_decoding_finds_who_is_there_and_nobody_else():
         assert weak.decode(0.05).values == names
     weak = with_law(estimate, seen=1.02 * least * (DESIGN[:, :, 2] / 4))
     noise = replace(weak.law, design=DESIGN[:, :, [2]]).variance(np.zeros(1))
-    assert weak.decode(0.05).p_values == pytest.approx(stats.norm.sf(1.02 * least / np.sqrt(noise)), rel=1e-9, abs=0)
+    assert weak.decode(0.05).details["p"] == pytest.approx(stats.norm.sf(1.02 * least / np.sqrt(noise)), rel=1e-9, abs=0)
     alone = replace(estimate, values=["a", "c"], law=replace(estimate.law, design=DESIGN[:, :, [0, 2]]), family_size=3)
     assert found.counts == pytest.approx(alone.counts)
     assert found.stderr == pytest.approx(alone.stderr)
     assert (found.family_size, found.n, found.order().tolist()) == (3, 9000, [0, 1])
     assert repr(found).startswith("2 of 3 candidates found in 9,000 reports")
     nobody = with_law(estimate, seen=np.zeros((4, 8)))
-    assert [column.size for column in (nobody.decode().counts, nobody.decode().stderr, nobody.decode().p_values)] == [0, 0, 0]
+    assert [column.size for column in (nobody.decode().counts, nobody.decode().stderr, nobody.decode().details["p"])] == [0, 0, 0]
     assert nobody.decode().values == with_law(estimate, n=0, seen=np.zeros((4, 8))).decode().values == []
     with pytest.raises(ParameterError, match="alpha"):
         estimate.decode(0)

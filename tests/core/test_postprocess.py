@@ -53,7 +53,7 @@ def test_each_method_does_what_it_says():
     assert np.array_equal(cut.counts[kept], estimate.counts[kept])
     assert kept.sum() < 200
     assert "biases single counts" in repr(cut)
-    assert cut.to_arrow().column_names == ["value", "base-cut", "raw", "low", "high"]
+    assert cut.to_arrow().column_names == ["value", "base-cut", "frequency", "raw", "low", "high"]
 
 
 def test_base_cut_names_what_nobody_holds_in_one_run_of_twenty_at_most():

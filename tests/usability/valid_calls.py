@@ -40,12 +40,12 @@ accounting: Bill
 central: QuantileEstimate
 client: Receipt
 core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
-core: Law Listing MeanEstimate NumberEstimate PeopleEstimate Reports Tally Unknown VectorEstimate
+core: Law MeanEstimate NumberEstimate PeopleEstimate Reports Tally Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
 tasks: ClusterEstimate DegreeEstimate Flows Graph
 tasks: GraphGuarantee LinearModel MarginalEstimate NamedPlaces NextWords PairShares PlacesEstimate Plan
 tasks: Play RangeEstimate Ratings Recommender RepeatedEstimate SeriesEstimate
-tasks: SyntheticGraph TableEstimate Texts Topics Tracks Trends Trie
+tasks: SyntheticGraph TableEstimate Topics Tracks Trends Trie
 """
 """Results, and containers that a method ``of`` fills: nobody calls these constructors but deniable."""
 RESULTS = {(room, name) for line in MADE_HERE.split("\n") if line for room, _, names in [line.partition(":")] for name in names.split()}

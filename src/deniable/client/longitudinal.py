@@ -18,17 +18,14 @@ Some mechanisms also draw something **personal** once for all, such as a hash fu
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
-from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from deniable.client.exact import LARGEST_LAW
 from deniable.client.frequency import FrequencySpec
+from deniable.client.histories import history_law
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Class, Law
 from deniable.contract.probability import TIGHTNESS, check_epsilon, log_above
@@ -75,7 +72,7 @@ class Longitudinal(Spec):
     def permanent_variance(self, n: int, *args: Any, **held: Any) -> float:
         """The variance of a count, or of a mean, from the permanent answers of n people themselves: more rounds do not average it away.
 
-        What people hold is said as for ``variance``.
+        What people hold is said as for ``variance``: by ``args``, or by name in ``held``.
         """
 
     @property
@@ -241,29 +238,7 @@ class Longitudinal(Spec):
         >>> round(float(law[0, 0]), 4), round(float(law[0, 1]), 4)
         (0.3799, 0.0981)
         """
-        if self.outputs ** len(values) > LARGEST_LAW:
-            allowed = f"at most {LARGEST_LAW} different histories"
-            raise ParameterError("values", f"{len(values)} of them", allowed=allowed, fix="a smaller domain, or fewer reports")
-        keys = [self.key_of(value) for value in values]
-        weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
-        for personal, chance in self.personal_law(seed).items():
-            groups = [self.class_of(key, personal) for key in keys]
-            kept = list(dict.fromkeys(groups))
-            together = [self._repeated(group, personal, groups.count(group)) for group in kept]
-            for several in product(*(law.items() for law in together)):
-                answers = {group: iter(found) for group, (found, _) in zip(kept, several, strict=True)}
-                history = tuple(self.joined(personal, next(answers[group])) for group in groups)
-                weights[history] += chance * prod((weight for _, weight in several), start=ANY)
-        return Law(weights)
-
-    def _repeated(self, group: int, personal: Any, count: int) -> dict[tuple[Any, ...], Fraction]:
-        """The joint law of so many answers from one permanent answer."""
-        weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
-        for memo, chance in self.permanent_law(group, personal).items():
-            answers = self.instantaneous_law(memo)
-            for several in product(answers, repeat=count):
-                weights[several] += chance * prod((answers[answer] for answer in several), start=ANY)
-        return weights
+        return history_law(self, values, seed)
 
 
 class LongitudinalSpec(Longitudinal, FrequencySpec):

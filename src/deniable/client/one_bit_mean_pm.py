@@ -112,7 +112,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
         return (1 - self._one(0)) / self._one(0)
 
     def permanent_variance(self, n: int, *args: Any, **held: Any) -> float:
-        """The variance of a mean of n bits as they are kept: the mechanism without output perturbation."""
+        """The variance of a mean of n bits as they are kept: the mechanism without output perturbation, with its ``args`` and ``held``."""
         return OneBitMeanPM(domain=self.domain, epsilon=self.epsilon).variance(int(n), *args, **held)
 
     @property

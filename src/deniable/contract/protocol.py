@@ -72,7 +72,7 @@ class Protocol(Document, ABC):
             PROTOCOLS.add(cls)
 
     def learned(self, **changes: Any) -> Self:
-        """The same settings in the next state, in which these fields of the state are new."""
+        """The same settings in the next state: ``changes`` are the fields of the state that are new."""
         state: Any = self.state  # type: ignore[attr-defined]  # a protocol that learns has one
         return replace(self, state=replace(state, **changes))  # type: ignore[type-var]  # and is a dataclass
 

@@ -111,7 +111,10 @@ class Spec(Figures):
 
     @classmethod
     def epsilon_before(cls, epsilon: float, sampling: int) -> float:
-        """Return the largest epsilon of this mechanism that costs ``epsilon`` after such an encoder: the inverse of ``epsilon_after``."""
+        """Return the largest epsilon of this mechanism that costs ``epsilon`` after an encoder with this ``sampling``.
+
+        The inverse of ``epsilon_after``.
+        """
         return epsilon
 
     def paid_answers(self, answers: int, values: int) -> int:

@@ -104,6 +104,8 @@ class KMeans(Protocol):
         put("features", Features.of(self.features))
         for name, least, most in (("clusters", 1, MOST_CLUSTERS), ("rounds", 1, 1000), ("people", 1, 10**15)):
             check_whole(name, getattr(self, name), least, most)
+        if self.clip is not None:
+            check_clip(self.clip)
         put("measuring", self.clip is None)
         if self.state == KMeansState():
             put("state", KMeansState(bound=self.clip, centers=self._begun()))
