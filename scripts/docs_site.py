@@ -41,6 +41,7 @@ ESTIMATES = (
     "choice.Choice",
     "chart.Chart",
     "figure.Figure",
+    "measured",
     "estimate",
     "answers",
 )
