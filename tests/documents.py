@@ -93,6 +93,9 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     yield "QuadTree", places.QuadTree(box=BOX, depth=3, epsilon=2.0, people=500, adaptive=True, outside="count"), cells
     earth = places.Box(-10.5, 35, 30.25, 60)
     yield "QuadTree", places.QuadTree(box=earth, depth=2, epsilon=2.0, people=500, levels=(1, 2)), cells
+    squares, town = places.Grid(BOX, 4, 4), places.Grid(BOX, 8, 2, outside="count")
+    yield "UniformGrid", places.UniformGrid(grid=squares, epsilon=2.0, people=500), cells
+    yield "UniformGrid", places.UniformGrid(grid=town, epsilon=0.5, oracle="OUE"), np.append(cells, 16)
     table = {"place": ["bar", "inn", "spa", "bar"] * 100, "mood": ["good", "bad"] * 200, "stars": [1, 2, 3, 3] * 100}
     columns = {"place": ["bar", "inn", "spa"], "mood": ["good", "bad"], "stars": Integers(1, 3)}
     for more in ({}, {"method": "split", "k": 1}, {"method": "direct"}, {"method": "views"}, {"sets": (("place", "mood"), ("stars",))}):

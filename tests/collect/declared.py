@@ -44,6 +44,8 @@ PROTOCOLS = {
     "SegmentPairs": WORDS + '[protocol]\nname = "SegmentPairs"\nk = 4\n',
     "Terms": '[protocol]\nname = "Terms"\nngram = 2\nvocabulary = ["good morning", "good night"]\n',
     "TreeHist": WORDS + '[protocol]\nname = "TreeHist"\nk = 4\n',
+    "UniformGrid": '[protocol]\nname = "UniformGrid"\noracle = "GRR"\n[protocol.grid]\ncolumns = 4\nrows = 2\noutside = "count"\n'
+    "box = { west = -10.5, south = 35, east = 30.25, north = 60 }\n",
     "WholeSets": SHOP + '[protocol]\nname = "WholeSets"\nk = 2\n',
     "WordPairs": '[protocol]\nname = "WordPairs"\noracle = "OUE"\n' + VOCABULARY,
 }
@@ -61,6 +63,7 @@ CROWDS = {
     "SVIM": [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 40,
     "SVSM": [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 60,
     "QuadTree": [0, 0, 0, 5, 16] * 20,
+    "UniformGrid": [0, 0, 3, 7, 8] * 20,
 }
 """What people hold, where they are asked."""
 

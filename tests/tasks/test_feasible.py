@@ -30,7 +30,7 @@ from deniable.tasks.itemsets import PSFO, SVSM, estimate
 from deniable.tasks.marginals import Marginals
 from deniable.tasks.marginals.columns import Columns
 from deniable.tasks.marginals.designs import cover, wanted
-from deniable.tasks.places import Box, QuadTree
+from deniable.tasks.places import Box, Grid, QuadTree, UniformGrid
 from deniable.testing import ReplaySource
 from tests.client.fake import Device, FakeCollector, rounds_task
 from tests.tasks.oracles import accepted, refusal
@@ -43,9 +43,10 @@ SETTINGS = {
     "QuadTree": {"box": Box(0, 0, 4, 4, plane=True), "depth": 2},
     "SVIM": {"domain": Subsets(dn.IndexRange(8)), "k": 2},
     "SVSM": {"domain": Subsets(dn.IndexRange(8)), "k": 2},
+    "UniformGrid": {"grid": Grid(Box(0, 0, 4, 4, plane=True), 3, 3)},
 }
 """What a protocol cannot do without; searches find two words."""
-VALUES = {"AHEAD": 3, "Hierarchy": 3, "NodeDegrees": 59, "PSFO": [1, 2], "SVIM": [1, 2], "SVSM": [1, 2], "QuadTree": 3}
+VALUES = {"AHEAD": 3, "Hierarchy": 3, "NodeDegrees": 59, "PSFO": [1, 2], "SVIM": [1, 2], "SVSM": [1, 2], "QuadTree": 3, "UniformGrid": 8}
 CHOOSING = [name for name, made in PROTOCOLS.load().items() if any(field.name == "oracle" for field in fields(made))]
 KEPT = ["DBitFlipPM", "LOLOHA", "LongitudinalGRR", "LongitudinalUnary", "RAPPOR"]
 
@@ -93,6 +94,7 @@ HEAVY = {
     "channels": lambda: MultipleChannels(domain=dn.Text(6), k=9, epsilon=4.0, channel_bits=23),
     "pieces": lambda: SFP(domain=dn.Text(20), k=9, epsilon=4.0, fragment=2, keep=1 << 16),
     "squares": lambda: QuadTree(box=Box(0, 0, 1, 1, plane=True), depth=12, epsilon=1.0),
+    "cells": lambda: UniformGrid(grid=Grid(Box(0, 0, 1, 1, plane=True), 4096, 4096), epsilon=1.0),
     "cells with their covariance": lambda: Marginals(columns={"a": list(map(str, range(90))), "b": list(map(str, range(90)))}, epsilon=1.0),
     "many marginals": lambda: Marginals(columns={f"c{i}": list("abcdefghijklmnopqrst") for i in range(10)}, k=3, epsilon=1.0),
     "items": lambda: PSFO(domain=Subsets(dn.IndexRange(1 << 26)), length=2, epsilon=1.0),
@@ -205,6 +207,7 @@ TRIED = {
     "SVSM": ({"k": 40}, SETS),
     "SegmentPairs": ({"domain": dn.Text(4)}, ["teas", "milk"] * 200),
     "TreeHist": ({}, ["te", "mi"] * 200),
+    "UniformGrid": ({}, np.arange(400) % 9),
     "WholeSets": ({"domain": Subsets(dn.IndexRange(8)), "k": 2}, SETS),
 }
 

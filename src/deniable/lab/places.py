@@ -11,6 +11,7 @@ import numpy as np
 
 from deniable.contract.record import Document, wire
 from deniable.contract.source import Source
+from deniable.contract.survey import Survey
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
@@ -105,8 +106,8 @@ class Asked:
 
     @property
     def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return self.asking.protocol.canonical
+        """The question alone: cells of an experiment are known by its bytes."""
+        return Survey(self.asking.open().questions).canonical
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,34 @@ def test_hardly_anyone_and_everybody_alike(way, points):
         assert found.nonnegative().argmax() in np.flatnonzero(found.grid.covered(Box(3, 3, 3.5, 3.5, plane=True), found.blocks))
 
 
+@pytest.mark.parametrize("outside", ["refuse", "count"])
+def test_a_grid_is_asked_by_devices_one_by_one_as_in_memory(outside):
+    """Each device names its cell; from the same random words, the crowd in memory gives the same counts."""
+    asking = UniformGrid(grid=Grid(SQUARE, 5, 3, outside), epsilon=2.0, people=500, oracle="GRR")
+    assert protocol_from_json(asking.canonical) == asking
+    points = np.concatenate([crowd(500), [(17.0, 3.0)] * 9]) if outside == "count" else crowd(500)
+    cells = asking.grid.cells(points).tolist()
+    assert (max(cells) == 15) == (outside == "count")
+    check_answerable(SimpleNamespace(protocol=asking.canonical), asking.open())
+    source = ReplaySource.from_key("cells")
+    reports = [asking.open().questions[0].answer(cell, source) for cell in cells]
+    found = asking.close({"cell": asking.spec.tally(reports)})
+    direct = told(asking, points, "cells")
+    assert found.counts.tolist() == direct.counts.tolist()
+    assert found.guarantee == direct.guarantee == asking.guarantee
+    assert ("inside the box" in asking.guarantee.statement()) == (outside == "refuse")  # then who is elsewhere has no answer
+    with pytest.raises(DomainError):
+        asking.domain.key(16)
+
+
+def test_a_grid_whose_domain_was_changed_on_the_way_is_refused():
+    """Devices look at the domain, the collector at the grid: were they to differ, some would have no answer."""
+    asking = UniformGrid(grid=Grid(SQUARE, 5, 3), epsilon=2.0)
+    for old, new in ((b'"size":15', b'"size":16'), (b'"rows":3', b'"rows":4'), (b'"outside":"refuse"', b'"outside":"count"')):
+        with pytest.raises(WireError):
+            protocol_from_json(asking.canonical.replace(old, new))
+
+
 def test_one_cell_asks_nothing():
     alone = UniformGrid(grid=Grid(SQUARE, 1, 1), epsilon=1.0)
     found = alone.run(crowd())
@@ -194,6 +222,12 @@ def test_one_cell_asks_nothing():
     assert "hold 3,000 people" in half.headline()
     with pytest.raises(ParameterError, match="grid"):
         alone.spec  # noqa: B018  # there is nothing to ask
+    for ask_anyway in (alone.open, lambda: alone.canonical):
+        with pytest.raises(ParameterError, match=r"grid: got 'one cell'; .* run\(\) counts one cell by itself"):
+            ask_anyway()
+    pair = UniformGrid(grid=Grid(SQUARE, 2, 1), epsilon=1.0)
+    with pytest.raises(WireError, match="one cell"):
+        protocol_from_json(pair.canonical.replace(b'"columns":2', b'"columns":1'))
     with_others = UniformGrid(grid=Grid(SQUARE, 1, 1, outside="count"), epsilon=3.0, people=400)
     found = with_others.run([(1, 1)] * 300 + [(99, 1)] * 100, source=ReplaySource.from_key("others"))
     assert found.elsewhere.value == pytest.approx(100, abs=5 * found.elsewhere.stderr)

@@ -60,7 +60,8 @@ def _read(name: str, hint: Any, value: Any) -> Any:
             names = [field.name for field in fields(hint)]
             raise ParameterError(name, value, allowed=f"a table with {names}", fix=f"begin it with [protocol.{name}]")
         check_names(name, value, [f.name for f in fields(hint) if f.default is MISSING], [f.name for f in fields(hint)])
-        return make(hint, value, {})
+        hints = get_type_hints(hint)
+        return make(hint, {part: _read(f"{name}.{part}", hints[part], what) for part, what in value.items()}, {})
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(read_share(each) if Fraction in get_args(hint) else each for each in value)
     if hint is Any and isinstance(value, Mapping):  # columns by their names

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.arguments import typed
+from deniable.contract.record import Plain
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
@@ -22,7 +23,7 @@ OUTSIDE = ("refuse", "count")
 
 @typed
 @dataclass(frozen=True)
-class Grid:
+class Grid(Plain):
     """A box cut into cells of equal size, so many columns and rows, numbered row by row from the south-west corner.
 
     A point on a line between cells belongs to the cell north and east of it, and points on the outer edge to the last cell. A point
@@ -33,14 +34,13 @@ class Grid:
     ([0, 7, 5], (1.0, 1.0, 2.0, 2.0))
     """
 
+    noun = "grid"
     box: Box
     columns: int
     rows: int
     outside: str = "refuse"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.box, Box):
-            raise ParameterError("box", self.box, allowed="a Box", fix="write Box(west, south, east, north)")
         for name in ("columns", "rows"):
             check_whole(name, getattr(self, name), 1, fix="64 is usual")
         if self.columns * self.rows > MOST_CELLS:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
+from deniable.contract.arguments import typed
 from deniable.contract.domain import IndexRange
-from deniable.contract.guarantee import Guarantee
+from deniable.contract.guarantee import TOOK_PART, Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.question import Question
-from deniable.contract.source import SYSTEM, Source
+from deniable.contract.protocol import Protocol
+from deniable.contract.question import Question, Round
+from deniable.contract.source import Source
 from deniable.contract.spec import MECHANISMS
-from deniable.contract.survey import Survey
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people
+from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.cells import Cells
 from deniable.tasks.places.estimate import PlacesEstimate
@@ -35,9 +37,13 @@ STEPS_A_PERSON = 200
 NOTHING_ASKED = Guarantee(epsilon=0.0, unit="taking part: there is one cell only, and nothing is asked")
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
-class UniformGrid:
+class UniformGrid(Protocol):
     """How many people are in each cell of a grid.
+
+    A device holds the number of the cell that its owner is in (``grid.cells`` of the point), and reports it once. A single cell asks
+    nothing: ``run`` counts the people, and there is no round to open.
 
     Guarantee: epsilon-local for any two places, inside the box or not: everybody reports once.
 
@@ -65,50 +71,61 @@ class UniformGrid:
     epsilon: float
     people: int = 100_000
     oracle: str = "auto"
+    derived: ClassVar[tuple[str, ...]] = ("domain",)
+    """What a device holds: it looks there whether everybody can answer."""
+    result: ClassVar[str] = "places"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        check_oracle(self.oracle)
-        if not isinstance(self.grid, Grid):
-            raise ParameterError("grid", self.grid, allowed="a Grid", fix="write Grid(box, columns=64, rows=64)")
         check_people(self.people)
+        if self.grid.values > 1:
+            check_feasible(self, "grid", fix="ask about fewer cells, or with an adaptive QuadTree")
+        else:
+            check_oracle(self.oracle)
+
+    @classmethod
+    def from_fields(cls, **values: Any) -> Self:
+        found = cls(**values)
+        found.domain  # noqa: B018  # no document holds a single cell: it has no round
+        return found
+
+    @property
+    def domain(self) -> IndexRange:
+        """The cells, and everywhere else if that is counted; ParameterError for a single cell, where there is nothing to ask."""
+        if self.grid.values < 2:
+            raise ParameterError("grid", "one cell", allowed="two or more values to tell apart", fix="run() counts one cell by itself")
+        return IndexRange(self.grid.values)
 
     @cached_property
     def spec(self) -> FrequencySpec:
-        """The oracle that everybody reports by; ParameterError for a single cell, where there is nothing to ask."""
-        if self.grid.values < 2:
-            raise ParameterError("grid", "one cell", allowed="two or more values to tell apart", fix="run() counts one cell by itself")
-        return chosen_oracle(self.oracle, self.grid.values, self.epsilon, self.people)
+        """The oracle that everybody reports by."""
+        return chosen_oracle(self.oracle, self.domain.size, self.epsilon, self.people)
 
-    @property
-    def protocol(self) -> Survey:
-        """The question as a protocol of one round, for devices and collectors."""
-        return Survey((Question(name=CELL, spec=self.spec),))
+    def open(self) -> Round:
+        return Round((Question(name=CELL, spec=self.spec),))
+
+    def close(self, tallies: Mapping[str, Any]) -> PlacesEstimate:
+        self.open().check_tallies(tallies)
+        found: FrequencyEstimate = self.spec.estimate(tallies[CELL])
+        return self._counted(Flat.of(found), found.n, f"{self.spec.mechanism}, epsilon = {self.epsilon:.4g}")
 
     @property
     def guarantee(self) -> Guarantee:
-        """What taking part costs a person."""
-        return self.protocol.guarantee if self.grid.values > 1 else NOTHING_ASKED
-
-    def answer(self, point: Any, source: Source = SYSTEM) -> Any:
-        """One person's report about the point where the person is."""
-        return self.spec.randomize(int(self.grid.cells([point])[0]), source)
-
-    def run(self, points: Any, *, source: Source | None = None) -> PlacesEstimate:
-        """Ask a crowd held in memory, one point for each person."""
-        cells = self.grid.cells(points)
         if self.grid.values < 2:
-            return self._made(Flat.known(np.array([float(cells.size)])), cells.size, "one cell: nothing was asked")
-        return self.estimate(self.spec.tally(self.spec.privatize(cells, source=source)))
+            return NOTHING_ASKED
+        inside = ", and is inside the box: a person elsewhere has no answer" if self.grid.outside == "refuse" else ""
+        return replace(self.spec.guarantee, unit="one report about one cell of the grid", exposed=TOOK_PART + inside)
 
-    def estimate(self, tally: Tally) -> PlacesEstimate:
-        """The map behind a tally of everybody's reports."""
-        found: FrequencyEstimate = self.spec.estimate(tally)
-        how = f"{self.spec.mechanism}, epsilon = {self.epsilon:.4g}"
-        return self._made(Flat.of(found), found.n, how)
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> PlacesEstimate:
+        """Ask a crowd held in memory: points, in rows of x and y."""
+        cells = self.grid.cells(values)
+        if self.grid.values < 2:
+            return self._counted(Flat.known(np.array([float(cells.size)])), cells.size, "one cell: nothing was asked")
+        found: PlacesEstimate = super().run(cells, source=source, progress=progress)
+        return found
 
-    def _made(self, counted: Flat, n: int, how: str) -> PlacesEstimate:
-        cells = Cells(n=n, tree=counted, fewest=n, outside=self.grid.outside == "count")
+    def _counted(self, counts: Flat, n: int, how: str) -> PlacesEstimate:
+        cells = Cells(n=n, tree=counts, fewest=n, outside=self.grid.outside == "count")
         return PlacesEstimate.of(self.grid, single_blocks(self.grid), cells, how, self.guarantee)
 
 
