@@ -20,6 +20,7 @@ from spec_vectors import canonical, probability, specs
 from task_vectors import envelopes, rounds, tasks
 from text_vectors import texts
 from token_vectors import signatures, tokens
+from track_vectors import tracks
 from verdict_vectors import verdicts
 
 from deniable.client import (
@@ -203,7 +204,7 @@ def main() -> None:
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
     documents = (canonical, probability, specs, encoders, tasks, rounds, envelopes)
-    for content in (*documents, sets, models, texts, budget, tokens, signatures, answerable, sealing, verdicts):
+    for content in (*documents, sets, models, texts, tracks, budget, tokens, signatures, answerable, sealing, verdicts):
         _write(content.__name__, content())
 
 

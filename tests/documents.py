@@ -96,6 +96,10 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     squares, town = places.Grid(BOX, 4, 4), places.Grid(BOX, 8, 2, outside="count")
     yield "UniformGrid", places.UniformGrid(grid=squares, epsilon=2.0, people=500), cells
     yield "UniformGrid", places.UniformGrid(grid=town, epsilon=0.5, oracle="OUE"), np.append(cells, 16)
+    walks = [[], [0], [0, 1, 5], [3, 2, 2, 14], [15, 0]] * 100
+    yield "Movement", places.Movement(grid=squares, epsilon=2.0, longest=3, people=500), walks
+    yield "Movement", places.Movement(grid=town, epsilon=1.0, longest=1, reach=2, oracle="GRR"), [*walks, [16, 0, 16]]
+    yield "EveryMove", places.EveryMove(grid=squares, epsilon=2.0, longest=3, people=500), walks
     table = {"place": ["bar", "inn", "spa", "bar"] * 100, "mood": ["good", "bad"] * 200, "stars": [1, 2, 3, 3] * 100}
     columns = {"place": ["bar", "inn", "spa"], "mood": ["good", "bad"], "stars": Integers(1, 3)}
     for more in ({}, {"method": "split", "k": 1}, {"method": "direct"}, {"method": "views"}, {"sets": (("place", "mood"), ("stars",))}):

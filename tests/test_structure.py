@@ -183,6 +183,10 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
         "DrawnBigram",
         "DrawnPair",
         "NewWord",
+        "FirstVisit",
+        "LastVisit",
+        "MoveCount",
+        "DrawnMove",
     }
 
 

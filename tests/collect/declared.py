@@ -30,6 +30,8 @@ PROTOCOLS = {
     'classes = { categories = ["no", "yes"] }\n' + BODY,
     "Marginals": '[protocol]\nname = "Marginals"\nk = 2\nmethod = "split"\n'
     '[protocol.columns]\nplace = ["bar", "inn", "spa"]\nmood = ["good", "bad"]\nstars = { integers = [1, 3] }\n',
+    "Movement": '[protocol]\nname = "Movement"\nlongest = 3\noracle = "GRR"\n[protocol.grid]\ncolumns = 3\nrows = 2\noutside = "count"\n'
+    "box = { west = 0, south = 0, east = 3, north = 2, plane = true }\n",
     "MultipleChannels": WORDS + '[protocol]\nname = "MultipleChannels"\nk = 4\n',
     "NewWords": '[protocol]\nname = "NewWords"\nknown = ["good"]\nlongest = 3\nk = 2\nround = "1 hour"\n',
     "NodeDegrees": '[protocol]\nname = "NodeDegrees"\nnodes = 5_000\nstarts = [0, 1, 10, 100]\n',
@@ -58,6 +60,7 @@ CROWDS = {
     "Hierarchy": [i % 8 for i in range(16)] * 5,
     "LogisticRegression": RECORDS * 3,
     "Marginals": REVIEWS * 8,
+    "Movement": [[], [0, 1], [0, 1, 4], [6, 0], [5]] * 50,
     "NodeDegrees": [0, 3, 3, 17, 4_999] * 16,
     "PEM": ["te", "te", "ma", "te"] * 24,
     "SVIM": [["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 40,

@@ -97,7 +97,6 @@ MISTAKES = {
     "true answers": (f'{START}{WORDS}[protocol]\nname = "TrieHH"\ndelta = 1e-9\n', ["TrieHH is central", "PEM", "true votes"]),
     "graphs": (f'{START}protocol = "Triangles"\n', ["'Triangles'", "run it in Python", "named rows"]),
     "ratings": (f'{START}protocol = "MatrixFactorization"\n', ["'MatrixFactorization'", "in Python"]),
-    "tracks": (f'{START}protocol = "Movement"\n', ["'Movement'", "in Python"]),
     "experts": (f'{START}protocol = "WeightedMajority"\n', ["'WeightedMajority'", "in Python"]),
     "series": (f'{START}protocol = "FPA"\n', ["'FPA'", "use deniable.tasks.series.FPA in Python"]),
     "missing setting": (SETS.replace("k = 2\n", ""), ["SVIM", "add k"]),

@@ -31,6 +31,7 @@ from tests.conftest import vectors
 
 PAYING = {name: Task.from_json(text.encode()) for name, text in vectors("budget")["tasks"].items()}
 (TOKEN_CASE,) = vectors("tokens")["cases"]
+ANSWERABLE = [*vectors("answerable")["cases"], *vectors("texts")["answerable"], *vectors("tracks")["answerable"]]
 
 
 def words_of(case):
@@ -196,7 +197,7 @@ def test_signatures_replay(case):
 
 
 def test_which_rounds_are_answered_replays():
-    for case in [*vectors("answerable")["cases"], *vectors("texts")["answerable"]]:
+    for case in ANSWERABLE:
         domain, encoder, asked = (parse_canonical(case[name].encode()) for name in ("domain", "encoder", "asked"))
         question = Question(name="q", spec=OLH(domain=domain_from_json(asked), epsilon=1.0), encoder=encoder_from_json(encoder))
         assert takes_all(question, domain_from_json(domain)) == case["all"], case
@@ -219,9 +220,7 @@ def test_which_rounds_are_answered_with_records_and_sets_replays():
 
 def test_devices_answer_every_encoder_in_some_round():
     """Whoever adds an encoder says what people hold who are asked by it, and when all of them have an answer."""
-    cases = [
-        (case["all"], parse_canonical(case["encoder"].encode())) for case in vectors("answerable")["cases"] + vectors("texts")["answerable"]
-    ]
+    cases = [(case["all"], parse_canonical(case["encoder"].encode())) for case in ANSWERABLE]
     asked = vectors("answerable")["protocols"]["asked"]
     cases += [(case["all"], parse_canonical(case["question"].encode())["encoder"]) for case in asked]
     assert {encoder["encoder"] for answered, encoder in cases if answered} == set(ENCODERS)

@@ -38,6 +38,7 @@ from tests.tasks.oracles import accepted, refusal
 SETTINGS = {
     "AHEAD": {"domain": dn.Integers(0, 15)},
     "Hierarchy": {"domain": dn.Integers(0, 15)},
+    "Movement": {"grid": Grid(Box(0, 0, 4, 4, plane=True), 3, 3), "longest": 2},
     "NodeDegrees": {"nodes": 60, "starts": (0, 1, 2, 4, 8)},
     "PSFO": {"domain": Subsets(dn.IndexRange(8)), "length": 2},
     "QuadTree": {"box": Box(0, 0, 4, 4, plane=True), "depth": 2},
@@ -46,8 +47,19 @@ SETTINGS = {
     "UniformGrid": {"grid": Grid(Box(0, 0, 4, 4, plane=True), 3, 3)},
 }
 """What a protocol cannot do without; searches find two words."""
-VALUES = {"AHEAD": 3, "Hierarchy": 3, "NodeDegrees": 59, "PSFO": [1, 2], "SVIM": [1, 2], "SVSM": [1, 2], "QuadTree": 3, "UniformGrid": 8}
-CHOOSING = [name for name, made in PROTOCOLS.load().items() if any(field.name == "oracle" for field in fields(made))]
+VALUES = {
+    "AHEAD": 3,
+    "Hierarchy": 3,
+    "Movement": [0, 1, 8],
+    "NodeDegrees": 59,
+    "PSFO": [1, 2],
+    "SVIM": [1, 2],
+    "SVSM": [1, 2],
+    "QuadTree": 3,
+    "UniformGrid": 8,
+}
+ROUNDS = {name: made for name, made in PROTOCOLS.load().items() if not made.needs}
+CHOOSING = [name for name, made in ROUNDS.items() if any(field.name == "oracle" for field in fields(made))]
 KEPT = ["DBitFlipPM", "LOLOHA", "LongitudinalGRR", "LongitudinalUnary", "RAPPOR"]
 
 
@@ -196,6 +208,7 @@ TRIED = {
     "LDPMiner": ({"domain": Subsets(dn.IndexRange(8)), "k": 6, "length": 2}, SETS),
     "LogisticRegression": ({"features": FEATURES, "label": "y", "rounds": 2}, TABLE | {"y": np.arange(400) % 2}),
     "Marginals": ({"columns": {name: dn.IndexRange(3) for name in TABLE}}, COLUMNS),
+    "Movement": ({}, [[0, 1, 8], [], [4], [2, 2]] * 100),
     "MultipleChannels": ({}, ["te", "mi"] * 200),
     "NodeDegrees": ({}, np.arange(400) % 60),
     "PEM": ({}, ["te", "mi"] * 200),
@@ -212,7 +225,7 @@ TRIED = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, made in PROTOCOLS.load().items() if name not in ("Survey", "TrieHH") and not made.needs])
+@pytest.mark.parametrize("name", [name for name in ROUNDS if name not in ("Survey", "TrieHH")])
 def test_no_round_has_more_counters_than_the_first_one_predicts(name):
     made, (own, values) = PROTOCOLS.load()[name], TRIED[name]
     settings = settings_of(name) if name in CHOOSING or not own else {"epsilon": 2.0}

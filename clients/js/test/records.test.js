@@ -50,17 +50,19 @@ for (const protocol of new Set(vectors("answerable").protocols.asked.map(({ prot
   });
 }
 
-test("what this client cannot answer, tasks or rounds about texts, is refused whatever its owner holds", async () => {
+test("what this client cannot answer, tasks or rounds about texts or tracks, is refused whatever its owner holds", async () => {
   const asked = vectors("answerable").protocols.asked.find(({ all, protocol }) => all && JSON.parse(protocol).protocol === "SVIM");
-  const encoder = JSON.parse(vectors("texts").cases[0].encoder);
   const texts = { protocol: "Terms", domain: { kind: "writing", texts: true } };
+  const tracks = { protocol: "Movement", domain: { kind: "track", cells: 12, outside: false } };
   const refused = [
-    [texts, ["", "tea", ["tea"], 7], /kind index.*this client cannot answer/],
-    [JSON.parse(asked.protocol), HELD.SVIM, /encoder: got .*upgrade deniable/],
+    ["texts", texts, ["", "tea", ["tea"], 7], /kind index.*this client cannot answer/],
+    ["tracks", tracks, [[], [0], [0, 11], 7], /kind index.*this client cannot answer/],
+    ["texts", JSON.parse(asked.protocol), HELD.SVIM, /encoder: got .*upgrade deniable/],
+    ["tracks", JSON.parse(asked.protocol), HELD.SVIM, /encoder: got .*upgrade deniable/],
   ];
-  for (const [protocol, held, words] of refused) {
+  for (const [file, protocol, held, words] of refused) {
     const { collector, device, open } = await published(protocol);
-    open({ ...JSON.parse(asked.question), encoder });
+    open({ ...JSON.parse(asked.question), encoder: JSON.parse(vectors(file).cases[0].encoder) });
     for (const value of held) {
       const { ledger, reporter } = await device();
       await assert.rejects(reporter.report(value), (error) => error instanceof WireError && words.test(error.message));

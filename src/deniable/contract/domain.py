@@ -18,7 +18,7 @@ from deniable.errors import DomainError, ParameterError
 
 LARGEST_KEY = 2**64 - 1
 LONGEST_STRING = 65_535
-DOMAINS = Registry("domain", "kind", homes=("deniable.contract.numbers", "deniable.contract.subsets", "deniable.contract.writing"))
+DOMAINS = Registry("domain", "kind", homes=tuple(f"deniable.contract.{name}" for name in ("numbers", "subsets", "tracks", "writing")))
 """The domains that travel."""
 
 

@@ -26,7 +26,8 @@ ENCODERS = Registry(
     "encoder",
     "encoder",
     homes=tuple(
-        f"deniable.contract.{name}" for name in ("cells", "clusters", "fragment", "gradient", "segments", "sets", "lines", "texts")
+        f"deniable.contract.{name}"
+        for name in ("cells", "clusters", "fragment", "gradient", "segments", "sets", "lines", "texts", "tracks")
     ),
 )
 """Every encoder by its name."""

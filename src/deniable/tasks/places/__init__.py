@@ -3,6 +3,7 @@
 from deniable.removed import explain_removed
 from deniable.tasks.places.box import Box
 from deniable.tasks.places.estimate import PlacesEstimate
+from deniable.tasks.places.every_move import EveryMove
 from deniable.tasks.places.flows import Flows
 from deniable.tasks.places.geojson import read_geojson_points, read_regions
 from deniable.tasks.places.grid import Grid
@@ -17,6 +18,7 @@ from deniable.tasks.places.uniform import UniformGrid
 
 __all__ = [
     "Box",
+    "EveryMove",
     "Flows",
     "Grid",
     "Movement",

@@ -11,6 +11,7 @@ import numpy as np
 
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
+from deniable.contract.tracks import DrawnMove
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.frequency import FrequencyEstimate
@@ -29,7 +30,7 @@ DRAWN = 4
 
 @dataclass(frozen=True)
 class Moves:
-    """Moves as numbers: the cell, times how many ways lead out of it, plus the way; then jumps; then no move at all.
+    """Moves as numbers (``DrawnMove``): the cell, times how many ways lead out of it, plus the way; then jumps; then no move at all.
 
     >>> from deniable.tasks.places.box import Box
     >>> moves = Moves(Grid(Box(0, 0, 3, 3, plane=True), 3, 3), reach=1)
@@ -40,42 +41,34 @@ class Moves:
     grid: Grid
     reach: int
 
+    @cached_property
+    def encoder(self) -> DrawnMove:
+        """What a device draws a move with."""
+        return DrawnMove(self.grid.track, self.grid.columns, self.reach)
+
     @property
     def ways(self) -> int:
         """How many ways lead out of a cell, staying included."""
-        return (2 * self.reach + 1) ** 2
+        return self.encoder.ways
 
     @property
     def jump(self) -> int:
         """The number of all moves that go too far."""
-        return self.grid.size * self.ways
+        return self.encoder.jump
 
     @property
     def none(self) -> int:
         """The number of a track without a move."""
-        return self.jump + 1
+        return self.encoder.none
 
     @property
     def size(self) -> int:
         """How many numbers there are."""
-        return self.jump + 2
+        return self.encoder.inputs
 
-    @property
-    def elsewhere(self) -> int:
-        """The cell that stands for everywhere outside of the box, and for the start and the end of whoever went nowhere."""
-        return self.grid.size
-
-    def number(self, start: int, end: int) -> int:
-        """The number of one move."""
-        return int(self.numbers(np.array([start]), np.array([end]))[0])
-
-    def numbers(self, starts: Array, ends: Array) -> Array:
-        """The numbers of many moves; those from or to outside of the box are jumps."""
-        rows, columns = ends // self.grid.columns - starts // self.grid.columns, ends % self.grid.columns - starts % self.grid.columns
-        inside = (starts < self.elsewhere) & (ends < self.elsewhere)
-        near = inside & (np.abs(rows) <= self.reach) & (np.abs(columns) <= self.reach)
-        way = (rows + self.reach) * (2 * self.reach + 1) + columns + self.reach
-        return np.where(near, starts * self.ways + way, self.jump)
+    def number(self, start: Any, end: Any) -> Any:
+        """The number of a move, or of each of many moves in arrays; those from or to outside of the box are jumps."""
+        return self.encoder.number(start, end)
 
     @cached_property
     def targets(self) -> Array:
@@ -136,6 +129,8 @@ class Flows(Estimate):
     """
 
     moves: Moves
+    counted: Mapping[str, FrequencyEstimate]
+    """The parts as they were estimated, whatever is shown of them."""
     quantity: str = "share"
     known: Array | None = None
     """How many tracks have each number of moves, where that is public."""
@@ -144,24 +139,19 @@ class Flows(Estimate):
     falling: bool = True
 
     @classmethod
-    def of(cls, moves: Moves, parts: Mapping[str, FrequencyEstimate], known: Array | None, guarantee: Guarantee) -> Self:
+    def of(cls, moves: Moves, counted: Mapping[str, FrequencyEstimate], known: Array | None, guarantee: Guarantee) -> Self:
         """The movement behind the estimates of starts, ends, moves and, unless they are ``known``, lengths."""
-        real, move = np.flatnonzero(moves.targets.ravel() >= 0), parts["move"]
+        real, move = np.flatnonzero(moves.targets.ravel() >= 0), counted["move"]
         values = list(zip((real // moves.ways).tolist(), moves.targets.ravel()[real].tolist(), strict=True))
         about = f"moves between {moves.grid.size:,} cells, from {move.n:,} reports; share of these, and probability in its row"
         law = Shares(move.law.select(real))  # type: ignore[arg-type]  # parts of counts are counts
-        return cls(moves=moves, values=values, law=law, about=about, guarantee=guarantee, parts=parts, known=known)
-
-    @property
-    def _move(self) -> FrequencyEstimate:
-        found: Any = self.parts["move"]
-        estimate: FrequencyEstimate = found
-        return estimate
+        told: dict[str, Any] = {"about": about, "guarantee": guarantee, "parts": dict(counted)}
+        return cls(moves=moves, values=values, law=law, counted=counted, known=known, **told)
 
     @cached_property
     def shares(self) -> Array:
         """The share of each way out of each cell, a row for each cell; ways out of the box are among them."""
-        return self._ways(self._move.frequencies)
+        return self._ways(self.counted["move"].frequencies)
 
     def _ways(self, numbers: Array) -> Array:
         return np.asarray(numbers[: self.moves.jump].reshape(self.moves.grid.size, self.moves.ways))
@@ -190,7 +180,7 @@ class Flows(Estimate):
 
         With v the variance of a share, m that of all moves out of the cell, k ways and probability p: v / m^2 (1 - 2 p + k p^2).
         """
-        noise = self._ways(self._move.frequency_stderr) ** 2
+        noise = self._ways(self.counted["move"].frequency_stderr) ** 2
         leaving = self._likely.sum(axis=1, keepdims=True)
         ways = (self.moves.targets >= 0).sum(axis=1, keepdims=True)
         factor = np.maximum(1 - 2 * self.matrix + ways * self.matrix**2, 0.0)
@@ -240,7 +230,7 @@ class Flows(Estimate):
 
     def _likely_counts(self, part: str) -> Array:
         """Counts of a part that are not negative and add up to the number of reports."""
-        found = self.parts[part]
+        found = self.counted[part]
         return norm_sub(found.point, float(found.n)) if found.n else np.zeros(len(found.values))
 
     # --- what people see ---
@@ -251,7 +241,7 @@ class Flows(Estimate):
 
     def further(self) -> dict[str, Any]:
         starts, ends = np.array(self.values, dtype=np.int64).reshape(-1, 2).T
-        ways, centers = self.moves.numbers(starts, ends), self.moves.grid.centers
+        ways, centers = self.moves.number(starts, ends), self.moves.grid.centers
         (west, south), (east, north) = centers[starts].T, centers[ends].T
         return {"probability": self.matrix.ravel()[ways], "west": west, "south": south, "east": east, "north": north}
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from deniable.contract.arguments import typed
 from deniable.contract.record import Plain
+from deniable.contract.tracks import MOST_CELLS, Track
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.places.box import Box, read_points
 from deniable.tasks.places.polygon import Region, coverage
 
-MOST_CELLS = 1 << 24
-"""The most cells of a grid."""
 OUTSIDE = ("refuse", "count")
 
 
@@ -56,6 +55,11 @@ class Grid(Plain):
     def values(self) -> int:
         """The number of values that are reported: the cells, and everywhere else if that is counted."""
         return self.size + (self.outside == "count")
+
+    @property
+    def track(self) -> Track:
+        """What a person holds who is asked where they went; ParameterError for a single cell, where nobody moves."""
+        return Track(self.size, outside=self.outside == "count")
 
     def cells(self, points: Any) -> Array:
         """The cell of each point; ``size`` for those outside, if they are counted. DomainError if they are not."""
