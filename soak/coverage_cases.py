@@ -375,7 +375,8 @@ def named_places(source: ReplaySource) -> Limits:
     town = Taxonomy(["north/hill", "north/mill", "south/lake", "south/port"])
     held = np.repeat(["north/hill", "north/mill", "south/lake"], [2000, 1200, 800])
     regions, epsilons = np.where(np.arange(N) % 4 == 0, "everywhere", [place[:5] for place in held]), np.full(N, 1.0)
-    found = PersonalPlaces.of(town, regions, epsilons).run(held, regions, epsilons, source=source)
+    crowd = {"place": held, "region": regions, "epsilon": epsilons}
+    found = PersonalPlaces.of(town, regions, epsilons).run(crowd, source=source)
     return *found.interval(), np.array([2000, 1200, 800, 0])
 
 

@@ -99,6 +99,10 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     walks = [[], [0], [0, 1, 5], [3, 2, 2, 14], [15, 0]] * 100
     yield "Movement", places.Movement(grid=squares, epsilon=2.0, longest=3, people=500), walks
     yield "Movement", places.Movement(grid=town, epsilon=1.0, longest=1, reach=2, oracle="GRR"), [*walks, [16, 0, 16]]
+    homes = {"place": ["north/hill", "south/lake", "north/mill"] * 50, "region": ["north", "south", "everywhere"] * 50}
+    declared = {("north", 1.0): 50, ("south", 1.0): 50, ("everywhere", 0.5): 50}
+    country = places.Taxonomy(["south/lake", "south/port", "north/hill", "north/mill"])
+    yield "PersonalPlaces", places.PersonalPlaces(taxonomy=country, declared=declared, most=2), homes | {"epsilon": [1.0, 1.0, 0.5] * 50}
     yield "EveryMove", places.EveryMove(grid=squares, epsilon=2.0, longest=3, people=500), walks
     table = {"place": ["bar", "inn", "spa", "bar"] * 100, "mood": ["good", "bad"] * 200, "stars": [1, 2, 3, 3] * 100}
     columns = {"place": ["bar", "inn", "spa"], "mood": ["good", "bad"], "stars": Integers(1, 3)}

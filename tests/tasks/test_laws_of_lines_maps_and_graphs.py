@@ -32,7 +32,8 @@ def tracks():
 
 def named(key="laws"):
     regions, epsilons = ["everywhere"] * N, [1.0] * N
-    return PersonalPlaces.of(TOWN, regions, epsilons).run(["north/hill", "south/lake"] * (N // 2), regions, epsilons, source=source(key))
+    crowd = {"place": ["north/hill", "south/lake"] * (N // 2), "region": regions, "epsilon": epsilons}
+    return PersonalPlaces.of(TOWN, regions, epsilons).run(crowd, source=source(key))
 
 
 def line(protocol, key="laws", values=None):

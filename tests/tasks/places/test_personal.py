@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 from deniable.contract.probability import exp_below
-from deniable.errors import DomainError, ParameterError, ProtocolError
+from deniable.contract.protocol import protocol_from_json
+from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.tasks.places import PersonalPlaces, Taxonomy
 from deniable.tasks.places.grouping import grouped
 from deniable.testing import ReplaySource, law_of
@@ -28,6 +29,10 @@ DECLARED = {
     ("south/port", 1.0): 5,
 }
 ALPHA = 1e-6
+
+
+def crowd_of(places, regions, epsilons):
+    return {"place": places, "region": regions, "epsilon": epsilons}
 
 
 def answer(asking, place, region, epsilon, source):
@@ -68,7 +73,7 @@ def test_a_twin_that_takes_the_largest_epsilon_of_a_group_is_caught():
 def test_a_twin_that_chooses_the_region_by_the_place_is_caught():
     """Whoever answers about the smallest region around them tells which one it is: the region must not depend on the place."""
 
-    class Finer(PersonalPlaces):
+    class Finer(PersonalPlaces, abstract=True):
         def answer(self, place, region, epsilon, source):
             half = place.split("/")[0]
             return super().answer(place, half if region == "everywhere" else region, 1.0, source)
@@ -114,7 +119,7 @@ def test_counts_err_as_stated_and_declared_regions_do_not_err():
     assert len(asking.groups) == 6
     scores, halves = [], []
     for run in range(150):
-        found = asking.run(leaves, regions, epsilons, source=ReplaySource.from_key(f"town {run}"))
+        found = asking.run(crowd_of(leaves, regions, epsilons), source=ReplaySource.from_key(f"town {run}"))
         scores.append((found.counts[3] - np.count_nonzero(leaves == 3)) / found.stderr[3])
         halves.append(found.count("south"))
     limits = stats.chi2(150).ppf([ALPHA / 2, 1 - ALPHA / 2])
@@ -124,18 +129,18 @@ def test_counts_err_as_stated_and_declared_regions_do_not_err():
     assert found.counts.sum() == pytest.approx(4000)
     assert repr(found)
     everyone = PersonalPlaces(taxonomy=TOWN, declared={("everywhere", 1.0): 4000}, oracle="GRR")
-    plain = everyone.run(leaves, np.zeros(4000, dtype=int), np.ones(4000), source=ReplaySource.from_key("plain"))
+    plain = everyone.run(crowd_of(leaves, np.zeros(4000, dtype=int), np.ones(4000)), source=ReplaySource.from_key("plain"))
     assert halves[0].stderr < 0.7 * plain.count("south").stderr  # what people do not mind telling is worth a lot
 
 
 def test_whoever_tells_all_is_counted_exactly():
     places = ["south/port"] * 7 + ["south/lake"] * 5
     asking = PersonalPlaces.of(TOWN, places, [1.0] * 12)
-    found = asking.run(places, places, [1.0] * 12)
+    found = asking.run(crowd_of(places, places, [1.0] * 12))
     assert dict(zip(TOWN.leaves, found.counts.tolist(), strict=True))["south/port"] == 7
     assert found.stderr.tolist() == [0.0] * 5
     assert asking.answer("south/port", "south/port", 1.0) == (asking.group_of("south/port", 1.0), None)
-    empty = PersonalPlaces.of(TOWN, [], []).run([], [], [])
+    empty = PersonalPlaces.of(TOWN, [], []).run(crowd_of([], [], []))
     assert (empty.n, empty.counts.tolist()) == (0, [0.0] * 5)
 
 
@@ -144,7 +149,7 @@ def test_check_values_of_one_group():
     flat = Taxonomy([f"place {place}" for place in range(8)])
     asking = PersonalPlaces(taxonomy=flat, declared={("everywhere", 1.0): 1000}, oracle="GRR")
     assert float(asking.specs[0].p) == pytest.approx(0.27971, abs=1e-5)
-    found = asking.run(np.zeros(1000, dtype=int), np.zeros(1000, dtype=int), np.ones(1000), source=ReplaySource.from_key("flat"))
+    found = asking.run(crowd_of(np.zeros(1000, dtype=int), np.zeros(1000, dtype=int), np.ones(1000)), source=ReplaySource.from_key("flat"))
     assert np.median(found.stderr) ** 2 == pytest.approx(1000 * (6 + e) / (e - 1) ** 2, rel=0.15)  # of estimated counts near zero
 
 
@@ -155,7 +160,7 @@ def test_the_statement_says_what_is_relaxed():
     assert "inside 'north'" in told
     assert "relaxation" in told
     assert "The region is public" in told
-    assert asking.guarantee("north", 2.0).epsilon == 2.0
+    assert asking.guarantee_for("north", 2.0).epsilon == 2.0
 
 
 def test_what_was_not_declared_is_refused():
@@ -163,7 +168,7 @@ def test_what_was_not_declared_is_refused():
     with pytest.raises(DomainError, match=r"place: got 'south/lake'.*'north'"):
         asking.answer("south/lake", "north", 1.0)
     with pytest.raises(DomainError, match=r"places\[1\]"):
-        asking.run(["north/mill", "south/lake"], ["north", "north"], [1.0, 1.0])
+        asking.run(crowd_of(["north/mill", "south/lake"], ["north", "north"], [1.0, 1.0]))
     with pytest.raises(ParameterError, match="declared"):
         asking.answer("south/lake", "south", 1.5)
     with pytest.raises(ParameterError, match="region"):
@@ -176,6 +181,36 @@ def test_what_was_not_declared_is_refused():
         PersonalPlaces.of(TOWN, ["north"] * 2, [1.0, np.nan])
     with pytest.raises(ProtocolError, match="tallies"):
         asking.estimate({})
+
+
+def test_declarations_are_written_and_read_back_and_no_round_asks_them():
+    asking = PersonalPlaces(taxonomy=TOWN, declared=DECLARED, most=3)
+    again = protocol_from_json(asking.canonical)
+    assert (again, again.groups, again.guarantee) == (asking, asking.groups, asking.guarantee)
+    assert asking.guarantee.epsilon == 3.0  # the largest that anyone declared
+    shuffled = PersonalPlaces(taxonomy=TOWN, declared=dict(reversed(DECLARED.items())), most=3)
+    assert shuffled.canonical == asking.canonical
+    first = b'["everywhere","0.5",40]'
+    for damaged in (
+        b'["nowhere","0.5",40]',
+        b'["everywhere","0.5",-1]',
+        b'["everywhere","0",40]',
+        b'["everywhere","0.5"]',
+        first + b"," + first,
+    ):
+        with pytest.raises(WireError):
+            protocol_from_json(asking.canonical.replace(first, damaged))
+    with pytest.raises(ProtocolError, match="by the region and the epsilon that they declared"):
+        asking.open()
+
+
+def test_a_run_reports_how_far_it_has_come():
+    steps, asking = [], PersonalPlaces(taxonomy=TOWN, declared={("north", 1.0): 2, ("south", 1.0): 1}, oracle="GRR")
+    crowd = crowd_of(["north/mill", "north/mill", "south/lake"], ["north", "north", "south"], [1.0] * 3)
+    asking.run(crowd, source=ReplaySource.from_key("steps"), progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(1, 2), (2, 2)]
+    with pytest.raises(DomainError, match="attribute 'region'"):
+        asking.run({"place": ["north/mill"], "epsilon": [1.0]})
 
 
 @pytest.mark.parametrize("leaves", [[], ["a", "a"], ["a", "a/b"], ["a//b"], ["everywhere/x"], "abc"], ids=str)

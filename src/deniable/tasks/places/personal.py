@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,8 +11,12 @@ import numpy as np
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
+from deniable.contract.encoder import Attribute
+from deniable.contract.form import Form, tuple_of
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.record import form_of, wire
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError, ProtocolError
@@ -29,6 +33,12 @@ EXPOSED = (
     "that the person took part, the declared region and the declared epsilon. "
     "The region is public: declare one that you would tell anyone, before you know where you will be in it"
 )
+ROW = form_of(tuple[str, float, int])
+DECLARED = Form(
+    lambda declared: [ROW.write((*pair, people)) for pair, people in declared.items()],
+    lambda noun, data: {(region, epsilon): people for region, epsilon, people in tuple_of(ROW).read(noun, data)},
+)
+"""How declarations are written: a row for each pair of a region and an epsilon, with the number of people."""
 RELAXATION = (
     "This is a relaxation of local privacy (personalized: safe regions). Places inside the declared region are hidden among each other, "
     "and that the person is inside the region is not hidden at all."
@@ -37,7 +47,7 @@ RELAXATION = (
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class PersonalPlaces:
+class PersonalPlaces(MemoryProtocol):
     """How many people are at each place of a taxonomy, if everybody sets their own privacy (PSDA, personalized local privacy).
 
     ``declared`` says how many people declared each pair of a region and an epsilon. Groups are made of that alone, with at most ``most``
@@ -56,16 +66,17 @@ class PersonalPlaces:
     >>> asking = PersonalPlaces(taxonomy=town, declared={("south", 1.0): 3000, ("everywhere", 0.5): 2000, ("north/hill", 1.0): 50}, most=3)
     >>> [(group.region, group.epsilon, group.people) for group in asking.groups]
     [('everywhere', 0.5, 2000), ('north/hill', 1.0, 50), ('south', 1.0, 3000)]
-    >>> print(asking.guarantee("south", 1.0).neighbors)
+    >>> print(asking.guarantee_for("south", 1.0).neighbors)
     any two places of one person inside 'south', the region that the person declared
     """
 
     taxonomy: Taxonomy
-    declared: Mapping[tuple[str, float], int]
+    declared: Mapping[tuple[str, float], int] = field(metadata=wire(form=DECLARED))
     most: int = 32
     oracle: str = "auto"
 
-    needs: ClassVar[str] = "what everybody declared, before anyone is asked"
+    needs: ClassVar[str] = "a question for each person by the region and the epsilon that they declared; rounds draw who is asked what"
+    result: ClassVar[str] = "places"
 
     def __post_init__(self) -> None:
         check_oracle(self.oracle)
@@ -75,7 +86,8 @@ class PersonalPlaces:
             check_epsilon(epsilon)
             if type(people) is not int or people < 0:
                 raise ParameterError("declared", people, allowed="how many people declared this", fix="count in whole numbers")
-        object.__setattr__(self, "declared", {(region, float(epsilon)): people for (region, epsilon), people in self.declared.items()})
+        declared = {(region, float(epsilon)): people for (region, epsilon), people in self.declared.items()}
+        object.__setattr__(self, "declared", dict(sorted(declared.items())))
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, regions: Any, epsilons: Any, *, most: int = 32, oracle: str = "auto") -> PersonalPlaces:
@@ -108,8 +120,16 @@ class PersonalPlaces:
             found.append(chosen_oracle(self.oracle, end - start, group.epsilon, group.people) if end - start > 1 else None)
         return tuple(found)
 
-    def guarantee(self, region: str, epsilon: float) -> Guarantee:
-        """What is promised to whoever declared a region and an epsilon."""
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to everyone: the largest epsilon that anybody declared."""
+        unit = "one report about one place inside the declared region; epsilon is the largest that anyone declared"
+        near = "any two places of one person inside the region that the person declared"
+        most = max((epsilon for _, epsilon in self.declared), default=0.0)
+        return Guarantee(epsilon=most, unit=unit, neighbors=near, exposed=EXPOSED)
+
+    def guarantee_for(self, region: str, epsilon: float) -> Guarantee:
+        """What is promised to a person who declared a region and an epsilon."""
         self.group_of(region, epsilon)
         near = f"any two places of one person inside {region!r}, the region that the person declared"
         return Guarantee(
@@ -118,7 +138,7 @@ class PersonalPlaces:
 
     def statement(self, region: str, epsilon: float) -> str:
         """The promise in plain words, with the relaxation that it is."""
-        promise = self.guarantee(region, epsilon)
+        promise = self.guarantee_for(region, epsilon)
         return f"{promise.statement()}\nTrue answers are {promise.neighbors}. {RELAXATION}"
 
     def answer(self, place: str, region: str, epsilon: float, source: Source = SYSTEM) -> tuple[int, Any]:
@@ -133,8 +153,9 @@ class PersonalPlaces:
 
     # --- many people ---
 
-    def run(self, places: Any, regions: Any, epsilons: Any, *, source: Source | None = None) -> NamedPlaces:
-        """Ask a crowd held in memory: columns of places, declared regions and declared epsilons."""
+    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> NamedPlaces:
+        """Ask a crowd held in memory: the columns "place", "region" and "epsilon", the last two as people declared them."""
+        places, regions, epsilons = (Attribute(name).column(values) for name in ("place", "region", "epsilon"))
         leaves = self.taxonomy.places(places)
         pairs, number = _pairs(self.taxonomy, regions, epsilons)
         if leaves.size != number.size:
@@ -150,6 +171,8 @@ class PersonalPlaces:
         for place, spec in enumerate(self.specs):
             held = leaves[group == place] - self.taxonomy.span(self.groups[place].region)[0]
             tallies[place] = held.size if spec is None else spec.tally(spec.privatize(held, source=source))
+            if progress is not None:
+                progress(place + 1, len(self.specs))
         return self.estimate(tallies)
 
     def estimate(self, tallies: Mapping[int, Tally | int]) -> NamedPlaces:
@@ -166,15 +189,7 @@ class PersonalPlaces:
                 parts.append((start, Flat.known(np.array([float(tally)]))))
             else:
                 parts.append((start, Flat.of(spec.estimate(tally))))
-        return NamedPlaces.of(self.taxonomy, parts, f"{len(parts)} groups of people with privacy of their own", self._least)
-
-    @property
-    def _least(self) -> Guarantee:
-        """What is promised to everyone: the largest epsilon that anybody declared."""
-        unit = "one report about one place inside the declared region; epsilon is the largest that anyone declared"
-        near = "any two places of one person inside the region that the person declared"
-        most = max((epsilon for _, epsilon in self.declared), default=0.0)
-        return Guarantee(epsilon=most, unit=unit, neighbors=near, exposed=EXPOSED)
+        return NamedPlaces.of(self.taxonomy, parts, f"{len(parts)} groups of people with privacy of their own", self.guarantee)
 
 
 def _pairs(taxonomy: Taxonomy, regions: Any, epsilons: Any) -> tuple[dict[tuple[str, float], int], Array]:

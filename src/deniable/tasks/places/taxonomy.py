@@ -11,6 +11,7 @@ import numpy as np
 
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Categories
+from deniable.contract.record import Plain
 from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
@@ -21,7 +22,7 @@ EVERYWHERE = "everywhere"
 
 @typed
 @dataclass(frozen=True, init=False, repr=False)
-class Taxonomy:
+class Taxonomy(Plain):
     """A tree of named places. Its leaves are where people can be; every node is a region that a person may declare.
 
     A leaf is given by its path from the largest region on. Leaves are kept in the order of their names, so that a region is a range.
@@ -31,6 +32,7 @@ class Taxonomy:
     (('north/hill', 'north/mill', 'south/dunes', 'south/lake', 'south/port'), (2, 5), ('everywhere', 'north', 'south'))
     """
 
+    noun = "taxonomy"
     leaves: tuple[str, ...]
 
     def __init__(self, leaves: Sequence[str]) -> None:
