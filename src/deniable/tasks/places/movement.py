@@ -74,7 +74,7 @@ class AboutTracks(Protocol, abstract=True):
         return {**visits, "length": MoveCount(track, self.longest), "move": self.moves.encoder}
 
     def spec(self, name: str) -> FrequencySpec:
-        """The oracle of a question."""
+        """The oracle of the question of that name: "start", "end", "length" or "move"."""
         return chosen_oracle(self.oracle, self.encoders[name].inputs, self.epsilon, int(self.people * SHARES[name]))
 
     @property
