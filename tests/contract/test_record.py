@@ -52,6 +52,22 @@ class Box(Shape):
         return self.sides[0] * self.sides[1]
 
 
+@SHAPES.add
+@dataclass(frozen=True, kw_only=True)
+class Wheel(Shape):
+    """Its fields stand in an object of their own; what follows from them stands next to the kind."""
+
+    kind: ClassVar[str] = "wheel"
+    body: ClassVar[str | None] = "parameters"
+    derived: ClassVar[tuple[str, ...]] = ("counts",)
+    spokes: int
+    color: str | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"gaps": self.spokes, "parts": 2**60 + self.spokes}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Everything(Document):
     noun = "everything"
@@ -170,6 +186,40 @@ def test_a_member_of_a_family_is_read_through_the_family_and_by_itself():
     assert Shape.from_json(disk.canonical) == Disk.from_json(disk.canonical) == disk
     with pytest.raises(WireError, match="Box"):
         Box.from_json(disk.canonical)
+
+
+WHEEL = {"shape": "wheel", "parameters": {"spokes": 3}, "counts": {"gaps": 3, "parts": "1152921504606846979"}}
+
+
+def test_fields_may_stand_in_an_object_of_their_own():
+    assert Wheel(spokes=3).to_json() == WHEEL
+    assert Shape.from_json(canonical_json(WHEEL)) == Wheel(spokes=3)
+    colored = WHEEL | {"parameters": {"spokes": 3, "color": "red"}}
+    assert Shape.from_json(canonical_json(colored)) == Wheel(spokes=3, color="red")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": {}},
+        {"parameters": [3]},
+        {"parameters": {"spokes": 3, "gaps": 3}},
+        {"spokes": 3},
+        {"counts": {"gaps": 3}},
+        {"counts": {"gaps": 3, "parts": 2**52}},
+        {"counts": {"gaps": "3", "parts": "1152921504606846979"}},
+        {"counts": 3},
+    ],
+    ids=str,
+)
+def test_no_other_body_is_read_and_no_other_derived_values(change):
+    with pytest.raises(WireError):
+        Shape.from_json(canonical_json(WHEEL | change))
+
+
+def test_what_does_not_follow_from_the_fields_is_named():
+    with pytest.raises(WireError, match=r"counts: got .*'gaps': 4.*allowed: .*'gaps': 3.*publish the shape again"):
+        Shape.from_json(canonical_json(WHEEL | {"counts": WHEEL["counts"] | {"gaps": 4}}))
 
 
 def test_a_family_whose_home_needs_an_extra_names_it(monkeypatch):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.client.mean import MeanSpec
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.domain import Domain
 from deniable.contract.numbers import Numbers, round_at_random
 from deniable.core.number_column import NumberColumn, nearest_points, number_column
 from deniable.core.values import keys_of
@@ -36,7 +36,7 @@ def test_a_range_survives_json(low, high, steps, clip):
             Numbers(low, high, steps, clip)
         return
     domain = Numbers(low, high, steps, clip)
-    again = domain_from_json(json.loads(json.dumps(domain.to_json())))
+    again = Domain.from_json(json.loads(json.dumps(domain.to_json())))
     assert again == domain
     assert hash(again) == hash(domain)
     assert (again.key(low), again.key(high), again.size) == (0, steps, steps + 1)
@@ -100,7 +100,7 @@ def test_points_in_time():
 )  # fmt: skip
 def test_other_spellings_of_a_range_are_refused(changes):
     with pytest.raises((WireError, ParameterError)):
-        domain_from_json({"kind": "numbers", "low": "0", "high": "2", "steps": 7, **changes})
+        Domain.from_json({"kind": "numbers", "low": "0", "high": "2", "steps": 7, **changes})
 
 
 # --- columns ---

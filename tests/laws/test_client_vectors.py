@@ -18,7 +18,7 @@ from deniable.contract.admission import prove
 from deniable.contract.assigned import assigned_seed, seed_words
 from deniable.contract.blind_rsa import blind
 from deniable.contract.canonical import parse_canonical
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.domain import Domain
 from deniable.contract.ed25519 import verify
 from deniable.contract.encoder import ENCODERS, encoder_from_json
 from deniable.contract.envelope import open_batch
@@ -199,8 +199,8 @@ def test_signatures_replay(case):
 def test_which_rounds_are_answered_replays():
     for case in ANSWERABLE:
         domain, encoder, asked = (parse_canonical(case[name].encode()) for name in ("domain", "encoder", "asked"))
-        question = Question(name="q", spec=OLH(domain=domain_from_json(asked), epsilon=1.0), encoder=encoder_from_json(encoder))
-        assert takes_all(question, domain_from_json(domain)) == case["all"], case
+        question = Question(name="q", spec=OLH(domain=Domain.from_json(asked), epsilon=1.0), encoder=encoder_from_json(encoder))
+        assert takes_all(question, Domain.from_json(domain)) == case["all"], case
     assert Counter(case["all"] for case in vectors("answerable")["cases"])[True] > 100
 
 

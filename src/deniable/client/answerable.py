@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from deniable.contract.canonical import parse_canonical
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.question import Question, Round
 from deniable.contract.records import COLUMNS, Record
 from deniable.contract.task import Task
@@ -39,7 +38,7 @@ def protocol_domain(protocol: bytes) -> Domain:
         if said == ["features"]:
             label = [{"name": parts["label"], "domain": parts.get("classes")}] if "label" in parts else []
             return Record(COLUMNS.read("features", parts["features"]) + COLUMNS.read("label", label))
-        return domain_from_json(parts["domain"] if said == ["domain"] else None)
+        return Domain.from_json(parts["domain"] if said == ["domain"] else None)
     except (TypeError, ParameterError) as error:
         raise WireError("domain", parts, allowed="a valid domain", fix=str(error)) from error
 

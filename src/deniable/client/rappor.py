@@ -69,10 +69,11 @@ class RAPPOR(LongitudinalSpec, BloomRR):
         return cls(coin=coin, epsilon=epsilons[0], first_epsilon=epsilons[1], **parameters)
 
     @classmethod
-    def from_parameters(cls, parameters: dict[str, Any], thresholds: dict[str, int]) -> RAPPOR:
+    def from_parts(cls, values: dict[str, Any], derived: dict[str, Any]) -> RAPPOR:
+        thresholds = derived["thresholds"]
         if set(thresholds) != set(_NAMES):
             raise WireError("thresholds", thresholds, allowed=" and ".join(_NAMES), fix="publish the spec again")
-        return cls(coin=tuple(thresholds[name] for name in _NAMES), **parameters)  # type: ignore[arg-type]  # three of them
+        return cls(coin=tuple(thresholds[name] for name in _NAMES), **values)
 
     def resolve(self) -> None:
         super().resolve()

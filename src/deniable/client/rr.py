@@ -61,10 +61,11 @@ class RR(PureProtocol):
         return cls(coin=coin, epsilon=log_above(_ratio(coin)), domain=domain or IndexRange(2))
 
     @classmethod
-    def from_parameters(cls, parameters: dict[str, Any], thresholds: dict[str, int]) -> RR:
+    def from_parts(cls, values: dict[str, Any], derived: dict[str, Any]) -> RR:
+        thresholds = derived["thresholds"]
         if set(thresholds) != {"yes_if_true", "yes_if_false"}:
             raise WireError("thresholds", thresholds, allowed="yes_if_true and yes_if_false", fix="publish the spec again")
-        return cls(coin=(thresholds["yes_if_true"], thresholds["yes_if_false"]), **parameters)
+        return cls(coin=(thresholds["yes_if_true"], thresholds["yes_if_false"]), **values)
 
     def resolve(self) -> None:
         if self.coin is None:

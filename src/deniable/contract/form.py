@@ -66,6 +66,17 @@ def tuple_of(form: Form) -> Form:
     return Form(lambda values: [form.write(value) for value in values], read)
 
 
+def mapping_of(form: Form) -> Form:
+    """The form of values of one form by their names."""
+
+    def read(noun: str, data: object) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise WireError(noun, data, allowed="an object", fix="publish it again")
+        return {name: form.read(name, value) for name, value in data.items()}
+
+    return Form(lambda values: {name: form.write(value) for name, value in values.items()}, read)
+
+
 HEXADECIMAL = Form(lambda value: f"{value:x}", lambda noun, data: _text(noun, data, lambda text: int(text, 16), "an integer in hex"))
 """An integer by its hexadecimal digits."""
 TABLE = Form(dict, lambda noun, data: _typed(dict).read(noun, data))

@@ -6,9 +6,10 @@ A device that was built for one mechanism need not load the other thirty.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, MutableMapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
 
+from deniable.contract.record import read_kind
 from deniable.errors import WireError, install_command
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
     found in data is looked for among the files that were put on the shelf, and nowhere else.
     """
 
+    tag = "mechanism"
+
     def __init__(self) -> None:
         self._loaded: dict[str, type[Spec]] = {}
         self._shelf: dict[str, str] = {}
@@ -34,6 +37,17 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
         """Put a package's modules on the shelf; those without a mechanism do no harm there."""
         self._shelf |= {module.replace("_", ""): f"{package}.{module}" for module in modules}
         self._unread = True
+
+    def name_of(self, cls: Any) -> str:
+        """The name of a mechanism, as its specs state it."""
+        name: str = cls.mechanism
+        return name
+
+    def read(self, noun: str, data: object) -> Spec:
+        """The spec behind ``data``, of whichever mechanism; WireError if there is none."""
+        importlib.import_module("deniable.client")  # puts the mechanisms on the shelf; contract knows only the name
+        found: Spec = read_kind(self.named(data.get(self.tag) if isinstance(data, Mapping) else None), data)
+        return found
 
     def named(self, name: object) -> type[Spec]:
         """The mechanism that data name, without an exact law or with one; WireError if there is none here."""

@@ -9,6 +9,7 @@ type of the field      in JSON
 ``Fraction``           text such as ``"1/3"``
 ``bytes``              hex
 ``tuple``              a list
+``dict[str, X]``       an object
 ``X | None``           left out if it is None
 a record               an object, with the kind under the tag of its registry, if it has one
 =====================  ==================================================================
@@ -37,10 +38,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from deniable.contract.canonical import canonical_json, parse_canonical, read_object
-from deniable.contract.form import FORMS, Form, row_of, tuple_of
+from deniable.contract.form import FORMS, Form, mapping_of, row_of, tuple_of
 from deniable.errors import DeniableError, MissingExtra, WireError
 
 Kind = TypeVar("Kind", bound=type)
@@ -66,6 +67,18 @@ STATE = wire(flat=True, setting=False)
 """Field metadata: what a protocol has learned, written as if it were among its settings."""
 
 
+class Family(Protocol):
+    """Records of several kinds; an object names its kind under ``tag``."""
+
+    tag: str
+
+    def name_of(self, cls: Any) -> str:
+        """The kind of a class, as objects name it."""
+
+    def read(self, noun: str, data: object) -> Any:
+        """The record behind ``data``, of whichever kind; WireError if there is none."""
+
+
 class Registry(dict[str, type]):
     """Records of one family by kind, which an object names under ``tag``. Only what is registered is ever made from data.
 
@@ -81,12 +94,17 @@ class Registry(dict[str, type]):
         self[cls.kind] = cls  # type: ignore[attr-defined]  # every member of a family has one
         return cls
 
+    def name_of(self, cls: Any) -> str:
+        """The kind of a class, as objects name it."""
+        kind: str = cls.kind
+        return kind
+
     def read(self, noun: str, data: object) -> Any:
         """The record behind ``data``, of whichever kind; WireError if there is none."""
         kind = data.get(self.tag) if isinstance(data, Mapping) else None
         if not isinstance(kind, str) or kind not in self.load(kind):
             raise WireError(noun, data, allowed=f"{self.tag}, one of {sorted(self)}", fix="upgrade deniable or check the name")
-        return _read(self[kind], data)
+        return read_kind(self[kind], data)
 
     def load(self, wanted: object = None) -> Self:
         """Load the homes, all of them unless the ``wanted`` kind is known already; MissingExtra if it may be in one that cannot be."""
@@ -105,11 +123,13 @@ class Plain:
 
     noun: ClassVar[str]
     """What it is called in errors."""
-    registry: ClassVar[Registry | None] = None
+    registry: ClassVar[Family | None] = None
     version: ClassVar[int | None] = None
     """Written along, where a format may change."""
     derived: ClassVar[tuple[str, ...]] = ()
     """Properties that are written along with the fields, and checked when a record is read."""
+    body: ClassVar[str | None] = None
+    """The name of the object that holds the fields, where they do not stand next to the kind."""
 
     def to_json(self) -> Any:
         """This record as plain data."""
@@ -124,6 +144,15 @@ class Plain:
     def from_fields(cls, **values: Any) -> Self:
         """The record with these values, as they came; a subclass may have a constructor of another shape."""
         return cls(**values)
+
+    @classmethod
+    def from_parts(cls, values: dict[str, Any], derived: dict[str, Any]) -> Self:
+        """The record with these ``values``, if the ``derived`` properties that came along are its own."""
+        found = cls.from_fields(**values)
+        for name, value in derived.items():
+            if (own := getattr(found, name)) != value:
+                raise WireError(name, value, allowed=f"{own}, which follows from the rest", fix=f"publish the {cls.noun} again")
+        return found
 
 
 class Document(Plain):
@@ -175,6 +204,8 @@ def _form(hint: Any) -> Form:
         return form_of(only)
     if origin is tuple and parts[-1] is ...:
         return tuple_of(form_of(parts[0]))
+    if origin is dict:
+        return mapping_of(form_of(parts[1]))
     if origin is tuple:
         return row_of(tuple(map(form_of, parts)))
     if isinstance(hint, type) and issubclass(hint, Plain):
@@ -223,40 +254,52 @@ def _travelling(cls: type) -> Iterator[_Field]:
 
 
 def _write(record: Any) -> dict[str, Any]:
-    written = _head(type(record))
-    for each in _fields(type(record)):
+    cls = type(record)
+    whole = _head(cls)
+    body = whole if cls.body is None else whole.setdefault(cls.body, {})
+    for each in _fields(cls):
         value = getattr(record, each.name)
         if each.part is not None:
-            written |= _write(value)
+            body |= _write(value)
         elif each.omit is _ALWAYS or value != each.omit:
-            written[each.wire] = each.form.write(value)
-    return written
+            (body if each.given else whole)[each.wire] = each.form.write(value)
+    return whole
 
 
 def _head(cls: type[Plain]) -> dict[str, Any]:
     """What is written in front of the fields: the kind, and the version."""
-    tagged = {} if cls.registry is None else {cls.registry.tag: cls.kind}  # type: ignore[attr-defined]  # a member has a kind
+    tagged: dict[str, Any] = {} if cls.registry is None else {cls.registry.tag: cls.registry.name_of(cls)}
     return tagged if cls.version is None else tagged | {"version": cls.version}
 
 
 def _member(cls: type[Plain], noun: str, data: object) -> Any:
     """A record of a class that may stand for its whole registry, or for some of it."""
-    found = _read(cls, data) if cls.registry is None else cls.registry.read(noun, data)
+    found = read_kind(cls, data) if cls.registry is None else cls.registry.read(noun, data)
     if not isinstance(found, cls):
         raise WireError(noun, data, allowed=f"{cls.__name__}", fix="publish it again")
     return found
 
 
-def _read(cls: type[Plain], data: object) -> Any:
-    known, head = list(_all_fields(cls)), _head(cls)
-    optional = frozenset(each.wire for each in known if each.omit is not _ALWAYS)
-    parts = read_object(cls.noun, data, ({each.wire for each in known} | set(head)) - optional, optional)
+def read_kind(cls: type[Plain], data: object) -> Any:
+    """The record of just this class behind plain data, not yet held against its canonical form; WireError if there is none."""
+    head = _head(cls)
+    parts = _parts(cls, data, set(head))
     if any(type(parts[name]) is not type(value) or parts[name] != value for name, value in head.items()):
         raise WireError(cls.noun, data, allowed=", ".join(f"{name} {value}" for name, value in head.items()), fix="upgrade deniable")
     try:
         return _made(cls, parts)
     except (DeniableError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise WireError(cls.noun, data, allowed=f"a valid {cls.noun}", fix=str(error)) from error
+
+
+def _parts(cls: type[Plain], data: object, head: set[str]) -> dict[str, Any]:
+    """All that an object says by name, from its body too; WireError unless these are the names that it should have."""
+    known = list(_all_fields(cls))
+    optional = frozenset(each.wire for each in known if each.omit is not _ALWAYS)
+    if cls.body is None:
+        return read_object(cls.noun, data, ({each.wire for each in known} | head) - optional, optional)
+    whole = read_object(cls.noun, data, {each.wire for each in known if not each.given} | head | {cls.body})
+    return whole | read_object(cls.body, whole.pop(cls.body), {each.wire for each in known if each.given} - optional, optional)
 
 
 def _all_fields(cls: type[Plain]) -> Iterator[_Field]:
@@ -266,10 +309,10 @@ def _all_fields(cls: type[Plain]) -> Iterator[_Field]:
 
 
 def _made(cls: type[Plain], parts: Mapping[str, Any]) -> Any:
-    values = {each.name: _made(each.part, parts) for each in _fields(cls) if each.part is not None}
-    values |= {
-        each.name: each.form.read(each.wire, parts[each.wire])
-        for each in _fields(cls)
-        if each.part is None and each.given and each.wire in parts
-    }
-    return cls.from_fields(**values)
+    read: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+    for each in _fields(cls):
+        if each.part is not None:
+            read[True][each.name] = _made(each.part, parts)
+        elif each.wire in parts:
+            read[each.given][each.name] = each.form.read(each.wire, parts[each.wire])
+    return cls.from_parts(read[True], read[False])

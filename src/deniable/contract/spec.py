@@ -11,22 +11,20 @@ import hashlib
 import importlib
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, number, parse_canonical, read_number, read_object
 from deniable.contract.domain import Domain
-from deniable.contract.domain_json import domain_from_json
 from deniable.contract.figures import Figures
-from deniable.contract.form import Form
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Law
 from deniable.contract.mechanisms import Mechanisms
+from deniable.contract.record import Document
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
-from deniable.errors import DeniableError, MissingExtra, ParameterError, WireError
+from deniable.errors import MissingExtra, ParameterError
 
 SpecType = TypeVar("SpecType", bound="Spec")
 BulkType = TypeVar("BulkType")
@@ -51,13 +49,17 @@ class BulkHalf(Protocol):
         """As ``Spec.estimate``: from this tally, about these candidates."""
 
 
-class Spec(Figures):
-    """One mechanism with its parameters.
+class Spec(Figures, Document):
+    """One mechanism with its parameters. Its thresholds travel along, so that a device can check them against epsilon.
 
     ``candidates`` are the values to ask about: all of a listed domain if left out. Where reports are looked at once for each of them
     (``candidates_at_tally``) they are given to ``tally``, elsewhere to ``estimate``.
     """
 
+    noun = "spec"
+    registry = MECHANISMS
+    body = "parameters"
+    derived = ("thresholds",)
     mechanism: ClassVar[str]
     candidates_at_tally: ClassVar[bool] = False
     """Whether a report must be looked at once for each candidate, so that they are needed before the reports are gone."""
@@ -70,9 +72,6 @@ class Spec(Figures):
     """True if it takes only the whole numbers of its range."""
     lists_pairs: ClassVar[bool] = False
     """True if a shuffler's certificate may read the laws of all pairs of inputs; otherwise it goes by epsilon alone."""
-
-    form: ClassVar[Form]
-    """How a spec stands in a question: thresholds travel along, so it is more than its fields."""
 
     domain: Domain
     epsilon: float
@@ -135,29 +134,9 @@ class Spec(Figures):
     # --- identity ---
 
     @cached_property
-    def canonical(self) -> bytes:
-        """The canonical JSON of this spec."""
-        parameters = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get("travels", True)}  # type: ignore[arg-type]  # every spec is a dataclass
-        return canonical_json(
-            {
-                "mechanism": self.mechanism,
-                "parameters": {name: _write(value) for name, value in parameters.items() if value is not None},
-                "thresholds": {name: number(value) for name, value in self.thresholds.items()},
-            }
-        )
-
-    @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the canonical JSON: the name under which reports, tallies and tasks refer to this spec."""
         return hashlib.sha256(self.canonical).digest()
-
-    @classmethod
-    def from_parameters(cls: type[SpecType], parameters: dict[str, Any], thresholds: dict[str, int]) -> SpecType:
-        """The spec behind its parameters, if the thresholds that came along are the ones that epsilon allows."""
-        spec = cls(**parameters)
-        if spec.thresholds != thresholds:
-            raise WireError("thresholds", thresholds, allowed=f"{spec.thresholds} for these parameters", fix="publish the spec again")
-        return spec
 
     # --- the analyst's half ---
 
@@ -204,46 +183,7 @@ def spec_from_json(data: bytes) -> Spec:
     >>> spec_from_json(GRR(domain_size=4, epsilon=1.0).canonical)
     GRR(domain_size=4, epsilon=1.0)
     """
-    if not isinstance(data, bytes):
-        raise WireError("spec", data, allowed="bytes, as they were published", fix="pass spec.canonical, or encode the text")
-    importlib.import_module("deniable.client")  # registers the mechanisms; contract knows only the name
-    content = read_object("spec", parse_canonical(data), {"mechanism", "parameters", "thresholds"})
-    cls = MECHANISMS.named(content["mechanism"])
-    allowed = {f.name for f in fields(cls) if f.metadata.get("travels", True)}  # type: ignore[arg-type]  # every spec is a dataclass
-    raw = read_object("parameters", content["parameters"], set(), frozenset(allowed))
-    limits = content["thresholds"] if isinstance(content["thresholds"], dict) else {}
-    try:
-        parameters = {key: _read(key, value) for key, value in raw.items()}
-        spec = cls.from_parameters(parameters, {key: read_number(key, value) for key, value in limits.items()})
-    except WireError:
-        raise
-    except (DeniableError, TypeError, ValueError, ArithmeticError) as error:
-        raise WireError("spec", data, allowed=f"valid parameters of {cls.__name__}", fix=str(error)) from error
-    if spec.canonical != data:
-        raise WireError("spec", data, allowed="the canonical form", fix="publish the spec again")
-    return spec
-
-
-Spec.form = Form(lambda spec: parse_canonical(spec.canonical), lambda _, data: spec_from_json(canonical_json(data)))
-
-
-def _write(value: object) -> object:
-    if isinstance(value, Domain):
-        return value.to_json()
-    if isinstance(value, float):
-        return repr(value)  # the shortest decimal that reads back as the same float
-    return number(value) if isinstance(value, int) else value
-
-
-def _read(name: str, value: object) -> object:
-    if isinstance(value, dict):
-        return domain_from_json(value)
-    if isinstance(value, str) and not value.lstrip("-").isdigit():  # a decimal: the repr of a float is never digits alone
-        try:
-            return float(value)
-        except ValueError as error:
-            raise WireError(name, value, allowed="a decimal string", fix='write it as in "1.0"') from error
-    return read_number(name, value)
+    return Spec.from_json(data)
 
 
 def _bulk_half(spec_class: type) -> Callable[[Any], BulkHalf]:

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import deniable as dn
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.domain import Domain
 from deniable.contract.sets import HeldCount, SetCode
 from deniable.contract.subsets import Subsets
 from deniable.core.sets import ItemSets
@@ -118,7 +118,7 @@ def test_keys_codes_and_counts_are_those_of_the_device():
 
 
 def test_the_domain_travels_and_holds_no_sets_of_sets():
-    assert domain_from_json(SHOP.to_json()) == SHOP
+    assert Domain.from_json(SHOP.to_json()) == SHOP
     for items in (SHOP, dn.Text(4), dn.IndexRange(1 << 27), 7):
         with pytest.raises(ParameterError, match="a listed domain"):
             Subsets(items)
