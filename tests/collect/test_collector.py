@@ -210,7 +210,7 @@ def test_a_deleted_task_leaves_its_text_beside_its_entry_in_the_log_and_nothing_
     entries = collector.registry.entries()
     verify_chain(entries, task.key)
     canonical, signature = collector.store.text(task.id)
-    assert hashlib.sha256(canonical).hexdigest() == entries[0].content["content"]
+    assert hashlib.sha256(canonical).digest() == entries[0].content.published
     assert verify(task.key, TASK_CONTEXT + canonical, signature)
     with pytest.raises(ParameterError, match="deleted"):  # whoever answered would be asked again
         collector.publish(task)

@@ -132,7 +132,7 @@ def test_a_golden_database_of_the_second_schema_is_opened_with_all_that_it_holds
         assert collector.tallies(live.task.id)[0, 0, 0].n == 5
         entries = collector.registry.entries()
         verify_chain(entries, live.task.key)
-        texts = {name: store.text(bytes.fromhex(name)) for name in (entry.content["task"] for entry in entries)}
+        texts = {name.hex(): store.text(name) for name in (entry.content.task for entry in entries)}
         assert [text is not None for text in texts.values()] == [True, False]
         collector.delete_task(live.task.id)
         assert store.text(live.task.id)[0] == live.task.canonical
@@ -152,7 +152,7 @@ def test_a_golden_database_of_the_third_schema_takes_shuffled_batches(tmp_path):
         assert len(lives["secret"].secret) == 32
         entries = collector.registry.entries()
         verify_chain(entries, lives["kept"].task.key)
-        assert all(store.text(bytes.fromhex(entry.content["task"])) is not None for entry in entries)
+        assert all(store.text(entry.content.task) is not None for entry in entries)
         task = published(collector)
         assert hand_in(collector, task, reports(task, MINIMUM)) == "taken"
         assert [batch.reports for batch in collector.batches.listed(task.id)] == [MINIMUM]

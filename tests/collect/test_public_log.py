@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from deniable.contract.canonical import canonical_json
+from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.ed25519 import TASK_CONTEXT
 from deniable.contract.public_log import LOG_CONTEXT, Head, LogEntry, head_of, log_record, verify_chain
 from deniable.errors import ParameterError, WireError
@@ -46,7 +46,7 @@ def test_a_whole_chain_is_good():
 
 
 def test_a_record_says_what_was_published():
-    assert ENTRIES[2].content == {
+    assert parse_canonical(ENTRIES[2].record) == {
         "sequence": 2,
         "kind": "round",
         "task": IDS[1].hex(),
@@ -54,8 +54,8 @@ def test_a_record_says_what_was_published():
         "previous": hashlib.sha256(ENTRIES[1].record).hexdigest(),
         "period": 0,
     }
-    assert "period" not in ENTRIES[0].content
-    assert ENTRIES[0].content["previous"] == "00" * 32
+    assert "period" not in parse_canonical(ENTRIES[0].record)
+    assert ENTRIES[0].content.previous == bytes(32)
 
 
 @pytest.mark.parametrize("number", range(len(ENTRIES)))
@@ -206,12 +206,14 @@ def test_json_that_does_not_agree_with_its_record_is_refused(change):
         {"task": "00"},
         {"task": "0X" * 32},
         {"previous": 3},
+        {"task": "00" * 31 + " 00"},
+        {"content": "00" * 33},
         {"period": -1},
         {"more": 1},
     ],
 )
 def test_records_of_another_form_are_refused_even_if_signed(change):
-    record = canonical_json(ENTRIES[0].content | change)
+    record = canonical_json(parse_canonical(ENTRIES[0].record) | change)
     with pytest.raises(WireError, match=r"^log entry 0:"):
         verify_chain([LogEntry(record, sign(SEED, LOG_CONTEXT, record))], KEY)
 

@@ -25,7 +25,7 @@ READERS = {
     "notice": lambda data: KeyNotice.from_json(data).canonical,
     "manifest": lambda data: Manifest.from_json(data).canonical,
     "mixing": lambda data: canonical_json(Mixing.from_json(json.loads(data)).to_json()),
-    "record": lambda data: canonical_json(LogEntry(data, bytes(64)).content),
+    "record": lambda data: LogEntry(data, bytes(64)).content.canonical,
     "agreement": lambda data: Agreement.from_json(data).canonical,
     "event": lambda data: event_from_json(json.loads(data)).canonical,
 }

@@ -83,6 +83,8 @@ TABLE = Form(dict, lambda noun, data: _typed(dict).read(noun, data))
 """A table of plain values."""
 OPAQUE = Form(parse_canonical, lambda _, data: canonical_json(data))
 """The canonical JSON of something that need not be known to be passed on."""
+TEXT = Form(bytes.decode, lambda noun, data: _text(noun, data, str.encode, "text"))
+"""Bytes that are text in UTF-8."""
 TAGGED = Form(to_plain, lambda _, data: from_plain(data))
 """A value of any type that people may hold."""
 HEXADECIMALS = tuple_of(HEXADECIMAL)

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
-from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
 from deniable.contract.ed25519 import verify
-from deniable.errors import WireError
+from deniable.contract.form import TEXT
+from deniable.contract.record import Document, Plain, wire
+from deniable.errors import ParameterError, WireError
 
 LOG_CONTEXT = b"deniable log 1\n"
 """What stands before a record when it is signed."""
 KINDS = ("task", "round", "closed")
 NOTHING = bytes(32)
 """What the first record names as the one before it."""
-_HEX = frozenset("0123456789abcdef")
 
 
 class Head(NamedTuple):
@@ -33,57 +35,58 @@ class Head(NamedTuple):
     hash: bytes
 
 
-class LogEntry(NamedTuple):
-    """A record and the collector's signature of it."""
+@dataclass(frozen=True, kw_only=True)
+class LogRecord(Document):
+    """What was published and where in the chain; of the task and of what was ``published`` the SHA-256."""
 
-    record: bytes
+    noun = "record"
+    sequence: int
+    kind: str
+    task: bytes
+    published: bytes = field(metadata=wire(name="content"))
+    previous: bytes = NOTHING
+    period: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ParameterError("kind", self.kind, allowed=f"one of {list(KINDS)}", fix="the record is damaged or made up")
+        for name, number in (("sequence", self.sequence), ("period", self.period or 0)):
+            if number < 0:
+                raise ParameterError(name, number, allowed="an integer from 0 on", fix="the record is damaged or made up")
+        for name, digest in (("task", self.task), ("content", self.published), ("previous", self.previous)):
+            if len(digest) != len(NOTHING):
+                raise ParameterError(name, digest.hex(), allowed="a SHA-256 in hex", fix="the record is damaged or made up")
+
+
+@dataclass(frozen=True)
+class LogEntry(Plain):
+    """A record and the collector's signature of it; in JSON with the record's number and hash."""
+
+    noun = "entry"
+    derived = ("sequence", "hash")
+    record: bytes = field(metadata=wire(form=TEXT))
     signature: bytes
+
+    @cached_property
+    def content(self) -> LogRecord:
+        """What the record says; WireError if it is none."""
+        return LogRecord.from_json(self.record)
+
+    @property
+    def sequence(self) -> int:
+        """The record's number."""
+        return self.content.sequence
 
     @property
     def hash(self) -> bytes:
         """What the next record names as the one before it."""
         return hashlib.sha256(self.record).digest()
 
-    @property
-    def content(self) -> dict[str, Any]:
-        """What the record says; WireError if it is none."""
-        content = read_object(
-            "record", parse_canonical(self.record), {"sequence", "kind", "task", "content", "previous"}, frozenset({"period"})
-        )
-        for name in ("sequence", "period"):
-            if name in content and read_number(name, content[name]) < 0:
-                raise WireError(name, content[name], allowed="an integer from 0 on", fix="the record is damaged or made up")
-        hashes = (content[name] for name in ("task", "content", "previous"))
-        if content["kind"] not in KINDS or not all(isinstance(text, str) and len(text) == 64 and set(text) <= _HEX for text in hashes):
-            raise WireError(
-                "record", content, allowed=f"a kind of {list(KINDS)}, and hashes in hex", fix="the record is damaged or made up"
-            )
-        return content
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry as the collector serves it."""
-        sequence = self.content["sequence"]
-        return {"sequence": sequence, "record": self.record.decode(), "signature": self.signature.hex(), "hash": self.hash.hex()}
-
-    @classmethod
-    def from_json(cls, data: object) -> LogEntry:
-        """The entry behind ``to_json``; WireError if it is none, or if number and hash are not the record's."""
-        parts = read_object("entry", data, {"sequence", "record", "signature", "hash"})
-        read_number("sequence", parts["sequence"])  # false is no number 0
-        try:
-            entry = cls(parts["record"].encode(), bytes.fromhex(parts["signature"]))
-        except (AttributeError, TypeError, ValueError) as error:
-            raise WireError("entry", data, allowed="a record as text and a signature in hex", fix=str(error)) from error
-        if entry.to_json() != parts:
-            raise WireError("entry", data, allowed="the number and the hash of its record", fix="ask the collector again")
-        return entry
-
 
 def log_record(sequence: int, kind: str, task: bytes, content: bytes, previous: bytes = NOTHING, *, period: int | None = None) -> bytes:
     """The record of something published: ``content`` is its canonical form, ``previous`` the hash of the record before."""
-    digest = hashlib.sha256(content).hexdigest()
-    record = {"sequence": sequence, "kind": kind, "task": task.hex(), "content": digest, "previous": previous.hex()}
-    return canonical_json(record if period is None else record | {"period": period})
+    published = hashlib.sha256(content).digest()
+    return LogRecord(sequence=sequence, kind=kind, task=task, published=published, previous=previous, period=period).canonical
 
 
 def verify_chain(entries: Sequence[LogEntry], key: bytes, *, head: Head | None = None) -> None:
@@ -94,26 +97,26 @@ def verify_chain(entries: Sequence[LogEntry], key: bytes, *, head: Head | None =
     """
     begun = bool(entries) and head is not None and entries[0].hash == head.hash
     expected, previous = (head.sequence, None) if head is not None and begun else (0, NOTHING)
-    published: set[str] = set()
+    published: set[bytes] = set()
     for number, entry in enumerate(entries, start=expected):
         content = _read(number, entry)
-        if content["sequence"] != number:
-            raise _refuse(number, f"number {content['sequence']}", f"number {number}", "an entry was taken out, put in or moved")
-        if previous is not None and content["previous"] != previous.hex():
+        if content.sequence != number:
+            raise _refuse(number, f"number {content.sequence}", f"number {number}", "an entry was taken out, put in or moved")
+        if previous is not None and content.previous != previous:
             raise _refuse(
-                number, content["previous"], f"the hash of the entry before it, {previous.hex()}", "an entry before it was changed"
+                number, content.previous.hex(), f"the hash of the entry before it, {previous.hex()}", "an entry before it was changed"
             )
         if not verify(key, LOG_CONTEXT + entry.record, entry.signature):
             raise _refuse(number, entry.signature.hex(), "a signature under the collector's key", "somebody else wrote it")
-        if content["kind"] == "task" and content["content"] != content["task"]:
-            raise _refuse(number, content["content"], "the id of the task that it publishes", "a task's id is its hash")
-        if not begun and content["kind"] != "task" and content["task"] not in published:
-            raise _refuse(number, content["task"], "a task that was published before it", "an entry is missing")
+        if content.kind == "task" and content.published != content.task:
+            raise _refuse(number, content.published.hex(), "the id of the task that it publishes", "a task's id is its hash")
+        if not begun and content.kind != "task" and content.task not in published:
+            raise _refuse(number, content.task.hex(), "a task that was published before it", "an entry is missing")
         if head is not None and number == head.sequence and entry.hash != head.hash:
             raise _refuse(
                 number, entry.hash.hex(), f"the remembered hash {head.hash.hex()}", "the log was written anew since your last visit"
             )
-        published.add(content["task"])
+        published.add(content.task)
         previous = entry.hash
     if head is not None and expected + len(entries) <= head.sequence:
         raise _refuse(head.sequence, f"{len(entries)} entries", f"the remembered entry {head.sequence}", "the end of the log was cut off")
@@ -121,10 +124,10 @@ def verify_chain(entries: Sequence[LogEntry], key: bytes, *, head: Head | None =
 
 def head_of(entries: Sequence[LogEntry]) -> Head | None:
     """What to remember of a log that was verified."""
-    return Head(entries[-1].content["sequence"], entries[-1].hash) if entries else None
+    return Head(entries[-1].sequence, entries[-1].hash) if entries else None
 
 
-def _read(number: int, entry: LogEntry) -> dict[str, Any]:
+def _read(number: int, entry: LogEntry) -> LogRecord:
     try:
         return entry.content
     except WireError as error:

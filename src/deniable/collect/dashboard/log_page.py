@@ -38,7 +38,7 @@ def log_body(entries: Sequence[LogEntry], key: bytes, after: int, known: Contain
 
 def _line(entry: LogEntry, known: Container[bytes]) -> list[Node]:
     content = entry.content
-    what = WORDS[content["kind"]] + (f" {content['period']}" if "period" in content else "")
-    task = element("code", f"{content['task'][:SHORT]}…")
-    link = element("a", task, href=f"/tasks/{content['task']}") if bytes.fromhex(content["task"]) in known else task
-    return [str(content["sequence"]), what, link, element("code", f"{entry.hash.hex()[:SHORT]}…")]
+    what = WORDS[content.kind] + ("" if content.period is None else f" {content.period}")
+    task = element("code", f"{content.task.hex()[:SHORT]}…")
+    link = element("a", task, href=f"/tasks/{content.task.hex()}") if content.task in known else task
+    return [str(content.sequence), what, link, element("code", f"{entry.hash.hex()[:SHORT]}…")]

@@ -81,7 +81,7 @@ def _entries(collector: Collector, task: Task) -> list[LogEntry]:
     entries: list[LogEntry] = []
     while page := collector.registry.entries(after=len(entries) - 1, most=PAGE):
         entries += page
-    last = max(i for i, entry in enumerate(entries) if entry.content["task"] == task.id.hex())
+    last = max(i for i, entry in enumerate(entries) if entry.content.task == task.id)
     return entries[: last + 1]
 
 

@@ -129,10 +129,10 @@ def check_log(data: bytes, task: Task, states: tuple[Protocol, ...]) -> None:
     """Refuse a log that is not the collector's, or does not have the task and each of its rounds."""
     entries = [LogEntry.from_json(entry) for entry in _list(data)]
     verify_chain(entries, task.key)
-    logged = {(entry.content["kind"], entry.content["content"]) for entry in entries if entry.content["task"] == task.id.hex()}
+    logged = {(entry.content.kind, entry.content.published) for entry in entries if entry.content.task == task.id}
     published = [("task", task.canonical)] + [("round", opened_round(task, i, state).canonical) for i, state in enumerate(states)]
     for kind, canonical in published:
-        if (kind, hashlib.sha256(canonical).hexdigest()) not in logged:
+        if (kind, hashlib.sha256(canonical).digest()) not in logged:
             raise WireError(kind, "no entry", allowed="an entry for the task and each of its rounds", fix="ask for the whole log")
 
 
