@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -12,9 +13,12 @@ import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.errors import WireError
 from deniable.lab.attacks import Attack, craft
 from deniable.lab.populations import Zipf
+from deniable.lab.releases import SeriesSetup
 from deniable.lab.seeds import expected_fullest, fullest_bound, fullest_law, seed_gain
+from deniable.lab.writing import Asked, Sentences
 from deniable.testing import ReplaySource
 
 Z = float(stats.norm.isf(5e-7))
@@ -85,3 +89,19 @@ def test_the_experiment_under_assigned_seeds():
     least = seed_gain(spec, targets=TARGETS, liars=0.05, supported=3.82, held=held)  # neighbors: less than scattered ones
     assert abs(outcome.gain - least) < error
     assert outcome.gain + error < 0.05 * (TARGETS * (exp(1.0) + 3) / (exp(1.0) - 1)) / 2
+
+
+def test_setups_keep_the_bytes_that_identify_them():
+    """The replay keys of shipped results depend on them."""
+    series = SeriesSetup("FPA", 10, 0.5, (("k", 3), ("x", 0.25)))
+    assert series.canonical == b'{"epsilon":"0.5","parameters":{"k":"3","x":"0.25"},"points":10,"way":"FPA"}'
+    crowd = Sentences(words=10, length=4)
+    assert json.loads(Asked("one", crowd, 1.0, 1000).canonical) == {
+        "epsilon": "1.0",
+        "people": 1000,
+        "population": crowd.identity(),
+        "way": "one",
+    }
+    assert "wordfreq" in crowd.identity(), "another edition of the words may have other shares"
+    with pytest.raises(WireError, match="never read"):
+        SeriesSetup.from_json(series.canonical)

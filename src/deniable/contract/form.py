@@ -55,6 +55,15 @@ def read_fraction(noun: str, data: object) -> Fraction:
     return fraction
 
 
+def written_only(write: Callable[[Any], Any]) -> Form:
+    """The form of what identifies a value, or shows it to people, and does not lead back to it."""
+
+    def read(noun: str, data: object) -> object:
+        raise WireError(noun, data, allowed="nothing: it is written and never read", fix="make the record from its parts")
+
+    return Form(write, read)
+
+
 def tuple_of(form: Form) -> Form:
     """The form of a tuple of values of one form."""
 

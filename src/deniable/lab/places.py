@@ -100,14 +100,10 @@ class Guess(Document):
 
 @dataclass(frozen=True)
 class Asked:
-    """A grid as a setup of an experiment."""
+    """A grid as a setup of an experiment: its identity is the bytes of its question alone."""
 
     asking: UniformGrid
-
-    @property
-    def canonical(self) -> bytes:
-        """The question alone: cells of an experiment are known by its bytes."""
-        return Survey(self.asking.open().questions).canonical
+    canonical: bytes
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,8 @@ class Where(Method):
         if self.way == "guess":
             return Guess()
         if self.way == "grid":
-            return Asked(UniformGrid(grid=Grid(BOX, self.cells, self.cells), epsilon=epsilon, people=n, oracle=self.oracle))
+            asking = UniformGrid(grid=Grid(BOX, self.cells, self.cells), epsilon=epsilon, people=n, oracle=self.oracle)
+            return Asked(asking, Survey(asking.open().questions).canonical)
         depth, adaptive = self.cells.bit_length() - 1, self.way == "adaptive"
         return QuadTree(box=BOX, depth=depth, epsilon=epsilon, people=n, adaptive=adaptive, oracle=self.oracle)
 

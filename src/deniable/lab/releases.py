@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from math import sqrt
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from deniable.contract.canonical import canonical_json
+from deniable.contract.form import written_only
+from deniable.contract.record import Document, wire
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -28,20 +29,19 @@ SINGLE = 2.9
 """The excess kurtosis from which noise is a single Laplace variable, which has 3; of two that weigh the same it is 1.5."""
 
 
+def _told(parameters: tuple[tuple[str, Any], ...]) -> dict[str, str]:
+    return {name: repr(value) for name, value in parameters}
+
+
 @dataclass(frozen=True)
-class SeriesSetup:
+class SeriesSetup(Document):
     """A mechanism for series of so many points."""
 
+    noun = "setup"
     way: str
     points: int
     epsilon: float
-    parameters: tuple[tuple[str, Any], ...]
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        told = {name: repr(value) for name, value in self.parameters}
-        return canonical_json({"way": self.way, "points": self.points, "epsilon": repr(self.epsilon), "parameters": told})
+    parameters: tuple[tuple[str, Any], ...] = field(metadata=wire(form=written_only(_told)))
 
     @property
     def changes(self) -> int | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from deniable.contract.canonical import canonical_json
+from deniable.contract.form import written_only
+from deniable.contract.record import Document, wire
 from deniable.contract.source import Source
 from deniable.core.stream import random_numbers
 from deniable.errors import ParameterError
@@ -125,19 +126,14 @@ def pair_shares(rows: Array, words: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(Document):
     """How many words are asked about, in which way, with which epsilon for a whole text."""
 
+    noun = "setup"
     way: str
-    population: Written
+    population: Written = field(metadata=wire(form=written_only(lambda crowd: crowd.identity())))
     epsilon: float
     people: int
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        plain = {"way": self.way, "population": self.population.identity(), "epsilon": repr(self.epsilon), "people": self.people}
-        return canonical_json(plain)
 
 
 @dataclass(frozen=True)
