@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,6 +72,11 @@ def test_every_registered_event_is_drawn_or_tested_by_name():
     assert set(EVENTS.values()) == drawn | {Sequential, Parallel, Repeated, Group, Replaced, Shuffled, ShuffledGRR}
     for event in (Replaced(event=Laplace(scale=1.0)), Shuffled(epsilon0=1.0, n=1000), ShuffledGRR(epsilon0=1.0, n=1000, domain_size=4)):
         assert event_from_json(json.loads(event.canonical)) == event
+
+
+def test_a_number_of_numpy_is_written_as_a_number():
+    event = Pure(epsilon=np.float64(0.1))
+    assert event.to_json() == Pure(epsilon=0.1).to_json() == {"kind": "Pure", "epsilon": "0.1", "neighbors": "replace"}
 
 
 @pytest.mark.parametrize(

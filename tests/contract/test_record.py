@@ -222,6 +222,46 @@ def test_what_does_not_follow_from_the_fields_is_named():
         Shape.from_json(canonical_json(WHEEL | {"counts": WHEEL["counts"] | {"gaps": 4}}))
 
 
+@SHAPES.add
+@dataclass(frozen=True, kw_only=True)
+class Cone(Shape):
+    """People write it in files, too."""
+
+    kind: ClassVar[str] = "cone"
+    by_hand: ClassVar[bool] = True
+    height: float
+    widths: tuple[float, ...] = ()
+    sides: int = 0
+
+
+@pytest.mark.parametrize(
+    ("written", "cone"),
+    [
+        ({"height": 1.5}, Cone(height=1.5)),
+        ({"height": "1.50"}, Cone(height=1.5)),
+        ({"height": 2, "sides": 2**60}, Cone(height=2, sides=2**60)),
+        ({"height": "2", "widths": [1, "0.5", 0.25]}, Cone(height=2, widths=(1, 0.5, 0.25))),
+    ],
+    ids=str,
+)
+def test_files_leave_defaults_out_and_write_numbers_as_they_like(written, cone):
+    read = SHAPES.read("shape", {"shape": "cone", **written})
+    assert read == cone
+    assert read.canonical == cone.canonical
+    assert type(read.height) is type(cone.height), "an integer is written as one"
+    assert Shape.from_json(cone.canonical) == cone
+    with pytest.raises(WireError):
+        Shape.from_json(json_bytes({"shape": "cone", **written}))  # what is signed has one spelling only
+
+
+@pytest.mark.parametrize(
+    "written", [{}, {"height": True}, {"height": "nan"}, {"height": 1, "sides": 1.0}, {"height": 1, "more": 1}], ids=str
+)
+def test_files_write_no_other_types_and_names(written):
+    with pytest.raises(WireError):
+        SHAPES.read("shape", {"shape": "cone", **written})
+
+
 def test_a_family_whose_home_needs_an_extra_names_it(monkeypatch):
     family = Registry("shape", "shape", homes=("numpy_that_nobody_has",))
     with pytest.raises(MissingExtra, match="analysis"):

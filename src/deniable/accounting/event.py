@@ -1,7 +1,7 @@
 """Events: what was done to people's data, as frozen data. Only accountants turn them into epsilon.
 
-An event is registered data like a spec: ``to_json`` writes integers and decimal strings, ``event_from_json`` reads them back through a
-table and never imports a name that it finds in data. A *leaf* is one mechanism; *combinations* say how events belong together.
+An event is registered data like a spec, and people write it in files, too: ``event_from_json`` reads both. A *leaf* is one mechanism;
+*combinations* say how events belong together.
 
 **Neighbors.** A promise holds for a pair of neighboring data sets: ``"replace"`` (one person's data is another's; n is public) or
 ``"add-remove"`` (one person more or less). Neither implies the other at the same price, so a combination of both is refused. ``Replaced``
@@ -10,45 +10,37 @@ turns an event stated for add-remove into one for replace: one person out, one i
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import ClassVar, TypeVar, dataclass_transform
 
 from deniable.contract.arguments import typed
-from deniable.contract.canonical import canonical_json, number
-from deniable.errors import ParameterError, WireError
+from deniable.contract.record import Document, Registry
+from deniable.errors import ParameterError
 
 EventType = TypeVar("EventType", bound="Event")
 REPLACE, ADD_REMOVE = "replace", "add-remove"
 NEIGHBORS = {REPLACE: "any two inputs of one person", ADD_REMOVE: "with one person, or without"}
 """The two relations in the words of a ``Guarantee``."""
-EVENTS: dict[str, type[Event]] = {}
+EVENTS = Registry("event", "kind", homes=("deniable.accounting.leaves", "deniable.accounting.combinations", "deniable.shuffle.event"))
 """Every event by its name."""
-_HOMES = ("deniable.accounting.leaves", "deniable.accounting.combinations", "deniable.shuffle.event")
 
 
-class Event(ABC):
+class Event(Document, ABC):
     """Something that was done to people's data."""
 
+    noun = "event"
+    registry = EVENTS
+    by_hand = True
     kind: ClassVar[str]
 
     @property
     @abstractmethod
     def relation(self) -> str:
         """The neighboring relation that this event is stated for."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The event as canonical JSON carries it."""
-        return {"kind": self.kind, **{f.name: _write(getattr(self, f.name)) for f in fields(self)}}  # type: ignore[arg-type]  # a dataclass
-
-    @property
-    def canonical(self) -> bytes:
-        """The canonical JSON of this event."""
-        return canonical_json(self.to_json())
 
     def grouped(self, size: int) -> Event:
         """The event as seen by ``size`` people at once."""
@@ -77,28 +69,17 @@ def event(cls: type[EventType]) -> type[EventType]:
     """Class decorator: a frozen keyword-only dataclass whose arguments are checked for their types, registered under the class's name."""
     made = typed(dataclass(frozen=True, kw_only=True)(cls))
     made.kind = made.__name__
-    EVENTS[made.__name__] = made
-    return made
+    return EVENTS.add(made)
 
 
 def event_from_json(data: object) -> Event:
-    """The event behind ``data`` from ``to_json``; WireError if there is none.
+    """The event behind ``data``, from ``to_json`` or as TOML says it; WireError if there is none.
 
     >>> event_from_json({"kind": "Pure", "epsilon": "0.5", "neighbors": "replace"})
     Pure(epsilon=0.5, neighbors='replace')
     """
-    for home in _HOMES:
-        importlib.import_module(home)  # registers the events there
-    name = data.get("kind") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or not isinstance(name, str) or name not in EVENTS:
-        raise WireError("event", data, allowed=f"an object with 'kind', one of {sorted(EVENTS)}", fix="check the name, or upgrade deniable")
-    known = {f.name for f in fields(EVENTS[name])}  # type: ignore[arg-type]  # a dataclass
-    if not set(data) <= known | {"kind"}:
-        raise WireError("event", sorted(set(data) - {"kind"}), allowed=f"{name} with {sorted(known)}", fix="check the names of the fields")
-    try:
-        return EVENTS[name](**{key: _read(value) for key, value in data.items() if key != "kind"})
-    except (ParameterError, TypeError, ValueError) as error:
-        raise WireError("event", data, allowed=f"valid parameters of {name}", fix=str(error)) from error
+    found: Event = EVENTS.read("event", data)
+    return found
 
 
 def unknown(rule: str, event: Event, allowed: str) -> ParameterError:
@@ -144,26 +125,3 @@ def walk(events: tuple[Event, ...]) -> Iterator[Event]:
         if not isinstance(item, Event):
             raise ParameterError("events", item, allowed="events", fix="as in Pure(epsilon=1.0)")
         yield item
-
-
-def _write(value: object) -> object:
-    if isinstance(value, Event):
-        return value.to_json()
-    if isinstance(value, tuple):
-        return [_write(item) for item in value]
-    if isinstance(value, float):
-        return repr(value)
-    return number(value) if isinstance(value, int) else value
-
-
-def _read(value: object) -> object:
-    if isinstance(value, dict):
-        return event_from_json(value)
-    if isinstance(value, list):
-        return tuple(_read(item) for item in value)
-    if isinstance(value, str):
-        try:
-            return int(value) if value.lstrip("-").isdigit() else float(value)
-        except ValueError:
-            return value
-    return value

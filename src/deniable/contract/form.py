@@ -109,6 +109,29 @@ FORMS: dict[Any, Form] = {
 """By type."""
 
 
+def _read_either(noun: str, data: object) -> object:
+    """A number as a file or as ``number`` writes it; an integer stays one."""
+    if isinstance(data, str):
+        return int(data) if data.lstrip("-").isdigit() else FORMS[float].read(noun, data)
+    if type(data) not in (int, float):
+        raise WireError(noun, data, allowed="a number", fix="write it as in 1.0")
+    return data
+
+
+def _read_whole(noun: str, data: object) -> object:
+    if type(found := _read_either(noun, data)) is not int:
+        raise WireError(noun, data, allowed="an integer", fix="write it as in 12")
+    return found
+
+
+HANDWRITTEN = {
+    **FORMS,
+    int: Form(number, _read_whole),
+    float: Form(lambda value: repr(float(value)) if isinstance(value, float) else number(value), _read_either),
+}
+"""By type, in records that people write in files, too."""
+
+
 def row_of(forms: tuple[Form, ...]) -> Form:
     """The form of a tuple with a form for each place."""
 

@@ -35,13 +35,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from deniable.contract.canonical import canonical_json, parse_canonical, read_object
-from deniable.contract.form import FORMS, Form, mapping_of, row_of, tuple_of
+from deniable.contract.form import FORMS, HANDWRITTEN, Form, mapping_of, row_of, tuple_of
 from deniable.errors import DeniableError, MissingExtra, WireError
 
 Kind = TypeVar("Kind", bound=type)
@@ -128,6 +128,8 @@ class Plain:
     """Written along, where a format may change."""
     derived: ClassVar[tuple[str, ...]] = ()
     """Properties that are written along with the fields, and checked when a record is read."""
+    by_hand: ClassVar[bool] = False
+    """Whether people write it in files, too: then defaults may be left out, and numbers written as the file writes numbers."""
     body: ClassVar[str | None] = None
     """The name of the object that holds the fields, where they do not stand next to the kind."""
 
@@ -188,26 +190,26 @@ def read_record(cls: type[RecordType], data: object) -> RecordType:
 # --- forms by type ---
 
 
-def form_of(hint: Any) -> Form:
-    """The form of values of a type."""
-    if hint not in FORMS:
-        FORMS[hint] = _form(hint)
-    return FORMS[hint]
+def form_of(hint: Any, forms: dict[Any, Form] = FORMS) -> Form:
+    """The form of values of a type, among ``forms`` by type."""
+    if hint not in forms:
+        forms[hint] = _form(hint, forms)
+    return forms[hint]
 
 
-def _form(hint: Any) -> Form:
+def _form(hint: Any, forms: dict[Any, Form]) -> Form:
     if isinstance(hint, type) and isinstance(form := getattr(hint, "form", None), Form):
         return form  # a type whose form does not follow from its fields
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         (only,) = (part for part in parts if part is not NoneType)
-        return form_of(only)
+        return form_of(only, forms)
     if origin is tuple and parts[-1] is ...:
-        return tuple_of(form_of(parts[0]))
+        return tuple_of(form_of(parts[0], forms))
     if origin is dict:
-        return mapping_of(form_of(parts[1]))
+        return mapping_of(form_of(parts[1], forms))
     if origin is tuple:
-        return row_of(tuple(map(form_of, parts)))
+        return row_of(tuple(form_of(part, forms) for part in parts))
     if isinstance(hint, type) and issubclass(hint, Plain):
         return Form(_write, lambda noun, data: _member(hint, noun, data))
     raise TypeError(f"values of type {hint} have no form of their own: give the field one with wire(form=...)")
@@ -222,6 +224,8 @@ class _Field(NamedTuple):
     form: Form
     omit: object = _ALWAYS
     """The value for which it is left out; ``_ALWAYS`` for none."""
+    optional: bool = False
+    """Whether it may be missing where a record is read."""
     given: bool = True
     """Whether it is an argument of the constructor, and not derived."""
     part: type[Plain] | None = None
@@ -239,7 +243,7 @@ def _fields(cls: type) -> tuple[_Field, ...]:
 
 
 def _travelling(cls: type) -> Iterator[_Field]:
-    hints = get_type_hints(cls)
+    hints, forms = get_type_hints(cls), HANDWRITTEN if cls.by_hand else FORMS  # type: ignore[attr-defined]  # a record
     for each in fields(cls):
         if not each.metadata.get("travels", True):
             continue
@@ -248,7 +252,9 @@ def _travelling(cls: type) -> Iterator[_Field]:
             yield _Field(each.name, "", form_of(hint), part=hint)
             continue
         omit = None if options["omit"] is _ALWAYS and NoneType in get_args(hint) else options["omit"]
-        yield _Field(each.name, options["name"] or each.name, options["form"] or form_of(hint), omit)
+        optional = omit is not _ALWAYS or (cls.by_hand and each.default is not MISSING)  # type: ignore[attr-defined]  # a record
+        form = options["form"] or form_of(hint, forms)
+        yield _Field(each.name, options["name"] or each.name, form, omit, optional)
     for name in cls.derived:  # type: ignore[attr-defined]  # a record
         yield _Field(name, name, form_of(get_type_hints(getattr(cls, name).fget)["return"]), given=False)
 
@@ -295,7 +301,7 @@ def read_kind(cls: type[Plain], data: object) -> Any:
 def _parts(cls: type[Plain], data: object, head: set[str]) -> dict[str, Any]:
     """All that an object says by name, from its body too; WireError unless these are the names that it should have."""
     known = list(_all_fields(cls))
-    optional = frozenset(each.wire for each in known if each.omit is not _ALWAYS)
+    optional = frozenset(each.wire for each in known if each.optional)
     if cls.body is None:
         return read_object(cls.noun, data, ({each.wire for each in known} | head) - optional, optional)
     whole = read_object(cls.noun, data, {each.wire for each in known if not each.given} | head | {cls.body})
