@@ -10,7 +10,8 @@ import pytest
 
 from deniable.contract.canonical import canonical_json
 from deniable.contract.form import HEXADECIMALS, OPAQUE, TAGGED
-from deniable.contract.record import UNWRITTEN, Document, Plain, Registry, wire
+from deniable.contract.record import UNWRITTEN, Document, Plain, wire
+from deniable.contract.registry import Registry
 from deniable.errors import MissingExtra, ParameterError, WireError
 
 SHAPES = Registry("shape", "shape")

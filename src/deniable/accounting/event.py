@@ -18,7 +18,8 @@ from math import inf, nextafter
 from typing import ClassVar, TypeVar, dataclass_transform
 
 from deniable.contract.arguments import typed
-from deniable.contract.record import Document, Registry
+from deniable.contract.record import Document
+from deniable.contract.registry import Registry
 from deniable.errors import ParameterError
 
 EventType = TypeVar("EventType", bound="Event")

@@ -13,7 +13,8 @@ from operator import index
 from typing import Any, ClassVar, Self
 
 from deniable.contract.hashing import string_key
-from deniable.contract.record import Plain, Registry, wire
+from deniable.contract.record import Plain, wire
+from deniable.contract.registry import Registry
 from deniable.errors import DomainError, ParameterError
 
 LARGEST_KEY = 2**64 - 1

@@ -18,7 +18,8 @@ from deniable.contract.arguments import typed
 from deniable.contract.codes import code_bits, code_of
 from deniable.contract.domain import Bytes, Domain
 from deniable.contract.form import HEXADECIMAL, tuple_of
-from deniable.contract.record import Plain, Registry, wire
+from deniable.contract.record import Plain, wire
+from deniable.contract.registry import Registry
 from deniable.contract.source import Source
 from deniable.errors import DomainError, MissingExtra, ParameterError
 

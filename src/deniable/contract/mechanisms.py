@@ -9,7 +9,6 @@ import importlib
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from deniable.contract.record import read_kind
 from deniable.errors import WireError, install_command
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
     def read(self, noun: str, data: object) -> Spec:
         """The spec behind ``data``, of whichever mechanism; WireError if there is none."""
         importlib.import_module("deniable.client")  # puts the mechanisms on the shelf; contract knows only the name
-        found: Spec = read_kind(self.named(data.get(self.tag) if isinstance(data, Mapping) else None), data)
-        return found
+        return self.named(data.get(self.tag) if isinstance(data, Mapping) else None).from_object(data)
 
     def named(self, name: object) -> type[Spec]:
         """The mechanism that data name, without an exact law or with one; WireError if there is none here."""

@@ -20,7 +20,8 @@ from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.mixing import LOCAL
 from deniable.contract.question import Question, Round
-from deniable.contract.record import Document, Plain, Registry
+from deniable.contract.record import Document, Plain
+from deniable.contract.registry import Registry
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.work import Work, together
 from deniable.errors import MissingExtra, ProtocolError

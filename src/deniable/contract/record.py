@@ -33,18 +33,17 @@ deniable.errors.WireError: window: got {'start': 3, 'share': '0.250'}; allowed: 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from deniable.contract.canonical import canonical_json, parse_canonical, read_object
 from deniable.contract.form import FORMS, HANDWRITTEN, Form, mapping_of, row_of, tuple_of
-from deniable.errors import DeniableError, MissingExtra, WireError
+from deniable.contract.registry import Family
+from deniable.errors import DeniableError, WireError
 
-Kind = TypeVar("Kind", bound=type)
 _ALWAYS = object()
 
 
@@ -65,57 +64,6 @@ RESOLVED = wire(setting=False)
 """Field metadata: the field follows from others, and is written along with them."""
 STATE = wire(flat=True, setting=False)
 """Field metadata: what a protocol has learned, written as if it were among its settings."""
-
-
-class Family(Protocol):
-    """Records of several kinds; an object names its kind under ``tag``."""
-
-    tag: str
-
-    def name_of(self, cls: Any) -> str:
-        """The kind of a class, as objects name it."""
-
-    def read(self, noun: str, data: object) -> Any:
-        """The record behind ``data``, of whichever kind; WireError if there is none."""
-
-
-class Registry(dict[str, type]):
-    """Records of one family by kind, which an object names under ``tag``. Only what is registered is ever made from data.
-
-    ``homes`` are the modules that register kinds; they build on the family's own module, which knows only their names.
-    """
-
-    def __init__(self, noun: str, tag: str, homes: tuple[str, ...] = ()) -> None:
-        super().__init__()
-        self.noun, self.tag, self._homes = noun, tag, homes
-
-    def add(self, cls: Kind) -> Kind:
-        """Class decorator: register a record under its ``kind``."""
-        self[cls.kind] = cls  # type: ignore[attr-defined]  # every member of a family has one
-        return cls
-
-    def name_of(self, cls: Any) -> str:
-        """The kind of a class, as objects name it."""
-        kind: str = cls.kind
-        return kind
-
-    def read(self, noun: str, data: object) -> Any:
-        """The record behind ``data``, of whichever kind; WireError if there is none."""
-        kind = data.get(self.tag) if isinstance(data, Mapping) else None
-        if not isinstance(kind, str) or kind not in self.load(kind):
-            raise WireError(noun, data, allowed=f"{self.tag}, one of {sorted(self)}", fix="upgrade deniable or check the name")
-        return read_kind(self[kind], data)
-
-    def load(self, wanted: object = None) -> Self:
-        """Load the homes, all of them unless the ``wanted`` kind is known already; MissingExtra if it may be in one that cannot be."""
-        for home in () if isinstance(wanted, str) and wanted in self else self._homes:
-            try:
-                importlib.import_module(home)
-            except ModuleNotFoundError as error:
-                if (error.name or "").startswith("deniable"):
-                    raise
-                raise MissingExtra(f"the {self.noun} {wanted!r}", "analysis", error.name) from error
-        return self
 
 
 class Plain:
@@ -141,6 +89,12 @@ class Plain:
     def from_json(cls, data: Any) -> Self:
         """The record behind ``data`` from ``to_json``; WireError if there is none."""
         return read_record(cls, data)
+
+    @classmethod
+    def from_object(cls, data: object) -> Self:
+        """The record of just this class behind plain data, not yet held against its canonical form; WireError if there is none."""
+        found: Self = _read(cls, data)
+        return found
 
     @classmethod
     def from_fields(cls, **values: Any) -> Self:
@@ -187,9 +141,6 @@ def read_record(cls: type[RecordType], data: object) -> RecordType:
     return found
 
 
-# --- forms by type ---
-
-
 def form_of(hint: Any, forms: dict[Any, Form] = FORMS) -> Form:
     """The form of values of a type, among ``forms`` by type."""
     if hint not in forms:
@@ -215,9 +166,6 @@ def _form(hint: Any, forms: dict[Any, Form]) -> Form:
     raise TypeError(f"values of type {hint} have no form of their own: give the field one with wire(form=...)")
 
 
-# --- records ---
-
-
 class _Field(NamedTuple):
     name: str
     wire: str
@@ -235,16 +183,16 @@ class _Field(NamedTuple):
 _FIELDS: dict[type, tuple[_Field, ...]] = {}
 
 
-def _fields(cls: type) -> tuple[_Field, ...]:
+def _fields(cls: type[Plain]) -> tuple[_Field, ...]:
     """The fields that travel, worked out when a record of the class is first written or read."""
     if cls not in _FIELDS:
         _FIELDS[cls] = tuple(_travelling(cls))
     return _FIELDS[cls]
 
 
-def _travelling(cls: type) -> Iterator[_Field]:
-    hints, forms = get_type_hints(cls), HANDWRITTEN if cls.by_hand else FORMS  # type: ignore[attr-defined]  # a record
-    for each in fields(cls):
+def _travelling(cls: type[Plain]) -> Iterator[_Field]:
+    hints, forms = get_type_hints(cls), HANDWRITTEN if cls.by_hand else FORMS
+    for each in fields(cls):  # type: ignore[arg-type]  # a dataclass
         if not each.metadata.get("travels", True):
             continue
         options, hint = {**wire(), **each.metadata}, hints[each.name]
@@ -252,10 +200,10 @@ def _travelling(cls: type) -> Iterator[_Field]:
             yield _Field(each.name, "", form_of(hint), part=hint)
             continue
         omit = None if options["omit"] is _ALWAYS and NoneType in get_args(hint) else options["omit"]
-        optional = omit is not _ALWAYS or (cls.by_hand and each.default is not MISSING)  # type: ignore[attr-defined]  # a record
+        optional = omit is not _ALWAYS or (cls.by_hand and each.default is not MISSING)
         form = options["form"] or form_of(hint, forms)
         yield _Field(each.name, options["name"] or each.name, form, omit, optional)
-    for name in cls.derived:  # type: ignore[attr-defined]  # a record
+    for name in cls.derived:
         yield _Field(name, name, form_of(get_type_hints(getattr(cls, name).fget)["return"]), given=False)
 
 
@@ -280,14 +228,13 @@ def _head(cls: type[Plain]) -> dict[str, Any]:
 
 def _member(cls: type[Plain], noun: str, data: object) -> Any:
     """A record of a class that may stand for its whole registry, or for some of it."""
-    found = read_kind(cls, data) if cls.registry is None else cls.registry.read(noun, data)
+    found = cls.from_object(data) if cls.registry is None else cls.registry.read(noun, data)
     if not isinstance(found, cls):
         raise WireError(noun, data, allowed=f"{cls.__name__}", fix="publish it again")
     return found
 
 
-def read_kind(cls: type[Plain], data: object) -> Any:
-    """The record of just this class behind plain data, not yet held against its canonical form; WireError if there is none."""
+def _read(cls: type[Plain], data: object) -> Any:
     head = _head(cls)
     parts = _parts(cls, data, set(head))
     if any(type(parts[name]) is not type(value) or parts[name] != value for name, value in head.items()):

@@ -1,13 +1,37 @@
-"""What people write in files: TOML whose every name is known. Nothing in it is executed."""
+"""What people write in files: TOML whose every name is known. Nothing in it is executed.
+
+``read_settings`` reads a table by the fields of a dataclass: lists, shares such as "1/3", bytes in hex, and tables in it for dataclasses.
+
+>>> from deniable.tasks.places.box import Box
+>>> from deniable.tasks.places.grid import Grid
+>>> table = {"box": {"west": 0, "south": 0, "east": 8, "north": 4}, "columns": 8, "rows": 4}
+>>> read_settings(Grid, table, path="grid")["box"]
+Box(west=0.0, south=0.0, east=8.0, north=4.0, plane=False)
+>>> read_settings(Grid, table | {"box": 3}, path="grid")
+Traceback (most recent call last):
+    ...
+deniable.errors.ParameterError: box: got 3; allowed: a table with ['west', 'south', 'east', 'north', 'plane'];
+begin it with [grid.box]
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any
+from fractions import Fraction
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from deniable.errors import ParameterError
+from deniable.contract.question import read_share
+from deniable.errors import DeniableError, ParameterError
+
+Readers = Mapping[Any, Callable[[str, Any], Any]]
+"""By type, a reader that gets the name of a setting and what the file says."""
+USUAL: Readers = {Fraction: lambda _, value: read_share(value)}
+"""What files write in one way, whatever they are about."""
 
 
 def read_toml(data: bytes, name: str) -> dict[str, Any]:
@@ -35,6 +59,57 @@ def check_names(where: str, content: Mapping[str, Any], required: Iterable[str],
     for name in needed:
         if name not in content:
             raise ParameterError(where, sorted(content), allowed=f"a table with {name!r}", fix=f"add {name}")
+
+
+def settings_of(made: type, elsewhere: Collection[str] = ()) -> list[str]:
+    """The fields of a dataclass that files say; what stands ``elsewhere`` in a file is left out."""
+    written = (field.name for field in fields(made) if field.init and field.metadata.get("setting", True))
+    return [name for name in written if name not in elsewhere]
+
+
+def read_settings(
+    made: type, table: Mapping[str, Any], *, path: str, where: str = "", readers: Readers = USUAL, elsewhere: Collection[str] = ()
+) -> dict[str, Any]:
+    """What a table says of a dataclass, by the types of its fields; ParameterError naming what is missing or unknown.
+
+    ``path`` is the name of the table in the file, and ``where`` what errors call it. ``readers`` read what files write in another way.
+    """
+    known = settings_of(made, elsewhere)
+    needed = [each.name for each in fields(made) if each.name in known and each.default is MISSING is each.default_factory]
+    check_names(where or path, table, needed, known)
+    hints = get_type_hints(made)
+    return {name: _read(name, hints[name], value, f"{path}.{name}", {**USUAL, **readers}) for name, value in table.items()}
+
+
+def _read(name: str, hint: Any, value: Any, path: str, readers: Readers) -> Any:
+    for kind, read in readers.items():
+        if hint == kind or (isinstance(hint, type) and isinstance(kind, type) and issubclass(hint, kind)):
+            return read(name, value)
+    origin, parts = get_origin(hint), [part for part in get_args(hint) if part is not NoneType]
+    if origin in (Union, UnionType) and len(parts) == 1:
+        return _read(name, parts[0], value, path, readers)
+    if origin is tuple and is_dataclass(parts[0]) and not isinstance(value, list):
+        raise ParameterError(name, value, allowed="a list of tables", fix=f"begin each with [[{path}]]")
+    if origin in (tuple, Sequence) and isinstance(value, list):
+        found = (_read(name, parts[0], each, path, readers) for each in value)
+        return tuple(found) if origin is tuple else list(found)
+    if isinstance(hint, type) and is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise ParameterError(name, value, allowed=f"a table with {settings_of(hint)}", fix=f"begin it with [{path}]")
+        with explained(hint.__name__, value):
+            return hint(**read_settings(hint, value, path=path, where=name, readers=readers))
+    return value
+
+
+@contextmanager
+def explained(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
+    """Turn what a setting of another type than was thought of leads to into a ParameterError."""
+    try:
+        yield
+    except DeniableError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
+        raise ParameterError(name, dict(settings), allowed="settings of the right type", fix=str(error)) from error
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.core.declared import check_names, read_toml
+from deniable.core.declared import check_names, read_settings, read_toml
 from deniable.errors import ParameterError
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments import shipped
@@ -72,17 +71,12 @@ def population_from(content: Mapping[str, Any], folder: Path) -> Population:
     if kind not in POPULATIONS:
         raise ParameterError("kind", kind, allowed=f"one of {sorted(POPULATIONS)}", fix="say which population it is")
     cls: Any = POPULATIONS[kind]
-    needed = [field.name for field in fields(cls) if field.default is MISSING]
-    check_names(kind, content, ["kind", *needed], [field.name for field in fields(cls)])
-    given = {name: value for name, value in content.items() if name != "kind"}
-    for name, value in given.items():
-        if isinstance(value, Mapping):
-            given[name] = population_from(value, folder)
-        elif isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
-            given[name] = tuple(population_from(part, folder) for part in value)
-        elif name == "path":
-            given[name] = folder / str(value)
-    population: Population = cls(**given)
+    readers = {
+        Population: lambda _, part: population_from(part, folder) if isinstance(part, Mapping) else part,
+        str | PathLike[str]: lambda _, path: folder / str(path),
+    }
+    own = {name: value for name, value in content.items() if name != "kind"}
+    population: Population = cls(**read_settings(cls, own, path="populations", where=kind, readers=readers))
     return population
 
 

@@ -27,12 +27,12 @@ from deniable.collect.tasks.pricing import check_claim_of, shares
 from deniable.collect.tasks.strength import most_epsilon
 from deniable.contract.admission import SIZES
 from deniable.contract.envelope import HEADER
-from deniable.contract.mixing import LOCAL, MODELS, SHUFFLE, Mixing, Relay, Threshold
+from deniable.contract.mixing import LOCAL, MODELS, SHUFFLE, Mixing
 from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import Spec
 from deniable.contract.survey import Survey
 from deniable.contract.wire import Column
-from deniable.core.declared import check_names
+from deniable.core.declared import read_settings
 from deniable.errors import ParameterError
 from deniable.shuffle import local_epsilon_for
 from deniable.shuffle.threshold import shift_of
@@ -91,21 +91,10 @@ def _mixing(content: Mapping[str, Any]) -> Mixing:
     table = content["shuffle"]
     if not isinstance(table, Mapping):
         raise ParameterError("shuffle", table, allowed="a table", fix="begin it with [shuffle]")
-    check_names("shuffle", table, ["epsilon", "shufflers"], ["delta", "minimum", "honest", "threshold"])
-    threshold = table.get("threshold")
-    if threshold is not None:
-        if not isinstance(threshold, Mapping):
-            raise ParameterError("threshold", threshold, allowed="a table", fix='as in threshold = { minimum = 20, sigma = "2.5" }')
-        check_names("threshold", threshold, ["minimum", "sigma"], [])
-    mixing = Mixing(
-        epsilon=check_epsilon(table["epsilon"]),
-        delta=table.get("delta", DELTA),
-        minimum=table.get("minimum", content.get("minimum_batch", 100)),
-        honest=table.get("honest", "1"),
-        shufflers=tuple(_relays(table["shufflers"])),
-        size=HEADER.size,  # known when the mechanism is
-        threshold=None if threshold is None else Threshold(**threshold),
-    )
+    usual = {"delta": DELTA, "minimum": content.get("minimum_batch", 100)}
+    said = read_settings(Mixing, usual | dict(table), path="shuffle", readers={bytes: _key}, elsewhere={"size"})
+    said["epsilon"] = check_epsilon(said["epsilon"])
+    mixing = Mixing(**said, size=HEADER.size)  # which is known when the mechanism is
     if mixing.delta * mixing.minimum >= 1:
         allowed = "far below 1 / minimum: or else a promise could fail somebody in every batch"
         raise ParameterError("delta", mixing.delta, allowed=allowed, fix=f"delta = {DELTA:g} is usual")
@@ -132,18 +121,11 @@ def _kinds(column: Column) -> int:
     return comb(column.limit, column.count) if column.increasing else column.limit**column.count
 
 
-def _relays(content: object) -> list[Relay]:
-    fix = 'as in shufflers = [{ url = "https://shuffler.example.org", key = "..." }]; see: deniable shuffle keys'
-    if not isinstance(content, list) or not all(isinstance(entry, Mapping) for entry in content):
-        raise ParameterError("shufflers", content, allowed="a list of tables with url and key", fix=fix)
-    relays = []
-    for entry in content:
-        check_names("shufflers", entry, ["url", "key"], [])
-        try:
-            relays.append(Relay(entry["url"], bytes.fromhex(entry["key"])))
-        except (TypeError, ValueError) as error:
-            raise ParameterError("key", entry["key"], allowed="64 hexadecimal digits", fix=fix) from error
-    return relays
+def _key(name: str, value: Any) -> bytes:
+    try:
+        return bytes.fromhex(value)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(name, value, allowed="64 hexadecimal digits", fix="see: deniable shuffle keys") from error
 
 
 def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple[float, Asking]:
