@@ -31,7 +31,7 @@ class Counted:
         return sum(tally.n for tally in self.tallies.values())
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain data; a tally by the SHA-256 of its image."""
+        """All of it as plain data; a tally by the SHA-256 of its image. By hand: tallies are shown here, and travel as images."""
         rows = [
             dict(zip(("period", "question", "stratum"), address, strict=False))
             | {"reports": tally.n, "tally": hashlib.sha256(tally.to_bytes()).hexdigest()}

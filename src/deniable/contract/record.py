@@ -201,8 +201,7 @@ def _travelling(cls: type[Plain]) -> Iterator[_Field]:
             continue
         omit = None if options["omit"] is _ALWAYS and NoneType in get_args(hint) else options["omit"]
         optional = omit is not _ALWAYS or (cls.by_hand and each.default is not MISSING)
-        form = options["form"] or form_of(hint, forms)
-        yield _Field(each.name, options["name"] or each.name, form, omit, optional)
+        yield _Field(each.name, options["name"] or each.name, options["form"] or form_of(hint, forms), omit, optional)
     for name in cls.derived:
         yield _Field(name, name, form_of(get_type_hints(getattr(cls, name).fget)["return"]), given=False)
 

@@ -82,7 +82,7 @@ class Verdict:
         return f"{AWAY}s{_GUESSER} could guess wrong {seldom}." if self.strength > WEAKEST else f"S{_GUESSER} could guess wrong {seldom}."
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict as plain data."""
+        """The verdict as plain data. By hand: it is shown as numbers and words, and never read back."""
         return {"when": self.when, "epsilon": self.epsilon, "delta": self.delta, "level": self.level, "text": str(self)}
 
     def __str__(self) -> str:

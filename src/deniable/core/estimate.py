@@ -115,7 +115,10 @@ class Estimate(Measured):
         return replace(self, law=self.law.settled(), parts={name: part.settled() for name, part in self.parts.items()})
 
     def to_json(self) -> dict[str, Any]:
-        """This estimate as plain data: its columns as they are shown, and its law. ``estimate_from_json`` reads it back."""
+        """This estimate as plain data: its columns as they are shown, and its law. ``estimate_from_json`` reads it back.
+
+        By hand (``core/saved.py``): what is written is what views show, for any kind, and it has floats and nulls.
+        """
         from deniable.core.saved import write_estimate
 
         return write_estimate(self)

@@ -53,7 +53,10 @@ class Answer:
         object.__setattr__(self, "estimates", {name: each.settled() for name, each in self.estimates.items()})
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as plain data: for each question its estimate, as ``Estimate.to_json`` writes it, and how it was asked."""
+        """The answer as plain data: for each question its estimate, as ``Estimate.to_json`` writes it, and how it was asked.
+
+        By hand: it is put together from a task, its estimates and what they cost, for people to read; nothing makes an answer of it again.
+        """
         content = _about(self.task, self.withheld, self.provisional, self.mixed) | {"selection": self.selection.to_json()}
         return content | {"answers": [self.asked[name].answer(each) for name, each in self.estimates.items()]}
 
@@ -98,7 +101,10 @@ class Changes:
         return [(name, value) for name, found in self.comparisons.items() for value in found.changed(self.alpha_each)]
 
     def to_json(self) -> dict[str, Any]:
-        """The changes as plain data: for each question the comparison, as ``Estimate.to_json`` writes it, and what changed."""
+        """The changes as plain data: for each question the comparison, as ``Estimate.to_json`` writes it, and what changed.
+
+        By hand, as an answer is.
+        """
         content = _about(self.task, self.withheld, self.provisional, self.mixed)
         content |= {"first": self.first.to_json(), "second": self.second.to_json(), "alpha": self.alpha}
         content["changed"] = [{"question": name, "value": to_plain(value)} for name, value in self.changed()]

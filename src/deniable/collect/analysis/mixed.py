@@ -55,7 +55,7 @@ class Mixed:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Both epsilons, the sizes of the batches, and the promise in words."""
+        """Both epsilons, the sizes of the batches, and the promise in words. By hand: nothing of it is a field, all of it is worked out."""
         promise = self.guarantee
         return {
             "epsilon": promise.epsilon,

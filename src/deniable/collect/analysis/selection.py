@@ -62,7 +62,7 @@ class Selection:
         return bool(shared) and not apart
 
     def to_json(self) -> dict[str, Any]:
-        """The selection as plain data."""
+        """The selection as people name it in an answer: all periods are "all". By hand: it is shown, and never read back."""
         return {"periods": "all" if self.periods is None else list(self.periods), "strata": dict(self.strata)}
 
 

@@ -39,6 +39,7 @@ class Ball(Domain):
         raise ParameterError("domain", "vectors", allowed="a domain whose values can be told apart", fix="vectors have no keys")
 
     def to_json(self) -> dict[str, Any]:
+        """Refuse: a domain that is registered nowhere must not be written as if it could be read."""
         raise ParameterError("domain", "vectors", allowed="dimension and radius", fix="they travel as parameters of the spec")
 
     def describe(self) -> str:
