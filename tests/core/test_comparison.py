@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.contract.guarantee import Guarantee
 from deniable.core.chart import check_ending, stacked
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.supports import Supports
@@ -61,6 +62,24 @@ def test_no_change_is_tested_with_the_variance_that_no_change_implies():
         value for value, p in zip("abc", change.adjusted, strict=True) if p <= change.adjusted[0]
     ]
     assert change.order().tolist() == np.argsort(expected).tolist()
+
+
+def test_what_rose_and_what_fell_comes_with_the_clearest_first():
+    change = FIRST.compare(SECOND)
+    clearest = [change.values[i] for i in np.argsort(change.p_values, kind="stable")]
+    assert change.risen() == [value for value in clearest if value != "c"]
+    assert change.fallen() == ["c"]
+    assert sorted(change.risen() + change.fallen()) == sorted(change.changed())
+    assert SECOND.compare(FIRST).risen() == ["c"]
+    assert FIRST.compare(FIRST).risen() == FIRST.compare(FIRST).fallen() == []
+    with pytest.raises(ParameterError, match="alpha"):
+        change.risen(5)
+
+
+def test_who_answers_for_both_sides_pays_for_both():
+    paid = [replace(each, guarantee=Guarantee(epsilon=epsilon)) for each, epsilon in ((FIRST, 1.0), (SECOND, 0.5))]
+    assert paid[0].compare(paid[1]).cost == 1.5
+    assert paid[0].compare(replace(SECOND, guarantee=None)).cost is None
 
 
 def test_holms_p_values_never_fall_and_end_at_one():

@@ -36,7 +36,6 @@ from deniable.tasks.itemsets.estimate import PaddedSupports, item_estimate
 from deniable.tasks.marginals import Marginals
 from deniable.tasks.marginals.estimate import CellScores
 from deniable.tasks.text import trending
-from deniable.tasks.text.terms import Trends
 from deniable.testing import ReplaySource
 from tests.conftest import asked_of, candidates_of, frequency_specs, mean_specs, some_values
 from tests.estimates import of_scores, of_supports, with_law
@@ -80,7 +79,7 @@ def test_nothing_with_an_interval_and_a_p_value_is_left_out():
     """Single numbers have a test of 0, which ``tests/laws/test_estimates.py`` compares with their intervals."""
     found = {cls for module in modules() for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__.startswith("deniable")}
     both = {cls for cls in found if hasattr(cls, "interval") and {"p_value", "p_values"} & {*dir(cls), *inspect.get_annotations(cls)}}
-    assert both == {Comparison, Trends, NumberEstimate, MeanEstimate}
+    assert both == {Comparison, NumberEstimate, MeanEstimate}
     laws = {cls for cls in found if issubclass(cls, CountLaw) and not inspect.isabstract(cls)}
     tried = {Supports, Scores, Regression, LaplaceCounts, SubGaussianCounts, PoissonCounts, PaddedSupports, CellScores}
     assert laws - tried == {DegreeCounts} & laws  # counts of degrees are compared by no test here: they have one value each

@@ -45,7 +45,7 @@ lab: Audit Check EmpiricalAudit Results
 tasks: ClusterEstimate DegreeEstimate Flows Graph
 tasks: GraphGuarantee LinearModel MarginalEstimate NamedPlaces NextWords PairShares PlacesEstimate Plan
 tasks: Play RangeEstimate Ratings Recommender RepeatedEstimate SeriesEstimate
-tasks: SyntheticGraph TableEstimate Topics Tracks Trends Trie
+tasks: SyntheticGraph TableEstimate Topics Tracks Trie
 """
 """Results, and containers that a method ``of`` fills: nobody calls these constructors but deniable."""
 RESULTS = {(room, name) for line in MADE_HERE.split("\n") if line for room, _, names in [line.partition(":")] for name in names.split()}

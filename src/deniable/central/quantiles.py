@@ -132,7 +132,8 @@ class QuantileEstimate(Estimate):
     def of(cls, release: Release, q: Sequence[float], law: ChosenQuantiles, bias: str) -> Self:
         """The quantiles behind a release, at the shares q; ``bias`` says how values count."""
         told: dict[str, Any] = {"about": release.headline(), "guarantee": release.guarantee, "title": release.ask, "spec": release}
-        return cls(values=list(q), law=law, bias=bias, **told)
+        remark = "missed: by how many people the share below a value is off at most, at the same level"
+        return cls(values=list(q), law=law, bias=bias, details={"missed": law.missed}, remarks=(remark,), **told)
 
     @property
     def missed(self) -> Array:
@@ -149,9 +150,3 @@ class QuantileEstimate(Estimate):
     @property
     def labels(self) -> list[Any]:
         return [f"{100 * q:g} % at most" for q in self.values]
-
-    def further(self) -> dict[str, Any]:
-        return {"missed": self.missed}
-
-    def notes(self) -> list[str]:
-        return ["missed: by how many people the share below a value is off at most, at the same level"]

@@ -30,6 +30,8 @@ class Comparison(Estimate):
     >>> before, after = (spec.estimate(spec.tally(spec.privatize(crowd, source=source))) for crowd in crowds)
     >>> before.compare(after).changed(0.05)
     [0, 1]
+    >>> before.compare(after).risen(), before.compare(after).fallen()
+    ([1], [0])
     """
 
     first: Any
@@ -100,6 +102,24 @@ class Comparison(Estimate):
         """The values whose number changed; the chance of naming any wrongly is alpha at most."""
         check_level("alpha", alpha)
         return [self.values[i] for i in np.flatnonzero(self.adjusted <= alpha).tolist()]
+
+    def risen(self, alpha: float = 0.05) -> list[Any]:
+        """The values whose number rose, the clearest first; the chance of naming any wrongly is alpha at most."""
+        return self._moved(alpha, 1)
+
+    def fallen(self, alpha: float = 0.05) -> list[Any]:
+        """The values whose number fell, the clearest first; with alpha as in ``risen``."""
+        return self._moved(alpha, -1)
+
+    def _moved(self, alpha: float, sign: int) -> list[Any]:
+        check_level("alpha", alpha)
+        return [self.values[i] for i in self.order().tolist() if self.adjusted[i] <= alpha and sign * self.point[i] > 0]
+
+    @property
+    def cost(self) -> float | None:
+        """The epsilon of somebody who answered for both sides: theirs add up. None where either is not known."""
+        sides = (self.first.guarantee, self.second.guarantee)
+        return None if None in sides else float(sum(each.epsilon for each in sides))
 
     def _shown(self, numbers: Array) -> Any:
         return self._distance(numbers)

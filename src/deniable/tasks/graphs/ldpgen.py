@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,7 +15,6 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.law import Unknown
 from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError, shorten
@@ -37,6 +37,7 @@ class SyntheticGraph(Estimate):
     """The group of each node."""
     quantity: str = "edges"
     axes: tuple[str, ...] = ("group", "other group")
+    figure: Mapping[str, Any] = field(default_factory=lambda: {"mark": "matrix", "group": "other group"})
 
     kind: str = "synthetic graph"
 
@@ -48,9 +49,6 @@ class SyntheticGraph(Estimate):
         for (one, other), number in zip(self.values, self.point, strict=True):
             found[one, other] = found[other, one] = number
         return found
-
-    def figures(self) -> tuple[Figure, ...]:
-        return (Figure(mark="matrix", number="edges", label="group", group="other group", interval=""),)
 
 
 @typed

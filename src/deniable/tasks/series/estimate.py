@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.tailed import Tailed
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -26,6 +26,7 @@ class SeriesEstimate(Estimate):
     mechanism: SeriesMechanism
     """What made the noise."""
     quantity: str = "sum"
+    figure: Mapping[str, Any] = field(default_factory=lambda: {"mark": "curve"})
 
     kind: str = "series"
 
@@ -56,6 +57,3 @@ class SeriesEstimate(Estimate):
             raise ParameterError("truth", truth.shape, allowed=f"{len(self.values)} numbers", fix="pass the series that was released")
         kept = self.mechanism.reconstruct(self.mechanism.ask(truth))
         return {"error": float(np.abs(self.point - truth).mean()), "reconstruction": float(np.abs(kept - truth).mean())}
-
-    def figures(self) -> tuple[Figure, ...]:
-        return tuple(replace(figure, mark="curve") for figure in super().figures())

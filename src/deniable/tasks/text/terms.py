@@ -51,33 +51,9 @@ class Terms(Listed):
         return replace(found, values=[*self.vocabulary, NONE], guarantee=self.guarantee)
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Trends(Comparison):
-    """Which terms rose and which fell, between two periods."""
-
-    kind: str = "trends"
-
-    @property
-    def cost(self) -> float:
-        """What both periods cost somebody who answered in both: epsilons add up."""
-        return float(self.first.epsilon + self.second.epsilon)
-
-    def risen(self, alpha: float = 0.05) -> list[str]:
-        """The terms that are used more than before, the clearest first; any of them is named wrongly with probability alpha at most."""
-        return self._moved(alpha, 1)
-
-    def fallen(self, alpha: float = 0.05) -> list[str]:
-        """The terms that are used less than before, the clearest first; with alpha as in ``risen``."""
-        return self._moved(alpha, -1)
-
-    def _moved(self, alpha: float, sign: int) -> list[str]:
-        changed = set(self.changed(alpha)) - {NONE}
-        return [self.values[i] for i in self.order().tolist() if self.values[i] in changed and sign * self.point[i] > 0]
-
-
 @typed
-def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Trends:
-    """The change of each term's share from the estimate before to the one after; both with the same list.
+def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Comparison:
+    """The change of each term's share from the estimate before to the one after; the empty string stands for none of the terms.
 
     A person who answers in both periods pays for both. Holm's correction keeps the chance of naming any term wrongly.
 
@@ -88,5 +64,4 @@ def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Trends:
     >>> trends.risen(), trends.fallen(), trends.cost
     (['mate'], ['tea'], 4.0)
     """
-    before.compare(after)  # refuses what is not of the same terms
-    return Trends.of(before, after)
+    return before.compare(after)
