@@ -45,6 +45,7 @@ NAMES = {
     "SumEstimate": "Estimate",
     "SupportEstimate": "FrequencyEstimate, whose law is Supports",
     "TreeEstimate": "RangeEstimate",
+    "Trends": "Comparison",
     "WaveEstimate": "DistributionEstimate",
 }
 """Classes, and what results are now."""

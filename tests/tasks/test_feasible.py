@@ -35,10 +35,13 @@ from deniable.testing import ReplaySource
 from tests.client.fake import Device, FakeCollector, rounds_task
 from tests.tasks.oracles import accepted, refusal
 
+LISTED = ("Bigrams", "Terms", "WordPairs")
 SETTINGS = {
+    **dict.fromkeys(LISTED, {"vocabulary": ("milk", "tea", "water")}),
     "AHEAD": {"domain": dn.Integers(0, 15)},
     "Hierarchy": {"domain": dn.Integers(0, 15)},
     "Movement": {"grid": Grid(Box(0, 0, 4, 4, plane=True), 3, 3), "longest": 2},
+    "NewWords": {"known": ("milk",), "longest": 2, "k": 2},
     "NodeDegrees": {"nodes": 60, "starts": (0, 1, 2, 4, 8)},
     "PSFO": {"domain": Subsets(dn.IndexRange(8)), "length": 2},
     "QuadTree": {"box": Box(0, 0, 4, 4, plane=True), "depth": 2},
@@ -48,6 +51,7 @@ SETTINGS = {
 }
 """What a protocol cannot do without; searches find two words."""
 VALUES = {
+    **dict.fromkeys((*LISTED, "NewWords"), "tea, milk"),
     "AHEAD": 3,
     "Hierarchy": 3,
     "Movement": [0, 1, 8],
@@ -198,7 +202,9 @@ TABLE = {f"f{i}": np.linspace(0, 1, 400) ** (i + 1) for i in range(3)}
 FEATURES = {name: dn.Numbers(0, 1) for name in TABLE}
 COLUMNS = {name: (10 * column).astype(int) % 3 for name, column in TABLE.items()}
 SETS = [[i % 8, (i + 1) % 8, (i + 3) % 8] for i in range(400)]
+WRITTEN = ["tea and milk", "water, tea", ""] * 200
 TRIED = {
+    **dict.fromkeys((*LISTED, "NewWords"), ({}, WRITTEN)),
     "AHEAD": ({}, np.arange(400) % 16),
     "Bitstogram": ({"k": 2, "domain": dn.Bytes(1)}, [b"a", b"b"] * 200),
     "HaarHRR": ({"domain": dn.Integers(0, 15)}, np.arange(400) % 16),

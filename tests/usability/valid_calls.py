@@ -40,7 +40,7 @@ accounting: Bill
 central: QuantileEstimate
 client: Receipt
 core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
-core: Law MeanEstimate NumberEstimate PeopleEstimate Reports Tally Unknown VectorEstimate
+core: Law MeanEstimate Measured NumberEstimate PeopleEstimate Reports Tally Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
 tasks: ClusterEstimate DegreeEstimate Flows Graph
 tasks: GraphGuarantee LinearModel MarginalEstimate NamedPlaces NextWords PairShares PlacesEstimate Plan

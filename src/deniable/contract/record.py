@@ -240,6 +240,8 @@ def _read(cls: type[Plain], data: object) -> Any:
         raise WireError(cls.noun, data, allowed=", ".join(f"{name} {value}" for name, value in head.items()), fix="upgrade deniable")
     try:
         return _made(cls, parts)
+    except WireError:  # of a part, which it names
+        raise
     except (DeniableError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise WireError(cls.noun, data, allowed=f"a valid {cls.noun}", fix=str(error)) from error
 

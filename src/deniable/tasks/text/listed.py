@@ -19,7 +19,6 @@ from deniable.contract.texts import DrawnBigram, DrawnPair, DrawnTerm
 from deniable.contract.writing import Writing
 from deniable.tasks.checks import check_people
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.uniform import chosen_oracle
 
 WORDS = form_of(tuple[str, ...])
@@ -51,7 +50,6 @@ class Listed(Protocol, abstract=True):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         object.__setattr__(self, "vocabulary", self.encoder.vocabulary)  # which checks it
-        check_oracle(self.oracle)
         check_people(self.people)
         check_feasible(self, "vocabulary", fix="ask about fewer words")
 
