@@ -10,8 +10,8 @@ the deconvolved histogram, of which each count needs three cells. With f = C(d, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, exp
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import signal, special, stats
 
-from deniable.core.figure import Figure
 from deniable.core.interval import NORMAL_FROM, Limits, few_large
 from deniable.core.law import Law
 from deniable.core.number import NumberEstimate
@@ -82,6 +81,7 @@ class DegreeEstimate(PeopleEstimate):
     """Everybody's noisy degree."""
     likely: Array
     """Counts that are not negative and add up to n, the nearest to the unbiased ones: for pictures, samples and errors."""
+    figure: Mapping[str, Any] = field(default_factory=lambda: {"mark": "curve", "axis": "people"})
 
     kind: str = "degrees"
 
@@ -104,6 +104,7 @@ class DegreeEstimate(PeopleEstimate):
             spec=spec,
             reports=reports,
             likely=likely,
+            details={"likely": likely},
             values=range(spec.top + 1),
             law=DegreeCounts(n=n, numbers=counts, noise=np.maximum(variance, 0.0), plenty=plenty, jump=1 + 3 * bend),
             about=f"{n:,} degrees, epsilon = {promise.epsilon:.4g} for {promise.neighbors}",
@@ -164,12 +165,6 @@ class DegreeEstimate(PeopleEstimate):
         return _bend(self.spec)
 
     # --- what people see ---
-
-    def further(self) -> dict[str, Any]:
-        return {**super().further(), "likely": self.likely[list(self.values)]}
-
-    def figures(self) -> tuple[Figure, ...]:
-        return tuple(replace(figure, mark="curve", axis="people") for figure in super().figures())
 
     def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
         """Counts by degree under a ``title``, up to the degree that nearly everyone is below: there may be a million more."""

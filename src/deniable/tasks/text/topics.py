@@ -60,6 +60,8 @@ class Topics(Estimate):
     def of(cls, pairs: PairShares, weights: Array) -> Self:
         """Topics with these weights, checked with the pairs."""
         shares, errors = np.array([_checked(pairs, weights[topic], SHOWN) for topic in range(len(weights))]).T
+        words, shown = weights.shape[1], min(SHOWN, weights.shape[1])
+        chance = np.full(len(weights), shown * (shown - 1) / words / max(words - 1, 1))
         n, doubt = pairs.n + pairs.parts["check"].n, len(weights) > pairs.visible
         return cls(
             weights=weights,
@@ -69,6 +71,7 @@ class Topics(Estimate):
             guarantee=pairs.guarantee,
             bias=f"only {pairs.visible} topics can be seen: the others are made of noise" if doubt else None,
             parts={"pairs": pairs},
+            details={"by chance": chance},
         )
 
     def words(self, topic: int, k: int = SHOWN) -> list[str]:
@@ -91,10 +94,6 @@ class Topics(Estimate):
     @property
     def labels(self) -> list[Any]:
         return [", ".join(words) for words in self.values]
-
-    def further(self) -> dict[str, Any]:
-        words, shown = self.weights.shape[1], min(SHOWN, self.weights.shape[1])
-        return {"by chance": np.full(len(self.weights), shown * (shown - 1) / words / max(words - 1, 1))}
 
 
 def _best(weights: Array, k: int) -> list[int]:
