@@ -111,11 +111,11 @@ def test_a_device_that_draws_a_move_loads_neither_numpy_nor_pyarrow():
     code = """
 import json, sys
 from deniable.client.answerable import takes_all
-from deniable.contract.domain_json import domain_from_json
+from deniable.contract.domain import Domain
 from deniable.contract.question import Question
 for data in json.load(sys.stdin):
     question = Question.from_json(data)
-    assert takes_all(question, domain_from_json({"kind": "track", "cells": 6, "outside": True}))
+    assert takes_all(question, Domain.from_json({"kind": "track", "cells": 6, "outside": True}))
     question.spec.encode(question.answer([0, 5, 6]))
 print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 """

@@ -37,7 +37,7 @@ from tests.tasks.oracles import accepted, refusal
 
 LISTED = ("Bigrams", "Terms", "WordPairs")
 SETTINGS = {
-    **dict.fromkeys(LISTED, {"vocabulary": ("milk", "tea", "water")}),
+    **{name: {"vocabulary": ("milk", "tea", "water")} for name in LISTED},
     "AHEAD": {"domain": dn.Integers(0, 15)},
     "Hierarchy": {"domain": dn.Integers(0, 15)},
     "Movement": {"grid": Grid(Box(0, 0, 4, 4, plane=True), 3, 3), "longest": 2},

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 from deniable.contract.hashing import string_key
 from deniable.contract.record import Plain, wire
 from deniable.contract.registry import Registry
+from deniable.contract.words import is_text
 from deniable.errors import DomainError, ParameterError
 
 LARGEST_KEY = 2**64 - 1
@@ -120,7 +121,7 @@ class Categories(Domain):
 
     def __init__(self, *labels: str) -> None:
         object.__setattr__(self, "labels", labels)
-        if len(labels) < 2 or not all(_is_text(label) for label in labels) or len(set(labels)) < len(labels):
+        if len(labels) < 2 or not all(is_text(label) for label in labels) or len(set(labels)) < len(labels):
             raise ParameterError(
                 "labels",
                 labels,
@@ -248,7 +249,7 @@ class Text(Bytes):
     kind: ClassVar[str] = "text"
 
     def key(self, value: Any) -> int:
-        if not _is_text(value) or len(value.encode()) > self.max_length:
+        if not is_text(value) or len(value.encode()) > self.max_length:
             raise self.refuse(value)
         return string_key(value.encode())
 
@@ -265,10 +266,3 @@ def _integer(value: object) -> int | None:
         return index(value)  # type: ignore[arg-type]  # that is the question
     except TypeError:
         return None
-
-
-def _is_text(value: object) -> bool:
-    try:
-        return isinstance(value, str) and value.encode() is not None
-    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form
-        return False

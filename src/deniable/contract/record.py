@@ -5,7 +5,7 @@ type of the field      in JSON
 =====================  ==================================================================
 ``bool``, ``str``      as it is
 ``int``                a number, from 2^53 on a decimal string
-``float``              the shortest decimal that reads back as the same float, as text
+``float``              as text, the shortest decimal that reads back as the same float
 ``Fraction``           text such as ``"1/3"``
 ``bytes``              hex
 ``tuple``              a list
@@ -16,7 +16,7 @@ a record               an object, with the kind under the tag of its registry, i
 
 ``field(metadata=wire(...))`` gives a field another name or another form, or leaves it out where it has its usual value. Reading refuses
 unknown and missing names, wrong types, and equal values in another spelling, with ``WireError``: what was read, written again, must be what
-came. So there is one byte string for one meaning, and nobody writes a format by hand.
+came. So there is one byte string for one meaning.
 
 >>> from dataclasses import dataclass, field
 >>> @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
-from functools import cached_property
+from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -50,8 +50,7 @@ _ALWAYS = object()
 def wire(*, name: str = "", form: Form | None = None, omit: object = _ALWAYS, flat: bool = False, setting: bool = True) -> dict[str, Any]:
     """Field metadata: another ``name`` in JSON, another ``form``, and the value for which the field is left out.
 
-    The fields of a ``flat`` part, a record, are written as if they were the whole's. What is no ``setting`` is worked out or learned, and
-    files do not say it.
+    The fields of a ``flat`` part, a record, are written as if they were the whole's. Files do not say what is no ``setting``.
     """
     return {"name": name, "form": form, "omit": omit, "flat": flat, "setting": setting}
 
@@ -180,14 +179,10 @@ class _Field(NamedTuple):
     """The class of a flat part."""
 
 
-_FIELDS: dict[type, tuple[_Field, ...]] = {}
-
-
+@cache
 def _fields(cls: type[Plain]) -> tuple[_Field, ...]:
     """The fields that travel, worked out when a record of the class is first written or read."""
-    if cls not in _FIELDS:
-        _FIELDS[cls] = tuple(_travelling(cls))
-    return _FIELDS[cls]
+    return tuple(_travelling(cls))
 
 
 def _travelling(cls: type[Plain]) -> Iterator[_Field]:
@@ -240,9 +235,9 @@ def _read(cls: type[Plain], data: object) -> Any:
         raise WireError(cls.noun, data, allowed=", ".join(f"{name} {value}" for name, value in head.items()), fix="upgrade deniable")
     try:
         return _made(cls, parts)
-    except WireError:  # of a part, which it names
-        raise
     except (DeniableError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+        if isinstance(error, WireError):  # it says which part
+            raise
         raise WireError(cls.noun, data, allowed=f"a valid {cls.noun}", fix=str(error)) from error
 
 

@@ -56,14 +56,17 @@ def split(text: str | Sequence[str]) -> list[str]:
     """One person's words: those of a text, or a list of words as it is."""
     if isinstance(text, str):
         return words_of(text)
-    if not isinstance(text, list | tuple) or not all(isinstance(word, str) and encodable(word) for word in text):
+    if not isinstance(text, list | tuple) or not all(is_text(word) for word in text):
         raise DomainError("text", text, allowed="a text, or a list of words", fix="pass what one person wrote")
     return list(text)
 
 
-def encodable(word: str) -> bool:
-    """Whether a word is one in UTF-8: halves of characters are not."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in word)
+def is_text(value: object) -> bool:
+    """Return whether a value is a text in UTF-8: halves of characters have no such form."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
 
 
 def ngrams_of(words: Sequence[str], n: int) -> list[str]:
@@ -95,7 +98,7 @@ def check_words(name: str, words: Any) -> tuple[str, ...]:
     """A public list of different words that are not empty."""
     listed = isinstance(words, Iterable) and not isinstance(words, str | bytes | set | frozenset)  # of a set, each device has its own order
     found = tuple(words) if listed else ()
-    if not listed or not all(isinstance(word, str) and word and encodable(word) for word in found) or len(set(found)) < len(found):
+    if not listed or not all(is_text(word) and word for word in found) or len(set(found)) < len(found):
         raise ParameterError(name, words, allowed="different words that are not empty", fix="a list of strings, each once, in one order")
     if (size := sum(len(word.encode()) for word in found)) > LONGEST_LIST:
         raise ParameterError(name, f"{size:,} bytes", allowed=f"at most {LONGEST_LIST:,} bytes of words", fix="leave out rare words")

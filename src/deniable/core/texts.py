@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from deniable.contract.source import Source
 from deniable.contract.texts import DrawnBigram, DrawnPair, DrawnTerm, NewWord
-from deniable.contract.words import NONE, check_ngram, encodable, even, pattern
+from deniable.contract.words import NONE, check_ngram, even, is_text, pattern
 from deniable.core.stream import serve_everyone
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
@@ -69,7 +69,7 @@ class Texts:
                 return cls(*_encoded(words), offsets)
         except UnicodeEncodeError:
             pass  # reported below: the first that is no word
-        at = next(i for i, word in enumerate(words) if not isinstance(word, str) or not encodable(word))
+        at = next(i for i, word in enumerate(words) if not is_text(word))
         row = int(np.searchsorted(offsets, at, side="right")) - 1
         raise DomainError(f"texts[{row}]", words[at], allowed="words", fix="make every word a string")
 
