@@ -139,6 +139,12 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     yield "LogisticRegression", learning.LogisticRegression(**fits, rounds=3), people
     yield "LogisticRegression", learning.LogisticRegression(**fits, rounds=2, step=2.5, clip=0), people
     yield "RotatingModels", learning.RotatingModels(**fits, rounds=2, models=3), people
+    yield "WholeGradients", learning.WholeGradients(**{name: given for name, given in fits.items() if name != "people"}, rounds=2), people
+    game: dict[str, Any] = {"experts": 2, "days": 6, "neighbors": "replace"}
+    losses = [[0, 1], [1, 0], [0, 1]]
+    yield "WeightedMajority", learning.WeightedMajority(**game), losses
+    yield "WeightedMajority", learning.WeightedMajority(**game, epsilon=1.0, delta=1e-6), losses
+    yield "TreeExperts", learning.TreeExperts(**game, epsilon=1.0, delta=1e-6, resolution=2), losses
     specs = {"drink": GRR(domain=classes, epsilon=1.0), "smoker": RR(epsilon=0.5), "sleep": OneBitMean(low=0, high=24, epsilon=1.0)}
     yield "Survey", Survey.of(**specs, word=OLH(domain=short, epsilon=2.0), place=OUE(domain_size=9, epsilon=1.0)), None
 

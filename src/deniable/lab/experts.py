@@ -87,7 +87,7 @@ def _comb(odd: Array, experts: int) -> Array:
     return losses
 
 
-class SlidesMajority(WeightedMajority):
+class SlidesMajority(WeightedMajority, abstract=True):  # for the lab alone: nobody stores it
     """Weighted majority with the slides' rate, for days that are replaced."""
 
     @cached_property
@@ -135,7 +135,7 @@ class Learner(Method):
 
     def run(self, setup: Game, values: Any, source: Source) -> Outcome:
         made = setup.made
-        return Outcome([], np.empty(0), rate=made.play(values, source).regret, predicted={"regret": made.regret_bound})
+        return Outcome([], np.empty(0), rate=made.run(values, source=source).regret, predicted={"regret": made.regret_bound})
 
     @property
     def gives(self) -> set[str]:

@@ -17,6 +17,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.number import NumberEstimate
+from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.graphs import count_among
@@ -26,7 +27,6 @@ from deniable.tasks.graphs.degrees import Degrees
 from deniable.tasks.graphs.graph import Graph, check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
-from deniable.tasks.graphs.steps import Progress, Steps
 
 BITS = 20
 """The coin's probabilities are multiples of 2^-20, so that what people count is a whole number of such steps."""

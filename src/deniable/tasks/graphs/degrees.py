@@ -13,12 +13,12 @@ from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs.degree_estimate import DegreeEstimate
 from deniable.tasks.graphs.graph import check_degrees, held_degrees
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
-from deniable.tasks.graphs.steps import Progress, Steps
 
 
 @typed

@@ -16,6 +16,7 @@ from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.law import Unknown
+from deniable.core.steps import Progress, Steps
 from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError, shorten
 from deniable.kernels.compiled import Array
@@ -23,7 +24,6 @@ from deniable.tasks.checks import check_whole
 from deniable.tasks.graphs.graph import Graph, check_graph, check_list
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
 from deniable.tasks.graphs.sampling import draw_blocks, group_alike
-from deniable.tasks.graphs.steps import Progress, Steps
 
 MOST_GROUPS = 256
 

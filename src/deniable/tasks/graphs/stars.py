@@ -15,6 +15,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.number import NumberEstimate
+from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs import bounds
@@ -22,7 +23,6 @@ from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.degrees import Degrees
 from deniable.tasks.graphs.graph import check_degrees, held_degrees
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
-from deniable.tasks.graphs.steps import Progress, Steps
 
 SHARES = (0.2, 0.8)
 

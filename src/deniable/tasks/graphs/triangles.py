@@ -16,13 +16,13 @@ from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import NORMAL_FROM
 from deniable.core.number import NumberEstimate
+from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError
 from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.few import FEW_EVENTS, FewTriangles, too_few
 from deniable.tasks.graphs.graph import check_graph, check_list, check_person
 from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, gather_lists, randomize_list, randomize_lists
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
-from deniable.tasks.graphs.steps import Progress, Steps
 
 FEWEST_WRONG = 10.0
 """How many wrong bits make a normal error. With fewer, as at a large epsilon, errors come in jumps: intervals are Chebyshev's."""

@@ -32,35 +32,22 @@ from deniable.accounting import BoundedRange, Event, Repeated, account, calibrat
 from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, check_neighbors, positive
 from deniable.central.grid import LARGEST_STEP, as_numbers
 from deniable.central.selection import ExponentialMechanism
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import SMALLEST_EPSILON, check_epsilon
 from deniable.contract.source import Source
+from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
+from deniable.tasks.learning.play import Following, Play
 
 ONE_DAY = "one day: the losses of all experts on it, over all choices together"
 
 
-@dataclass(frozen=True)
-class Play:
-    """What became of following experts: whom, and at what loss."""
-
-    chosen: Array
-    """The expert of each day."""
-    losses: Array
-    """The loss of each day."""
-    best: float
-    """The loss of the best expert, over all days."""
-
-    @property
-    def regret(self) -> float:
-        """How much more was lost than by the best expert, per day."""
-        return float((self.losses.sum() - self.best) / max(len(self.losses), 1))
-
-
+@typed
 @dataclass(frozen=True, kw_only=True)
-class WeightedMajority:
+class WeightedMajority(Following):
     """Follow expert i with probability proportional to e^(-rate L_i), exactly, with a rate that keeps a promise.
 
     ``days`` is how long the game lasts at most, T. Without ``epsilon`` nothing is promised, and the rate is the best one without privacy,
@@ -71,7 +58,7 @@ class WeightedMajority:
     (0.00698, 0.331, True)
     >>> from deniable.testing import ReplaySource
     >>> losses = [[0] + [1] * 9] * 1000
-    >>> round(learner.play(losses, ReplaySource.from_key("experts")).regret, 3)
+    >>> round(learner.run(losses, source=ReplaySource.from_key("experts")).regret, 3)
     0.32
     """
 
@@ -84,6 +71,7 @@ class WeightedMajority:
     def __post_init__(self) -> None:
         check_game(self.experts, self.days, self.neighbors)
         positive("delta", self.delta, zero=True, below=1.0)
+        object.__setattr__(self, "delta", float(self.delta))
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         self.mechanism  # noqa: B018  # refuses what cannot be kept
@@ -124,15 +112,16 @@ class WeightedMajority:
         """What the regret per day is at most, in expectation, for losses that were fixed beforehand."""
         return min(1.0, hedge_bound(self.rate, self.experts, self.days))
 
-    def play(self, losses: Any, source: Source | None = None) -> Play:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Play:
         """Follow experts through days of losses, an array of days x experts; each day is seen only after its choice."""
-        table = check_losses(losses, self.experts, self.days)
-        totals = [0] * self.experts
+        table = check_losses(values, self.experts, self.days)
+        totals, steps = [0] * self.experts, Steps(len(table), progress)
         chosen = []
         for day in exact_days(table):
             chosen.append(self.mechanism.choose([-total for total in totals], source))
             totals = [total + loss for total, loss in zip(totals, day, strict=True)]
-        return played(table, chosen)
+            steps.next()
+        return Play.of(table, chosen, learner=self.kind, guarantee=self.guarantee)
 
 
 def best_rate(experts: int, days: int) -> float:
@@ -164,7 +153,7 @@ def promise(epsilon: float, delta: float, neighbors: str, certificate: str) -> G
     return Guarantee(
         epsilon=epsilon,
         delta=delta,
-        model="central",
+        model=Following.trust,
         unit=ONE_DAY,
         neighbors=NEIGHBORS[neighbors].replace("person", "day"),
         honest="the learner",
@@ -175,12 +164,6 @@ def promise(epsilon: float, delta: float, neighbors: str, certificate: str) -> G
 def exact_days(table: Array) -> list[list[Any]]:
     """The losses day by day, as numbers that add up without rounding: rounded sums could move by more than a day's loss."""
     return [[Fraction(loss) for loss in day] for day in table.tolist()] if table.dtype.kind == "f" else table.tolist()
-
-
-def played(table: Array, chosen: list[int]) -> Play:
-    """The outcome of some choices."""
-    picked = np.array(chosen, dtype=np.int64)
-    return Play(picked, table[np.arange(len(picked)), picked], float(table.sum(axis=0).min()) if len(picked) else 0.0)
 
 
 def check_game(experts: int, days: int, neighbors: str) -> None:

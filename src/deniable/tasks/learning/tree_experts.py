@@ -15,18 +15,22 @@ from deniable.accounting.budget import budget_of
 from deniable.accounting.event import float_above, positive
 from deniable.central.counting import BinaryTreeCounter
 from deniable.central.selection import ExponentialMechanism
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
+from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
-from deniable.tasks.learning.experts import Play, best_rate, check_game, check_losses, hedge_bound, played, promise
+from deniable.tasks.learning.experts import best_rate, check_game, check_losses, hedge_bound, promise
+from deniable.tasks.learning.play import Following, Play
 
 _TOGETHER = 1024
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
-class TreeExperts:
+class TreeExperts(Following):
     """Follow expert i with probability proportional to e^(-rate M_i), M_i the expert's noisy losses so far.
 
     **How.** A binary tree counts the losses of each expert, on a grid of 1 / ``resolution``, with discrete Gaussian noise. The choice is
@@ -59,6 +63,7 @@ class TreeExperts:
         check_game(self.experts, self.days, self.neighbors)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         positive("delta", self.delta, below=1.0)
+        object.__setattr__(self, "delta", float(self.delta))
         self._counter(None)  # refuses what cannot be kept
 
     @cached_property
@@ -93,18 +98,19 @@ class TreeExperts:
         """What the regret per day is at most, in expectation, for losses that were fixed beforehand."""
         return min(1.0, hedge_bound(self.rate, self.experts, self.days) + self.spread * sqrt(2 * log(self.experts)) / self.days)
 
-    def play(self, losses: Any, source: Source | None = None) -> Play:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Play:
         """Follow experts through days of losses, an array of days x experts; each day is seen only after its choice."""
-        table = check_losses(losses, self.experts, self.days)
-        steps = self._steps(table)
+        table = check_losses(values, self.experts, self.days)
+        losses, days = self._grid(table), Steps(len(table), progress)
         counters = [self._counter(source) for _ in range(self.experts)]
         draw = ExponentialMechanism(epsilon=self.rate, sensitivity=self.resolution, neighbors="add-remove", monotone=True)
         fresh = self._fresh(counters[0], source)
         chosen, sums = [], np.zeros(self.experts, dtype=np.int64)
-        for entries in steps.tolist():
+        for entries in losses.tolist():
             chosen.append(draw.choose((-sums - next(fresh)).tolist(), source))  # of what is noisy already: no privacy is spent
             sums = np.array([int(counter.add(entry)) for counter, entry in zip(counters, entries, strict=True)])
-        return played(table, chosen)
+            days.next()
+        return Play.of(table, chosen, learner=self.kind, guarantee=self.guarantee)
 
     def _fresh(self, counter: BinaryTreeCounter, source: Source | None) -> Iterator[Array]:
         """For each day, the noise that its sums lack to all levels; drawn for many days at a time."""
@@ -119,7 +125,7 @@ class TreeExperts:
             horizon=self.days, sensitivity=self.resolution, neighbors=self.neighbors, rho=self.rho / self.experts, source=source
         )
 
-    def _steps(self, table: Array) -> Array:
+    def _grid(self, table: Array) -> Array:
         steps = np.rint(table * self.resolution)
         if not np.array_equal(steps, table * self.resolution):
             allowed = f"whole multiples of 1 / {self.resolution}"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
-from deniable.contract.features import HALF, check_integers
+from deniable.contract.features import HALF, Features, check_integers
 from deniable.contract.gradient import LARGEST_WEIGHT, ONE_PROBABILITY, ONE_WEIGHT
 from deniable.contract.guarantee import Guarantee
+from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.record import form_of, wire
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.features import FeatureTable, sigmoids, table_of
+from deniable.core.steps import Progress, Steps
 from deniable.core.stream import serve_everyone
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
@@ -26,8 +30,9 @@ from deniable.tasks.recommend.personal import shortened
 MOST_ROUNDS = 1000
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
-class WholeGradients:
+class WholeGradients(MemoryProtocol):
     """Fit a logistic model like ``LogisticRegression``, with reports about all weights at once, by ``PrivUnit``.
 
     People are split at random over rounds only. Whoever is asked works out the gradient of their own loss at the public weights, shortens
@@ -35,7 +40,7 @@ class WholeGradients:
 
     Guarantee: epsilon-local for any two records of one person, features and label together; everybody reports once, with the whole
     epsilon. It is ``PrivUnit``'s: proved for real numbers, and computed in **floating point**. It runs in memory; devices need Python with
-    the analyst's packages. Where an exact law, a browser or a collector's rounds are asked for, take ``LogisticRegression``.
+    the analyst's packages. If you need an exact law, browsers or a collector's rounds, take ``LogisticRegression``.
 
     Estimator: the weights after the last round, with errors as there. What shortening does to gradients is not in them.
 
@@ -49,7 +54,10 @@ class WholeGradients:
     References: Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018; Asi, Feldman, Talwar 2022.
     """
 
-    features: Any
+    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point; rounds ask with LogisticRegression"
+    result: ClassVar[str] = "model"
+
+    features: Any = field(metadata=wire(form=form_of(Features)))
     label: str
     epsilon: float
     classes: Domain = None  # type: ignore[assignment]  # resolved below
@@ -64,6 +72,7 @@ class WholeGradients:
         check_whole("rounds", self.rounds, 1, MOST_ROUNDS, fix="leave it out; 10 are usual")
         if self.radius is None:
             object.__setattr__(self, "radius", 0.5 if self.epsilon < 2 else 1.0)
+        object.__setattr__(self, "radius", float(self.radius))
         self.spec  # noqa: B018  # refuses a radius that is none
 
     @cached_property
@@ -91,9 +100,9 @@ class WholeGradients:
         table = self._table({name: [record[name]] for name in (*self.features.names, self.label)})
         return self.spec.randomize(self._gradients(table, weights)[0].tolist(), source)
 
-    def run(self, values: Any, *, source: Source | None = None) -> LinearModel:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> LinearModel:
         """Ask everyone in a table held in memory, from the first round to the model."""
-        table = self._table(values)
+        table, steps = self._table(values), Steps(self.rounds, progress)
         people = len(table.points)
         group = np.zeros(people, dtype=np.uint32)
         serve_everyone(people, lambda part, words: fill_below(np.uint64(self.rounds), group[part], words), source)
@@ -105,6 +114,7 @@ class WholeGradients:
             moved = found.mean if found.n else 0.0  # nobody moves nothing, and knows nothing
             weights = np.clip(np.rint(weights - pace * moved * ONE_WEIGHT), -LARGEST_WEIGHT, LARGEST_WEIGHT)
             noise = noise + pace**2 * (np.maximum(found.law.drawn, found.law.noise) if found.n else np.inf)
+            steps.next()
         return LinearModel.of(
             self.features,
             self.classes,
@@ -122,4 +132,4 @@ class WholeGradients:
         """Everybody's gradient at these weights, no longer than the radius."""
         errors = sigmoids(table.margins(weights)) / ONE_PROBABILITY - table[self.label]
         points = np.concatenate([np.ones((len(table.points), 1)), table.points / HALF], axis=1)
-        return shortened(errors[:, None] * points, float(self.radius))
+        return shortened(errors[:, None] * points, self.radius)

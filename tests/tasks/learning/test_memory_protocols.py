@@ -1,0 +1,70 @@
+"""Learning that no round asks for: what is written is read back, why no round asks, and what a run gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deniable.contract.mixing import LOCAL
+from deniable.contract.protocol import MemoryProtocol, protocol_from_json
+from deniable.core.saved import estimate_from_json
+from deniable.errors import ParameterError, ProtocolError, WireError
+from deniable.tasks.learning import LinearModel, Play, TreeExperts, WeightedMajority, WholeGradients
+from deniable.testing import ReplaySource
+from tests.tasks.learning.test_logistic import ILL, RANGES, crowd
+
+GAME = {"experts": 3, "days": 20, "delta": 1e-6, "neighbors": "replace"}
+LOSSES = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 1]] * 5)
+CASES = {
+    "gradients": (WholeGradients(features=RANGES, label="ill", classes=ILL, epsilon=4.0, rounds=3), crowd(300), 3, LinearModel),
+    "majority": (WeightedMajority(**GAME, epsilon=2.0), LOSSES, 15, Play),
+    "tree": (TreeExperts(**GAME, epsilon=2.0, resolution=2), LOSSES, 15, Play),
+}
+each = pytest.mark.parametrize("name", CASES)
+
+
+def ran(name, protocol, **options):
+    return protocol.run(CASES[name][1], source=ReplaySource.from_key(f"memory/{name}"), **options)
+
+
+@each
+def test_what_is_written_is_read_back_and_runs_alike(name):
+    protocol = CASES[name][0]
+    again = protocol_from_json(protocol.canonical)
+    assert (again, again.guarantee, again.canonical) == (protocol, protocol.guarantee, protocol.canonical)
+    assert ran(name, again).point.tolist() == ran(name, protocol).point.tolist()
+    with pytest.raises(WireError):
+        protocol_from_json(protocol.canonical.replace(b'"epsilon":"', b'"epsilon":"-'))
+
+
+@each
+def test_no_round_asks_and_a_run_gives_an_estimate(name):
+    protocol, _, total, kind = CASES[name]
+    assert isinstance(protocol, MemoryProtocol)
+    for refused in (protocol.open, lambda: protocol.close({})):
+        with pytest.raises(ProtocolError, match=f"it needs {protocol.needs}"):
+            refused()
+    seen = []
+    found = ran(name, protocol, progress=lambda *steps: seen.append(steps))
+    assert type(found) is kind
+    assert found.guarantee == protocol.guarantee
+    assert seen == [(done + 1, total) for done in range(total)]
+
+
+def test_experts_trust_a_curator_and_say_so():
+    for name in ("majority", "tree"):
+        protocol = CASES[name][0]
+        assert protocol.trust == protocol.guarantee.model == "central"
+    assert CASES["gradients"][0].trust == CASES["gradients"][0].guarantee.model == LOCAL
+
+
+def test_a_play_shows_its_choices_and_no_true_loss():
+    play = ran("majority", CASES["majority"][0])
+    assert play.point.tolist() == np.bincount(play.chosen, minlength=3).tolist()
+    assert (play.n, play.point.sum(), play.stderr.tolist()) == (15, 15.0, [0, 0, 0])
+    with pytest.raises(ParameterError, match="the choices themselves"):
+        play.interval()
+    saved = estimate_from_json(play.to_json())
+    assert list(saved.rows()) == ["value", "days", "stderr"]
+    assert not hasattr(saved, "losses")
+    assert play.losses.tolist() == LOSSES[np.arange(15), play.chosen].tolist()
