@@ -34,7 +34,7 @@ from deniable.core.run import ask, crowd_size, draw_tickets
 from deniable.multiparty.dealing import deal_stream, paillier_files
 from deniable.multiparty.paillier.keys import deal_with
 from deniable.sealing.identity import new_identity, public_key
-from deniable.tasks import graphs, heavy_hitters, itemsets, learning, marginals, places, ranges, text
+from deniable.tasks import graphs, heavy_hitters, itemsets, learning, marginals, places, ranges, recommend, text
 from deniable.testing import ReplaySource
 from tests.multiparty.small_keys import FIRST_LONG, SECOND_LONG
 
@@ -145,6 +145,9 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     yield "WeightedMajority", learning.WeightedMajority(**game), losses
     yield "WeightedMajority", learning.WeightedMajority(**game, epsilon=1.0, delta=1e-6), losses
     yield "TreeExperts", learning.TreeExperts(**game, epsilon=1.0, delta=1e-6, resolution=2), losses
+    rated = recommend.Ratings.of([0, 0, 1, 2, 5], [1, 2, 0, 1, 1], [5, 3, 1, 4, 2], shape=(6, 3), low=1, high=5)
+    yield "MatrixFactorization", recommend.MatrixFactorization(items=3, epsilon=4.0, rank=1, rounds=1), rated
+    yield "MatrixFactorization", recommend.MatrixFactorization(items=3, epsilon=8.0, radius=0.5, rated=2), rated
     specs = {"drink": GRR(domain=classes, epsilon=1.0), "smoker": RR(epsilon=0.5), "sleep": OneBitMean(low=0, high=24, epsilon=1.0)}
     yield "Survey", Survey.of(**specs, word=OLH(domain=short, epsilon=2.0), place=OUE(domain_size=9, epsilon=1.0)), None
 

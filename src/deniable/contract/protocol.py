@@ -38,6 +38,7 @@ PROTOCOLS = Registry(
         "deniable.tasks.marginals",
         "deniable.tasks.places",
         "deniable.tasks.ranges",
+        "deniable.tasks.recommend",
         "deniable.tasks.text",
     ),
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from deniable.contract.protocol import protocol_from_json
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.lab.recommending import Foretold, Rated
 from deniable.tasks.recommend import MatrixFactorization, Ratings
@@ -60,7 +61,7 @@ def test_the_noise_of_one_round_is_as_stated():
 def test_popularity_is_estimated_without_bias():
     known, _ = crowd(20_000)
     protocol = fit(8.0)
-    model = protocol.open()
+    model = protocol.first_model()
     mean, noise = protocol._asked(model, known, ReplaySource.from_key("popular"))
     share = np.bincount(known.items, minlength=ITEMS) / len(known)
     assert np.all(np.abs(mean * np.sqrt(20) - share) < 5.5 * np.sqrt(20 * noise))
@@ -72,7 +73,7 @@ def test_no_gradient_is_longer_than_its_radius(extreme):
     rated = {"nothing": [], "one": [3]}.get(extreme, range(ITEMS))
     ratings = Ratings.of([0] * len(rated), list(rated), [1 if "worst" in extreme else 5] * len(rated), shape=(1, ITEMS), low=1, high=5)
     protocol = fit(4.0, radius=0.25)
-    model = protocol.open()
+    model = protocol.first_model()
     model = type(model)(1, model.items * 100, model.popularity, model.noise)
     (row,) = item_gradients(model.items, *ratings.dense(slice(0, 1)), 0.3, 0.25)
     assert np.linalg.norm(row) <= 0.25 * (1 + 1e-12)
@@ -92,7 +93,7 @@ def test_a_model_that_nobody_fitted_is_refused_whoever_rated_what(bad, rated):
     """A collector that makes devices fail by what they rated would learn it from who stays silent."""
     ratings = Ratings.of([0] * len(rated), rated, [4] * len(rated), shape=(1, ITEMS), low=1, high=5)
     protocol = fit(4.0)
-    start = protocol.open()
+    start = protocol.first_model()
     items = start.items.copy()
     items[7, 0] = bad
     for model in (type(start)(1, items, *(start.popularity, start.noise)), type(start)(1, start.items[:7], start.popularity, start.noise)):
@@ -103,7 +104,7 @@ def test_a_model_that_nobody_fitted_is_refused_whoever_rated_what(bad, rated):
 def test_one_device_and_many_send_the_same():
     known, _ = crowd(1)
     protocol, one, many = fit(4.0), ReplaySource.from_key("same"), ReplaySource.from_key("same")
-    model = protocol.open()
+    model = protocol.first_model()
     report = protocol.answer(model, known, one)
     (row,) = protocol.popularity.privatize(protocol._rows(model, known, slice(0, 1)), source=many).rows()
     assert protocol.popularity.encode(report) == row.tobytes()
@@ -151,6 +152,25 @@ def test_sparse_matrices_are_ratings_too():
 def test_bad_ratings_are_named(columns, words):
     with pytest.raises(DomainError, match=words):
         Ratings.of(*columns, shape=(4, ITEMS), low=1, high=5)
+
+
+def test_what_is_written_is_read_back_and_runs_alike():
+    protocol, (known, _), seen = fit(4.0, rounds=2, radius=2), crowd(200), []
+    again = protocol_from_json(protocol.canonical)
+    assert (again, again.guarantee, again.canonical) == (protocol, protocol.guarantee, protocol.canonical)
+    found = protocol.run(known, source=ReplaySource.from_key("again"), progress=lambda *steps: seen.append(steps))
+    assert found.point.tolist() == again.run(known, source=ReplaySource.from_key("again")).point.tolist()
+    assert (found.guarantee, seen) == (protocol.guarantee, [(1, 3), (2, 3), (3, 3)])
+    exact = fit(None)
+    assert protocol_from_json(exact.canonical) == exact
+    assert b"epsilon" not in exact.canonical
+
+
+def test_no_round_asks_for_whole_gradients():
+    protocol = fit(4.0)
+    for refused in (protocol.open, lambda: protocol.close({})):
+        with pytest.raises(ProtocolError, match="it needs devices with the analyst's packages"):
+            refused()
 
 
 def test_bad_parameters_are_named():

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.steps import Progress, Steps
 from deniable.core.stream import serve_everyone
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
@@ -51,7 +52,7 @@ class Model:
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class MatrixFactorization:
+class MatrixFactorization(MemoryProtocol):
     """Fit goodness + kindness + factors · taste to ratings, the items by everybody, kindness and taste by each person alone.
 
     People are split at random into ``rounds`` + 1 groups. The first says which items it rated. Each further group gets the items as they
@@ -74,6 +75,9 @@ class MatrixFactorization:
     References: Koren, Bell, Volinsky 2009; Shin, Kim, Shin, Xiao 2018 (one sampled entry of the gradient instead of all of it).
     """
 
+    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point"
+    result: ClassVar[str] = "recommender"
+
     items: int
     epsilon: float | None = None
     rank: int = 3
@@ -92,6 +96,7 @@ class MatrixFactorization:
             raise ParameterError("items", self.items, allowed=allowed, fix="ask about fewer items, such as the most popular ones")
         if isinstance(self.radius, bool) or not isinstance(self.radius, int | float) or not 0 < self.radius <= 1e6:
             raise ParameterError("radius", self.radius, allowed="a number above 0", fix="1 is usual for ratings between -1 and 1")
+        object.__setattr__(self, "radius", float(self.radius))
 
     # --- what is promised, and what is sent ---
 
@@ -103,7 +108,7 @@ class MatrixFactorization:
     @cached_property
     def gradient(self) -> PrivUnit:
         """What every further group sends."""
-        return PrivUnit(dimension=self.items * (self.rank + 1), radius=float(self.radius), epsilon=self._epsilon)
+        return PrivUnit(dimension=self.items * (self.rank + 1), radius=self.radius, epsilon=self._epsilon)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -125,14 +130,14 @@ class MatrixFactorization:
 
     # --- what the collector does ---
 
-    def open(self) -> Model:
+    def first_model(self) -> Model:
         """The model before anyone was asked: all items are middling, with factors that only differ."""
         places = np.outer(np.arange(1, self.items + 1), np.sqrt(np.arange(2, self.rank + 2) + 0.5))
         factors = START * sqrt(2) * np.cos(2 * np.pi * places)
         items = np.concatenate([np.zeros((self.items, 1)), factors], axis=1)
         return Model(0, items, np.full(self.items, RAREST), np.zeros(items.shape))
 
-    def close(self, model: Model, mean: Array, noise: Array) -> Model:
+    def next_model(self, model: Model, mean: Array, noise: Array) -> Model:
         """The model after a round whose answers have this mean, each number with this variance."""
         if model.stage == 0:
             return Model(1, model.items, np.maximum(mean * sqrt(self.rated), RAREST), model.noise)
@@ -140,16 +145,15 @@ class MatrixFactorization:
         items = np.clip(model.items + pace * mean.reshape(model.items.shape), -LARGEST, LARGEST)
         return Model(model.stage + 1, items, model.popularity, model.noise + pace**2 * noise.reshape(model.items.shape))
 
-    def run(self, ratings: Ratings, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Recommender:
-        """Ask a crowd held in memory, from the first round to the fitted items. ``progress`` gets the rounds done, and all of them."""
-        self._known(ratings)
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Recommender:
+        """Ask a crowd held in memory, given as ``Ratings``, from the first round to the fitted items."""
+        ratings, steps = self._known(values), Steps(self.rounds + 1, progress)
         group = np.zeros(len(ratings), dtype=np.uint32)
         serve_everyone(len(ratings), lambda part, words: fill_below(np.uint64(self.rounds + 1), group[part], words), source)
-        model = self.open()
+        model = self.first_model()
         for stage in range(self.rounds + 1):
-            model = self.close(model, *self._asked(model, ratings.take(np.flatnonzero(group == stage)), source))
-            if progress is not None:
-                progress(stage + 1, self.rounds + 1)
+            model = self.next_model(model, *self._asked(model, ratings.take(np.flatnonzero(group == stage)), source))
+            steps.next()
         promise = None if self.epsilon is None else self.guarantee
         return Recommender.of(model.items, model.noise, ridge=RIDGE, n=len(ratings), guarantee=promise)
 
@@ -195,7 +199,7 @@ class MatrixFactorization:
         rated, values = ratings.dense(part)
         if model.stage == 0:
             return shortened(rated / sqrt(self.rated), 1.0)
-        return item_gradients(model.items, rated, values, RIDGE, float(self.radius))
+        return item_gradients(model.items, rated, values, RIDGE, self.radius)
 
     def _known(self, ratings: Any) -> Ratings:
         if not isinstance(ratings, Ratings) or ratings.number_of_items != self.items:
