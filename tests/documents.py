@@ -148,6 +148,13 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     rated = recommend.Ratings.of([0, 0, 1, 2, 5], [1, 2, 0, 1, 1], [5, 3, 1, 4, 2], shape=(6, 3), low=1, high=5)
     yield "MatrixFactorization", recommend.MatrixFactorization(items=3, epsilon=4.0, rank=1, rounds=1), rated
     yield "MatrixFactorization", recommend.MatrixFactorization(items=3, epsilon=8.0, radius=0.5, rated=2), rated
+    promise: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-3, "n": 600}
+    yield "ShuffledBinarySum", shuffle.ShuffledBinarySum(**promise), ages % 2
+    yield "ShuffledHistogram", shuffle.ShuffledHistogram(domain=Integers(0, 31), **promise), ages
+    yield "ShuffledHistogram", shuffle.ShuffledHistogram(domain_size=32, **promise), ages
+    yield "ShuffledRealSum", shuffle.ShuffledRealSum(low=0, high=31, **promise), ages
+    yield "PoissonHistogram", shuffle.PoissonHistogram(domain_size=32, **promise), ages
+    yield "SplitAndMixSum", shuffle.SplitAndMixSum(low=0, high=31, **promise), ages
     specs = {"drink": GRR(domain=classes, epsilon=1.0), "smoker": RR(epsilon=0.5), "sleep": OneBitMean(low=0, high=24, epsilon=1.0)}
     yield "Survey", Survey.of(**specs, word=OLH(domain=short, epsilon=2.0), place=OUE(domain_size=9, epsilon=1.0)), None
 
@@ -206,6 +213,8 @@ def papers() -> Iterator[tuple[str, bytes]]:
     yield "shuffle", shuffle.ShuffledRealSum(low=0, high=1, **promise).canonical
     yield "shuffle", shuffle.PoissonHistogram(domain_size=10, **promise).canonical
     yield "shuffle", shuffle.SplitAndMixSum(low=-1, high=Fraction(1, 3), **promise).canonical
+    yield "shuffle", shuffle.ShuffledRealSum(low=Fraction(-1, 3), high=2**60, steps=3, **promise).canonical
+    yield "shuffle", shuffle.SplitAndMixSum(low=-0.5, high=1e-3, steps=9, **promise).canonical
 
 
 def agreements() -> Iterator[bytes]:

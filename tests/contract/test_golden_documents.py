@@ -27,6 +27,7 @@ READERS = {
     "mixing": lambda data: canonical_json(Mixing.from_json(json.loads(data)).to_json()),
     "record": lambda data: LogEntry(data, bytes(64)).content.canonical,
     "agreement": lambda data: Agreement.from_json(data).canonical,
+    "shuffle": lambda data: protocol_from_json(data).canonical,
     "event": lambda data: event_from_json(json.loads(data)).canonical,
 }
 ROWS = [tuple(row) for row in json.loads(GOLDEN.read_text())]

@@ -7,6 +7,8 @@ so is a variance that is off by two thirds.
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from math import inf, sqrt
 
@@ -15,6 +17,9 @@ import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.contract.mixing import SHUFFLE
+from deniable.contract.protocol import MemoryProtocol, protocol_from_json
+from deniable.errors import ProtocolError, WireError
 from deniable.shuffle import protocol as protocols
 from deniable.testing import ReplaySource
 
@@ -31,16 +36,30 @@ CASES = {  # the protocol, what people hold, the true count or sum, how it is re
 }
 
 
+def said(protocol, values, source):
+    """What people send, before anyone estimates: of a single message in their order, of several in a random one."""
+    if protocol.needs:
+        return protocol.privatize(values, source=source)
+    return [asked(protocol).answer(value, source) for value in values.tolist()]
+
+
+def asked(protocol):
+    (question,) = protocol.open().questions
+    return question
+
+
 def estimated(protocol, messages, people=N):
-    """Dummies are of people, and so they have to be counted; everyone else sends a known number of messages."""
-    return protocol.estimate(messages, people=people) if isinstance(protocol, dn.shuffle.PoissonHistogram) else protocol.estimate(messages)
+    """What messages say: of a single one each by its tally, of several by the protocol itself."""
+    if protocol.needs:
+        return protocol.estimate(messages, people=people)
+    return protocol.close({asked(protocol).name: asked(protocol).spec.tally(list(messages))})
 
 
 @cache
 def runs(name):
     protocol, values, _, read, _ = CASES[name]
     source = ReplaySource.from_key(f"crowds {name}")
-    estimates = [estimated(protocol, protocol.privatize(values, source=source)) for _ in range(CROWDS)]
+    estimates = [protocol.run(values, source=source) for _ in range(CROWDS)]
     position = {"binary sum": 1, "histogram": 0, "dummies": 0}.get(name)
     limits = [e.interval(0.95) for e in estimates]
     errors = [e.stderr if position is None else e.stderr[position] for e in estimates]
@@ -76,7 +95,7 @@ def test_a_forgotten_shift_is_caught(name):
     source = ReplaySource.from_key("forgotten")
     found = []
     for _ in range(60):
-        sent = protocol.privatize(values, source=source)
+        sent = np.array(said(protocol, values, source))
         if name == "split and mix":
             found.append(int(sent.sum()) * float(protocol.domain.width) / protocol.steps)  # not modulo anything, nor shifted
         elif name == "real sum":
@@ -91,9 +110,10 @@ def test_a_forgotten_shift_is_caught(name):
 def test_scalar_messages_are_estimated_like_bulk_ones(name):
     protocol, values, truth, read, _ = CASES[name]
     source = ReplaySource.from_key(f"scalar {name}")
-    sent = [message for value in values.tolist() for message in protocol.messages(value, source)]
+    each = protocol.messages if protocol.needs else lambda value, source: (asked(protocol).answer(value, source),)
+    sent = [message for value in values.tolist() for message in each(value, source)]
     assert all(type(message) is int for message in sent)
-    bulk = np.median([read(estimated(protocol, protocol.privatize(values, source=source))) for _ in range(5)])
+    bulk = np.median([read(protocol.run(values, source=source)) for _ in range(5)])
     one = read(estimated(protocol, sent))
     spread = sqrt(protocol.variance() * 2)
     tails = 14 if name == "split and mix" else SIGMAS  # e^-14 is one in a million
@@ -116,7 +136,7 @@ def order_z(protocol):
 
 
 def test_the_order_of_messages_says_nothing(monkeypatch):
-    protocol = dn.shuffle.ShuffledBinarySum(epsilon=4.0, delta=1e-2, n=N)
+    protocol = dn.shuffle.PoissonHistogram(domain_size=2, epsilon=4.0, delta=1e-2, n=N)  # a handful of dummies in all
     z, counts = order_z(protocol)
     assert z < SIGMAS
     assert counts.std() > 1  # sqrt(N / 16) = 5
@@ -126,11 +146,12 @@ def test_the_order_of_messages_says_nothing(monkeypatch):
 
 def test_a_fixed_permutation_is_caught(monkeypatch):
     """Who sent which is then the same in every batch: two batches agree in their order."""
-    protocol = dn.shuffle.ShuffledHistogram(domain_size=4, epsilon=4.0, delta=1e-2, n=N)
+    protocol = dn.shuffle.PoissonHistogram(domain_size=4, epsilon=4.0, delta=0.9, n=N)
     values = np.arange(N) % 4
 
     def agreement():
-        one, other = protocol.privatize(values), protocol.privatize(values)
+        one, other = (protocol.privatize(values, source=ReplaySource.from_key(f"order {key}")) for key in "bc")
+        assert one.size == other.size == N  # nobody sent a dummy
         return stats.chi2_contingency(np.histogram2d(one, other, bins=4)[0]).pvalue
 
     assert agreement() > 1e-6
@@ -143,11 +164,11 @@ def test_a_fixed_permutation_is_caught(monkeypatch):
 
 BINARY, DUMMIES, SHARES = CASES["binary sum"][0], CASES["dummies"][0], CASES["split and mix"][0]
 MISTAKES = {
-    "too few people": (lambda: BINARY.privatize([1] * (N - 1)), ["people", "399", "n = 400", "calibrate for n=399"]),
-    "too few messages": (lambda: BINARY.estimate([1] * (N - 1)), ["people", "399", "n = 400"]),
-    "no message": (lambda: BINARY.estimate([2] * N), ["messages[0]", "got 2", "from 0 to 1"]),
+    "too few people": (lambda: BINARY.run([1] * (N - 1)), ["people", "399", "n = 400", "calibrate for n=399"]),
+    "too few messages": (lambda: estimated(BINARY, [1] * (N - 1)), ["people", "399", "n = 400"]),
+    "no message": (lambda: DUMMIES.estimate([4] * N, people=N), ["messages[0]", "got 4", "from 0 to 3"]),
     "a negative message": (lambda: DUMMIES.estimate([0] * N + [-1]), [f"messages[{N}]", "-1"]),
-    "floats": (lambda: BINARY.estimate([0.5] * N), ["messages", "integers"]),
+    "floats": (lambda: SHARES.estimate([0.5] * N), ["messages", "integers"]),
     "a value that is none": (lambda: DUMMIES.privatize([4] * N), ["values[0]", "4"]),
     "out of range": (lambda: SHARES.privatize([5.0] * N), ["values[0]", "5.0"]),
     "a share is missing": (lambda: SHARES.estimate(SHARES.privatize(PLACES)[1:]), ["messages", "a sum needs every share"]),
@@ -193,11 +214,10 @@ def test_more_people_than_promised_are_welcome():
     """Colluders among them are not counted in n; noise that honest people add is there all the same."""
     for protocol in (BINARY, DUMMIES):
         values = np.arange(3 * N) % 2
-        sent = protocol.privatize(values, source=ReplaySource.from_key("more"))
-        estimate = estimated(protocol, sent, 3 * N)
+        estimate = protocol.run(values, source=ReplaySource.from_key("more"))
         assert estimate.n == 3 * N
         assert abs(estimate.counts[1] - 1.5 * N) < SIGMAS * estimate.stderr[1]
-    twice = SHARES.estimate(SHARES.privatize(np.tile(PLACES, 2), source=ReplaySource.from_key("twice")))
+    twice = SHARES.run(np.tile(PLACES, 2), source=ReplaySource.from_key("twice"))
     assert twice.stderr == pytest.approx(sqrt(2 * SHARES.variance()))
     assert abs(twice.value - 2 * PLACES.sum()) < 14 * twice.stderr
 
@@ -208,7 +228,51 @@ def test_both_epsilons_are_told():
         assert (promise.epsilon, promise.delta, promise.people, promise.model) == (1.0, 1e-4, N, "shuffle")
         assert (promise.local_epsilon == inf) == (name in ("dummies", "split and mix"))
         assert "400 honest, distinct people" in promise.statement()
-        assert "epsilon = 1" in repr(estimated(protocol, protocol.privatize(CASES[name][1])))
+        assert "epsilon = 1" in repr(protocol.run(CASES[name][1]))
         assert pickle.loads(pickle.dumps(protocol)) == protocol
-        assert protocol == type(protocol)(**{f: getattr(protocol, f) for f in protocol.__dataclass_fields__})
+        assert protocol == replace(protocol)
     assert dn.shuffle.ShuffledBinarySum(**PROMISE).canonical != dn.shuffle.ShuffledBinarySum(**PROMISE | {"n": 401}).canonical
+
+
+# --- as protocols ---
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_message_is_a_round_and_several_run_in_memory(name):
+    protocol, values, *_ = CASES[name]
+    several = name in ("dummies", "split and mix")
+    assert isinstance(protocol, MemoryProtocol) == bool(protocol.needs) == several
+    assert protocol.trust == protocol.guarantee.model == SHUFFLE
+    if several:
+        with pytest.raises(ProtocolError, match="it needs several messages from each person"):
+            protocol.open()
+        seen = []
+        found = protocol.run(values, source=ReplaySource.from_key("run"), progress=lambda *steps: seen.append(steps))
+        assert seen == [(1, 2), (2, 2)]
+        alike = protocol.privatize(values, source=ReplaySource.from_key("run"))
+        assert found.point.tolist() == protocol.estimate(alike, people=N).point.tolist()
+        return
+    question = asked(protocol)
+    assert (question.name, question.spec.epsilon) == (protocol.result, protocol.guarantee.local_epsilon)
+    found = protocol.run(values, source=ReplaySource.from_key("run"))
+    alike = estimated(protocol, said(protocol, values, ReplaySource.from_key("run")))
+    assert (found.point.tolist(), found.guarantee) == (alike.point.tolist(), protocol.guarantee)
+
+
+def test_a_batch_of_too_few_is_not_estimated_whoever_tallied_it():
+    """The twin that trusts whoever closes the round: a promise for 400 people, and 399 reports."""
+    for name in ("binary sum", "histogram", "real sum"):
+        protocol, values, *_ = CASES[name]
+        few = asked(protocol).spec.tally(said(protocol, values[1:], ReplaySource.from_key("few")))
+        with pytest.raises(dn.errors.ParameterError, match="people: got 399"):
+            protocol.close({asked(protocol).name: few})
+
+
+@pytest.mark.parametrize("end", [b'"1/0"', b'"2/6"', b'"+1"', b'"1e0"', b'"nan"', b'"1/3.0"', b'"\xd9\xa1"', b"true", b"null"])
+def test_a_range_has_one_spelling(end):
+    for made in (dn.shuffle.ShuffledRealSum, dn.shuffle.SplitAndMixSum):
+        written = made(low=Fraction(1, 3), high=7.5, steps=3, **PROMISE).canonical
+        again = protocol_from_json(written)
+        assert (again.low, again.high, again.canonical) == (Fraction(1, 3), 7.5, written)
+        with pytest.raises(WireError):
+            protocol_from_json(written.replace(b'"1/3"', end))

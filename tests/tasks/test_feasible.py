@@ -203,6 +203,7 @@ FEATURES = {name: dn.Numbers(0, 1) for name in TABLE}
 COLUMNS = {name: (10 * column).astype(int) % 3 for name, column in TABLE.items()}
 SETS = [[i % 8, (i + 1) % 8, (i + 3) % 8] for i in range(400)]
 WRITTEN = ["tea and milk", "water, tea", ""] * 200
+BATCH = {"delta": 1e-3, "n": 400}
 TRIED = {
     **dict.fromkeys((*LISTED, "NewWords"), ({}, WRITTEN)),
     "AHEAD": ({}, np.arange(400) % 16),
@@ -225,6 +226,9 @@ TRIED = {
     "SVIM": ({"k": 8}, SETS),
     "SVSM": ({"k": 40}, SETS),
     "SegmentPairs": ({"domain": dn.Text(4)}, ["teas", "milk"] * 200),
+    "ShuffledBinarySum": (BATCH, np.arange(400) % 2),
+    "ShuffledHistogram": (BATCH | {"domain": dn.IndexRange(8)}, np.arange(400) % 8),
+    "ShuffledRealSum": (BATCH | {"low": 0, "high": 1}, TABLE["f1"]),
     "TreeHist": ({}, ["te", "mi"] * 200),
     "UniformGrid": ({}, np.arange(400) % 9),
     "WholeSets": ({"domain": Subsets(dn.IndexRange(8)), "k": 2}, SETS),

@@ -31,6 +31,7 @@ PROTOCOLS = Registry(
     "protocol",
     homes=(
         "deniable.contract.survey",
+        *(f"deniable.shuffle.{name}" for name in ("binary_sum", "histogram", "poisson_histogram", "real_sum", "split_and_mix")),
         "deniable.tasks.graphs",
         "deniable.tasks.heavy_hitters",
         "deniable.tasks.itemsets",

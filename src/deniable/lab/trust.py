@@ -54,7 +54,7 @@ class Yes(Document):
             return float(asked.release(int(np.sum(values)), source=source))
         if self.way == "local":
             return float(asked.estimate(asked.tally(asked.privatize(values, source=source))).counts[1])
-        estimate = asked.estimate(asked.privatize(values, source=source))
+        estimate = asked.run(values, source=source)
         return float(estimate.counts[1] if self.way == "shuffle" else estimate.value)
 
     @property

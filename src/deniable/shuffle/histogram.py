@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-
-import numpy as np
+from typing import ClassVar
 
 from deniable.client.grr import GRR
+from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 from deniable.shuffle.amplification import local_epsilon_for
 from deniable.shuffle.certificate import Certificate, certificate
 from deniable.shuffle.event import ShuffledGRR
 from deniable.shuffle.protocol import MOST_LOCAL, SingleMessage
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class ShuffledHistogram(SingleMessage):
     """Everyone sends their value, or, less often, another one. The shuffler hides who sent which.
@@ -35,6 +35,8 @@ class ShuffledHistogram(SingleMessage):
 
     References: Balle, Bell, Gascon, Nissim 2019; Luo, Wang, Yi 2022 (why one message is not enough for large domains).
     """
+
+    result: ClassVar[str] = "histogram"
 
     domain_size: int = field(default=None, repr=False)  # type: ignore[assignment]  # resolved at once, below
     domain: Domain = None  # type: ignore[assignment]  # resolved at once, below
@@ -63,9 +65,6 @@ class ShuffledHistogram(SingleMessage):
     @property
     def event(self) -> ShuffledGRR:
         return ShuffledGRR(domain_size=self.domain_size, epsilon0=self.spec.epsilon, n=self.n)
-
-    def counters(self, messages: Array) -> Array:
-        return np.bincount(messages, minlength=self.domain_size)
 
     def variance(self, f: float = 0.0) -> float:
         """The variance of the count of a value that a fraction f of n people holds."""

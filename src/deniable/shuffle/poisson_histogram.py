@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
@@ -27,7 +27,7 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.shuffle.dummies import dummies_for
 from deniable.shuffle.histogram import listed_domain
-from deniable.shuffle.protocol import ShuffleProtocol, checked, shuffled_promise
+from deniable.shuffle.protocol import SeveralMessages, checked, shuffled_promise
 
 PIECE = 16
 """The largest mean that is drawn in one piece: a sum of Poisson numbers is one."""
@@ -36,7 +36,7 @@ MOST_DUMMIES = 1 << 16
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class PoissonHistogram(ShuffleProtocol):
+class PoissonHistogram(SeveralMessages):
     """Everyone sends their value as it is, and a Poisson number of dummies, each any value. The shuffler hides which is which.
 
     Guarantee: (epsilon, delta) with an honest shuffler and n honest people, exactly (``dummies``). **Without an honest shuffler nothing is
@@ -54,6 +54,8 @@ class PoissonHistogram(ShuffleProtocol):
 
     References: Balle, Bell, Gascon, Nissim 2019 (blankets); Cheu, Zhilyaev 2022 (histograms from dummies).
     """
+
+    result: ClassVar[str] = "histogram"
 
     domain_size: int = field(default=None, repr=False)  # type: ignore[assignment]  # resolved at once, below
     domain: Domain = None  # type: ignore[assignment]  # resolved at once, below

@@ -1,30 +1,36 @@
-"""What all shuffle protocols share: a promise, messages, a shuffler in memory, and an estimate with its error.
+"""What all protocols of a shuffled crowd share: a promise, who is counted in it, and what accountants take a batch for.
 
 A protocol is calibrated from (epsilon, delta, n) to the least noise that a proved bound allows, never by a paper's constants. ``n`` counts
 *honest, distinct* people: subtract those who may collude, and count neither dummies nor a person's second message. More people may take
 part; fewer are refused, since the promise would not hold.
+
+Where each person sends one message, a protocol has one round, whose question is a local mechanism. Where each person sends several, it runs
+in memory: people, shuffler and analyst.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deniable.accounting.event import REPLACE, Event
 from deniable.accounting.leaves import Approximate
-from deniable.contract.canonical import canonical_json, number
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
+from deniable.contract.mixing import SHUFFLE
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import MemoryProtocol, Protocol
+from deniable.contract.question import Question, Round
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.tally import Tally
+from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.certificate import Certificate
@@ -34,9 +40,10 @@ MOST_LOCAL = 20.0
 """The largest local epsilon that is tried: beyond it, reports are the truth, but for once in a billion."""
 
 
-class ShuffleProtocol(ABC):
+class ShuffleProtocol(Protocol, abstract=True):
     """A protocol of n people, a shuffler and an analyst. Each one is a frozen dataclass with these parameters and its own."""
 
+    trust: ClassVar[str] = SHUFFLE
     epsilon: float
     delta: float
     n: int
@@ -45,29 +52,39 @@ class ShuffleProtocol(ABC):
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 < self.delta < 1:
             raise ParameterError("delta", self.delta, allowed="between 0 and 1", fix="far below 1 / n: 1e-6 is usual")
+        object.__setattr__(self, "delta", float(self.delta))
         if type(self.n) is not int or self.n < 1:
             raise ParameterError("n", self.n, allowed="an integer from 1 on", fix="count honest, distinct people, not messages")
 
     @property
     def mechanism(self) -> str:
-        """The protocol's name."""
-        return type(self).__name__
-
-    @property
-    def canonical(self) -> bytes:
-        """All parameters, as one byte string."""
-        return canonical_json({"protocol": self.mechanism} | {name: _plain(value) for name, value in self.__getstate__().items()})
+        """The protocol's name, where an estimate names a mechanism."""
+        return self.kind
 
     def __getstate__(self) -> dict[str, Any]:
         """The parameters alone travel to other processes: tables are made there again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # a dataclass
 
-    # --- what each protocol provides ---
+    @abstractmethod
+    def variance(self) -> float:
+        """The variance of the estimated count or sum if n people take part, at worst."""
 
     @property
-    @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """What is promised, with an honest shuffler and without."""
+    def event(self) -> Event:
+        """What one batch is to an accountant: the pair of laws behind the promise where it is known, otherwise the promise itself."""
+        return Approximate(epsilon=self.epsilon, delta=self.delta, neighbors=REPLACE)
+
+    def require_people(self, people: int) -> None:
+        """Refuse a crowd that is too small for the promise."""
+        if people < self.n:
+            fix = f"wait for more, or calibrate for n={people}"
+            raise ParameterError("people", people, allowed=f"at least n = {self.n}: with fewer the promise does not hold", fix=fix)
+
+
+class SeveralMessages(ShuffleProtocol, MemoryProtocol, abstract=True):
+    """Each person sends several messages, in envelopes of their own, which only a shuffler may see together."""
+
+    needs: ClassVar[str] = "several messages from each person, of which a round takes one"
 
     @abstractmethod
     def messages(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
@@ -78,33 +95,25 @@ class ShuffleProtocol(ABC):
         """Everybody's messages, not yet shuffled."""
 
     @abstractmethod
-    def estimate(self, messages: Any) -> Estimate:
-        """What shuffled messages say, with its error."""
-
-    @abstractmethod
-    def variance(self) -> float:
-        """The variance of the estimated count or sum if n people take part, at worst."""
-
-    # --- what follows ---
-
-    @property
-    def event(self) -> Event:
-        """What one batch is to an accountant: the pair of laws behind the promise where it is known, otherwise the promise itself."""
-        return Approximate(epsilon=self.epsilon, delta=float(self.delta), neighbors=REPLACE)
+    def estimate(self, messages: Any, *, people: int) -> Estimate:
+        """What the shuffled messages of so many people say, with its error."""
 
     def privatize(self, values: Any, *, source: Source | None = None) -> Array:
         """All messages of a crowd in a random order: people and shuffler in memory."""
         sent = self.send(values, source)
         return np.asarray(sent[permutation(sent.size, source)])
 
-    def require_people(self, people: int) -> None:
-        """Refuse a crowd that is too small for the promise."""
-        if people < self.n:
-            fix = f"wait for more, or calibrate for n={people}"
-            raise ParameterError("people", people, allowed=f"at least n = {self.n}: with fewer the promise does not hold", fix=fix)
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Any:
+        """Have a crowd send, shuffle, and estimate."""
+        steps = Steps(2, progress)
+        messages = self.privatize(values, source=source)
+        steps.next()
+        found = self.estimate(messages, people=len(values))
+        steps.next()
+        return found
 
 
-class SingleMessage(ShuffleProtocol):
+class SingleMessage(ShuffleProtocol, abstract=True):
     """A local mechanism, one report each, with the largest local epsilon that the shuffled batch allows."""
 
     def __post_init__(self) -> None:
@@ -133,8 +142,8 @@ class SingleMessage(ShuffleProtocol):
         proof = self.proof
         return Guarantee(
             epsilon=self.epsilon,
-            delta=float(self.delta),
-            model="shuffle",
+            delta=self.delta,
+            model=SHUFFLE,
             unit="one report in a shuffled batch",
             honest="the shuffler",
             certificate=proof.name,
@@ -143,28 +152,19 @@ class SingleMessage(ShuffleProtocol):
             people=self.n,
         )
 
-    def messages(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
-        return (int(self.spec.randomize(value, source)),)
+    def open(self) -> Round:
+        return Round((Question(name=self.result, spec=self.spec),))
 
-    def send(self, values: Any, source: Source | None) -> Array:
-        reports = self.spec.privatize(values, source=source)
-        self.require_people(reports.n)
-        [column] = reports.columns.values()
-        return np.unpackbits(column, bitorder="little")[: reports.n] if self.spec.layout[0].packed else column
+    def close(self, tallies: Mapping[str, Any]) -> Estimate:
+        """The estimate from the tally of all reports; ParameterError if fewer people reported than the promise needs."""
+        self.open().check_tallies(tallies)
+        tally = tallies[self.result]
+        self.require_people(tally.n)
+        return self.estimated(self.spec.estimate(tally))
 
-    @abstractmethod
-    def counters(self, messages: Array) -> Array:
-        """The tally's counters of messages."""
-
-    def estimate(self, messages: Any) -> Estimate:
-        found = self.local(messages)
-        return FrequencyEstimate.of(self, found.values, found.law)  # so that it names the protocol, and the epsilon of the batch
-
-    def local(self, messages: Any) -> Any:
-        """What the local mechanism makes of messages."""
-        sent = checked(messages, self.spec.outputs)
-        self.require_people(sent.size)
-        return self.spec.estimate(Tally(self.spec, sent.size, self.counters(sent)))
+    def estimated(self, found: Any) -> Estimate:
+        """What the local mechanism found, as an estimate of this protocol: with its name, and the epsilon of the batch."""
+        return FrequencyEstimate.of(self, found.values, found.law)
 
 
 def checked(messages: Any, limit: int) -> Array:
@@ -181,21 +181,15 @@ def checked(messages: Any, limit: int) -> Array:
     return column
 
 
-def shuffled_promise(protocol: ShuffleProtocol, *, certificate: str, unit: str) -> Guarantee:
+def shuffled_promise(protocol: SeveralMessages, *, certificate: str, unit: str) -> Guarantee:
     """The promise of a protocol whose messages say everything to whoever sees where they come from."""
     return Guarantee(
         epsilon=protocol.epsilon,
-        delta=float(protocol.delta),
-        model="shuffle",
+        delta=protocol.delta,
+        model=SHUFFLE,
         unit=unit,
         honest="the shuffler",
         certificate=certificate,
         local_epsilon=inf,
         people=protocol.n,
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Domain):
-        return value.to_json()
-    return number(value) if type(value) is int else value if isinstance(value, bool) else str(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,15 +13,15 @@ from deniable.client.grr import GRR
 from deniable.client.piecewise import Piecewise
 from deniable.contract.arguments import typed
 from deniable.contract.numbers import LARGEST_STEPS
+from deniable.contract.record import wire
 from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
-from deniable.kernels.compiled import Array
 from deniable.shuffle.amplification import local_epsilon_for
 from deniable.shuffle.certificate import Certificate, certificate
 from deniable.shuffle.dummies import MOST_NOISE, dummies_for, dummy_delta
 from deniable.shuffle.event import ShuffledGRR
 from deniable.shuffle.protocol import MOST_LOCAL, SingleMessage
-from deniable.shuffle.sums import CrowdSum, shuffled_sum, sum_domain
+from deniable.shuffle.sums import RANGE_END, CrowdSum, settle_range, shuffled_sum
 
 
 @typed
@@ -46,8 +46,10 @@ class ShuffledRealSum(SingleMessage):
     References: Balle, Bell, Gascon, Nissim 2019.
     """
 
-    low: Any
-    high: Any
+    result: ClassVar[str] = "sum"
+
+    low: Any = field(metadata=wire(form=RANGE_END))
+    high: Any = field(metadata=wire(form=RANGE_END))
     steps: int = None  # type: ignore[assignment]  # resolved at once, below
     epsilon: float
     delta: float
@@ -59,7 +61,7 @@ class ShuffledRealSum(SingleMessage):
             object.__setattr__(self, "steps", best_steps(self.epsilon, self.delta, self.n))
         if type(self.steps) is not int or not 1 <= self.steps < LARGEST_STEPS:
             raise ParameterError("steps", self.steps, allowed=f"an integer from 1 to {LARGEST_STEPS - 1}", fix="leave it out for the best")
-        sum_domain(self.low, self.high, self.steps)  # refuses a range that is none
+        settle_range(self)
 
     @cached_property
     def spec(self) -> Piecewise:
@@ -83,14 +85,9 @@ class ShuffledRealSum(SingleMessage):
     def event(self) -> ShuffledGRR:
         return ShuffledGRR(domain_size=self.steps + 1, epsilon0=self.spec.epsilon, n=self.n)
 
-    def counters(self, messages: Array) -> Array:
-        points = messages.astype(np.int64)
-        return np.array([points.sum(), (points**2).sum()])
-
-    def estimate(self, messages: Any) -> NumberEstimate:
+    def estimated(self, found: Any) -> NumberEstimate:
         """The sum of all numbers; divided by ``n``, it is the mean."""
-        mean = self.local(messages)
-        return shuffled_sum(self, CrowdSum(mean.law), mean.bias)
+        return shuffled_sum(self, CrowdSum(found.law), found.bias)
 
     def variance(self) -> float:
         """The variance of the *sum* of n numbers, at worst over what they are."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,15 +15,16 @@ from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import LARGEST_STEPS, Numbers, round_at_random
 from deniable.contract.probability import exp_above
+from deniable.contract.record import wire
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.number import NumberEstimate
 from deniable.core.number_column import number_column
 from deniable.core.stream import random_words
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.shuffle.protocol import ShuffleProtocol, checked, shuffled_promise
+from deniable.shuffle.protocol import SeveralMessages, checked, shuffled_promise
 from deniable.shuffle.shares import shares_for
-from deniable.shuffle.sums import PolyaSum, shuffled_sum, sum_domain
+from deniable.shuffle.sums import RANGE_END, PolyaSum, settle_range, shuffled_sum, sum_domain
 
 CROWD = 4
 """How many times n people there may be before a sum no longer fits."""
@@ -36,7 +37,7 @@ WIDEST = 1 << 18
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class SplitAndMixSum(ShuffleProtocol):
+class SplitAndMixSum(SeveralMessages):
     """Everyone adds a small share of the noise to their number, on a grid, and splits it into ``shares`` numbers modulo a power of two.
 
     Guarantee: (epsilon, delta) with an honest shuffler and n honest people. The noise shares of n people add up to discrete Laplace noise,
@@ -56,8 +57,10 @@ class SplitAndMixSum(ShuffleProtocol):
     Manurangsi, Pagh, Velingker 2020.
     """
 
-    low: Any
-    high: Any
+    result: ClassVar[str] = "sum"
+
+    low: Any = field(metadata=wire(form=RANGE_END))
+    high: Any = field(metadata=wire(form=RANGE_END))
     steps: int = None  # type: ignore[assignment]  # resolved at once, below
     epsilon: float
     delta: float
@@ -68,7 +71,7 @@ class SplitAndMixSum(ShuffleProtocol):
         if self.steps is None:
             fine = ceil(4 * self.epsilon * sqrt(self.n))
             object.__setattr__(self, "steps", min(max(fine, 1), LARGEST_STEPS))
-        self.domain  # noqa: B018  # refuses a range that is none
+        settle_range(self)
         if self.steps > WIDEST * self.epsilon or self.modulus > 1 << 62:
             allowed = f"at most {WIDEST:,} times epsilon, and sums below 2^62"
             raise ParameterError("steps", self.steps, allowed=allowed, fix="take fewer steps, or a larger epsilon")
@@ -135,25 +138,25 @@ class SplitAndMixSum(ShuffleProtocol):
             points[i] = round_at_random(column.exact_place(int(i)), _Continued(int(words[i]), source or SYSTEM)) - 1
         return points.astype(np.int64) + 1
 
-    def estimate(self, messages: Any) -> NumberEstimate:
-        """The sum of all numbers; divided by ``n``, it is the mean."""
+    def estimate(self, messages: Any, *, people: int | None = None) -> NumberEstimate:
+        """The sum of all numbers; divided by ``n``, it is the mean. ``people`` follows from the number of messages."""
         sent = checked(messages, self.modulus)
-        people, rest = divmod(sent.size, self.shares)
-        if rest or people > CROWD * self.n:
+        senders, rest = divmod(sent.size, self.shares)
+        if rest or senders > CROWD * self.n or people not in (None, senders):
             allowed = f"{self.shares} for each of up to {CROWD * self.n} people"
             raise ParameterError("messages", sent.size, allowed=allowed, fix="a sum needs every share")
-        self.require_people(people)
+        self.require_people(senders)
         total = int(sent.astype(np.uint64).sum(dtype=np.uint64)) % self.modulus
         if total > self.modulus - self._margin:
             total -= self.modulus  # noise may carry a sum below zero
         unit = self.domain.width / self.steps
         law = PolyaSum(
-            n=people,
-            total=float(people * self.domain.start + total * unit),
-            noise=self.variance(people),
+            n=senders,
+            total=float(senders * self.domain.start + total * unit),
+            noise=self.variance(senders),
             unit=float(unit),
             ratio=float(self.ratio),
-            shape=people / self.n,
+            shape=senders / self.n,
         )
         return shuffled_sum(self, law)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable.accounting.event import REPLACE
+from deniable.contract.canonical import number
+from deniable.contract.form import FORMS, Form
 from deniable.contract.numbers import Numbers
 from deniable.core.average import Average
 from deniable.core.interval import Limits
@@ -19,6 +23,21 @@ from deniable.shuffle.tails import reach_of
 
 if TYPE_CHECKING:
     from deniable.shuffle.protocol import ShuffleProtocol
+
+_RATIO = re.compile(r"-?[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
+_LONGEST = 2200
+"""The digits of an end of a range, at most."""
+
+
+def _read_end(noun: str, data: object) -> Any:
+    if isinstance(data, str) and _RATIO.fullmatch(data[:_LONGEST]):
+        return Fraction(data[:_LONGEST])
+    whole = not isinstance(data, str) or data.lstrip("-").isdecimal()
+    return FORMS[int if whole else float].read(noun, data)
+
+
+RANGE_END = Form(lambda end: number(end) if isinstance(end, int) else str(end), _read_end)
+"""An end of a range: an integer, a float or a fraction, each written in its own way."""
 
 
 def shuffled_sum(protocol: ShuffleProtocol, law: Law, bias: str | None = None) -> NumberEstimate:
@@ -89,6 +108,14 @@ class PolyaSum(Law):
 
     def select(self, positions: Array) -> Law:
         return self  # there is one number
+
+
+def settle_range(protocol: Any) -> None:
+    """Put the ends of a protocol's range in their final form; ParameterError if they are none, or points in time."""
+    domain = sum_domain(protocol.low, protocol.high, protocol.steps)
+    for name, exact in (("low", domain.low), ("high", domain.high)):
+        given, whole = getattr(protocol, name), exact.denominator == 1
+        object.__setattr__(protocol, name, float(given) if isinstance(given, float) else int(exact) if whole else exact)
 
 
 def sum_domain(low: Any, high: Any, steps: int) -> Numbers:
