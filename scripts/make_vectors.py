@@ -15,6 +15,7 @@ from longitudinal_vectors import longitudinal
 from model_vectors import models
 from notice_vectors import sealing
 from numeric_vectors import EXAMPLES as NUMERIC
+from rating_vectors import ratings
 from set_vectors import sets
 from spec_vectors import canonical, probability, specs
 from task_vectors import envelopes, rounds, tasks
@@ -204,7 +205,7 @@ def main() -> None:
     strings = [[text, f"{string_key(text.encode()):016x}"] for text in STRINGS]
     _write("hashing", {"strings": strings, "symbols": symbols(), "public": public_symbols()})
     documents = (canonical, probability, specs, encoders, tasks, rounds, envelopes)
-    for content in (*documents, sets, models, texts, tracks, budget, tokens, signatures, answerable, sealing, verdicts):
+    for content in (*documents, sets, models, texts, tracks, ratings, budget, tokens, signatures, answerable, sealing, verdicts):
         _write(content.__name__, content())
 
 

@@ -148,6 +148,9 @@ def protocols() -> Iterator[tuple[str, Protocol, Any]]:
     rated = recommend.Ratings.of([0, 0, 1, 2, 5], [1, 2, 0, 1, 1], [5, 3, 1, 4, 2], shape=(6, 3), low=1, high=5)
     yield "MatrixFactorization", recommend.MatrixFactorization(items=3, epsilon=4.0, rank=1, rounds=1), rated
     yield "MatrixFactorization", recommend.MatrixFactorization(items=3, epsilon=8.0, radius=0.5, rated=2), rated
+    scored = [{0: 5, 1: 2.5}, {1: 1}, {}, {2: 4, 0: 4.5, 1: 3}] * 60
+    yield "SampledFactorization", recommend.SampledFactorization(items=3, low=1, high=5, epsilon=4.0, rounds=2, people=240), scored
+    yield "SampledFactorization", recommend.SampledFactorization(items=3, low=0.5, high=5, epsilon=8.0, rank=0, rounds=1, clip=0), scored
     promise: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-3, "n": 600}
     yield "ShuffledBinarySum", shuffle.ShuffledBinarySum(**promise), ages % 2
     yield "ShuffledHistogram", shuffle.ShuffledHistogram(domain=Integers(0, 31), **promise), ages

@@ -187,6 +187,8 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
         "LastVisit",
         "MoveCount",
         "DrawnMove",
+        "HeldRating",
+        "RatingGradient",
     }
 
 

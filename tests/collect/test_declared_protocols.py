@@ -36,7 +36,7 @@ from tests.collect.looking import Reader
 from tests.collect.publishing import resign
 
 ROUNDS = {"Hierarchy": 1, "LogisticRegression": 2, "Marginals": 1, "NodeDegrees": 1, "PEM": 2, "SVIM": 3, "QuadTree": 2}
-ROUNDS |= {"Bigrams": 1, "Movement": 1, "NewWords": 2, "Terms": 1, "UniformGrid": 1, "WordPairs": 1}
+ROUNDS |= {"Bigrams": 1, "Movement": 1, "NewWords": 2, "SampledFactorization": 2, "Terms": 1, "UniformGrid": 1, "WordPairs": 1}
 
 
 @pytest.fixture(scope="module")

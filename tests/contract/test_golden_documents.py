@@ -32,7 +32,7 @@ READERS = {
 }
 ROWS = [tuple(row) for row in json.loads(GOLDEN.read_text())]
 SEVERAL_ROUNDS = {"AHEAD", "IndependentSegments", "KMeans", "LDPMiner", "LogisticRegression", "MultipleChannels", "PEM", "QuadTree"}
-SEVERAL_ROUNDS |= {"NewWords", "RotatingModels", "SVIM", "SVSM", "SegmentPairs", "TrieHH"}
+SEVERAL_ROUNDS |= {"NewWords", "RotatingModels", "SampledFactorization", "SVIM", "SVSM", "SegmentPairs", "TrieHH"}
 
 
 @pytest.mark.parametrize("kind", READERS)

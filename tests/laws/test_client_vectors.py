@@ -31,7 +31,7 @@ from tests.conftest import vectors
 
 PAYING = {name: Task.from_json(text.encode()) for name, text in vectors("budget")["tasks"].items()}
 (TOKEN_CASE,) = vectors("tokens")["cases"]
-ANSWERABLE = [*vectors("answerable")["cases"], *vectors("texts")["answerable"], *vectors("tracks")["answerable"]]
+ANSWERABLE = [*vectors("answerable")["cases"], *(case for name in ("texts", "tracks", "ratings") for case in vectors(name)["answerable"])]
 
 
 def words_of(case):

@@ -19,7 +19,7 @@ from deniable.testing import ReplaySource
 from tests.conftest import vectors
 
 BYTES = {"task", "id", "payload", "token"}
-ELSEWHERE = ("sets", "models", "texts", "tracks")
+ELSEWHERE = ("sets", "models", "texts", "tracks", "ratings")
 ENCODER_VECTORS = {
     name: [*cases, *(case for file in ELSEWHERE for case in vectors(file)[name])] for name, cases in vectors("encoders").items()
 }

@@ -48,6 +48,7 @@ SETTINGS = {
     "RotatingModels": "classes clip features label models rounds step",
     "SVIM": "k longest oracle projection shares",
     "SVSM": "k longest oracle projection shares",
+    "SampledFactorization": "clip high items low rank rounds",
     "SegmentPairs": "holdout k keep most oracle segments",
     "TreeHist": "k keep oracle salt step_bits threshold",
     "TrieHH": "delta levels",

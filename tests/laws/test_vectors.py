@@ -34,10 +34,8 @@ def is_refused(read, *arguments):
 
 
 def test_every_mechanism_has_vectors_and_every_file_a_mechanism():
-    documents = {"canonical", "probability", "specs", "encoders", "tasks", "rounds", "envelopes", "sealing", "sets", "models"} | {
-        "texts",
-        "tracks",
-    }
+    documents = {"canonical", "probability", "specs", "encoders", "tasks", "rounds", "envelopes", "sealing"}
+    documents |= {"sets", "models", "texts", "tracks", "ratings"}
     device = {"budget", "answerable", "signatures", "tokens", "verdicts"}
     assert {path.stem for path in VECTORS.glob("*.json")} == set(MECHANISMS) | {"source", "hashing"} | documents | device
 

@@ -225,6 +225,7 @@ TRIED = {
     "SFP": ({"domain": dn.Text(2), "k": 2}, ["te", "mi"] * 200),
     "SVIM": ({"k": 8}, SETS),
     "SVSM": ({"k": 40}, SETS),
+    "SampledFactorization": ({"items": 3, "low": 1, "high": 5, "rounds": 2}, [{0: 5, 2: 1.5}, {}, {1: 3}, {2: 4}] * 100),
     "SegmentPairs": ({"domain": dn.Text(4)}, ["teas", "milk"] * 200),
     "ShuffledBinarySum": (BATCH, np.arange(400) % 2),
     "ShuffledHistogram": (BATCH | {"domain": dn.IndexRange(8)}, np.arange(400) % 8),

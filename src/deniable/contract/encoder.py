@@ -28,7 +28,7 @@ ENCODERS = Registry(
     "encoder",
     homes=tuple(
         f"deniable.contract.{name}"
-        for name in ("cells", "clusters", "fragment", "gradient", "segments", "sets", "lines", "texts", "tracks")
+        for name in ("cells", "clusters", "fragment", "gradient", "ratings", "segments", "sets", "lines", "texts", "tracks")
     ),
 )
 """Every encoder by its name."""

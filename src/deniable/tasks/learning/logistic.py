@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,18 +22,16 @@ from deniable.contract.question import Question, Round
 from deniable.contract.record import STATE, form_of, wire
 from deniable.contract.source import Source
 from deniable.core.features import table_of
-from deniable.core.mean import MeanEstimate
 from deniable.errors import ParameterError
 from deniable.local.choose_mean import mean_oracle
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
+from deniable.tasks.gradients import spread_of
 from deniable.tasks.learning.linear_model import INTERCEPT, LinearModel
 from deniable.tasks.learning.settling import settle
 
 MOST_QUESTIONS = 2048
 """Of one round: devices fetch all of them."""
-FEW = 30
-"""So many reports say themselves how much they vary."""
 Weights = tuple[tuple[int, ...], ...]
 Noise = tuple[tuple[float, ...], ...]
 
@@ -161,7 +158,7 @@ class LogisticRegression(Protocol):
         pace = self.step * (self.rounds - self.state.stage) / self.rounds
         weights, noise = np.array(self.state.weights, dtype=float).ravel(), np.array(self.state.noise).ravel()
         moved = np.array([mean.law.center / LARGEST_GRADIENT if mean.n else 0.0 for mean in means])  # nobody moves nothing ...
-        spread = np.array([_spread(mean, self.spec) for mean in means]) / LARGEST_GRADIENT**2  # ... and knows nothing
+        spread = np.array([spread_of(mean, self.spec) for mean in means]) / LARGEST_GRADIENT**2  # ... and knows nothing
         stepped = np.clip(np.rint(weights - pace * moved * ONE_WEIGHT), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(int)
         shape = (self.models, self.coordinates)
         found = self.replaced(
@@ -189,10 +186,3 @@ class LogisticRegression(Protocol):
         unit, exposed = "one report, about one weight in one round", "that the person took part, in which round, and about which weight"
         neighbors = "any two records of one person, features and label at once"
         return Guarantee(epsilon=self.epsilon, unit=unit, neighbors=neighbors, exposed=exposed)
-
-
-def _spread(mean: MeanEstimate, spec: MeanSpec) -> float:
-    """The variance of a mean gradient; of few reports the largest that there can be, since they may agree by chance."""
-    if not mean.n:
-        return inf
-    return mean.law.drawn if mean.n >= FEW else (mean.law.worst + float(spec.domain.width / 2) ** 2) / mean.n

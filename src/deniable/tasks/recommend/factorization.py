@@ -14,6 +14,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.ratings import Ratings
 from deniable.core.steps import Progress, Steps
 from deniable.core.stream import serve_everyone
 from deniable.errors import DomainError, ParameterError, ProtocolError
@@ -22,7 +23,6 @@ from deniable.kernels.sampling import fill_below
 from deniable.local.vector.priv_unit import PrivUnit
 from deniable.tasks.checks import check_whole
 from deniable.tasks.recommend.personal import item_gradients, shortened
-from deniable.tasks.recommend.ratings import Ratings
 from deniable.tasks.recommend.recommender import Recommender
 
 RIDGE = 0.3
@@ -75,7 +75,7 @@ class MatrixFactorization(MemoryProtocol):
     References: Koren, Bell, Volinsky 2009; Shin, Kim, Shin, Xiao 2018 (one sampled entry of the gradient instead of all of it).
     """
 
-    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point"
+    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point; rounds ask with SampledFactorization"
     result: ClassVar[str] = "recommender"
 
     items: int
@@ -131,10 +131,8 @@ class MatrixFactorization(MemoryProtocol):
     # --- what the collector does ---
 
     def first_model(self) -> Model:
-        """The model before anyone was asked: all items are middling, with factors that only differ."""
-        places = np.outer(np.arange(1, self.items + 1), np.sqrt(np.arange(2, self.rank + 2) + 0.5))
-        factors = START * sqrt(2) * np.cos(2 * np.pi * places)
-        items = np.concatenate([np.zeros((self.items, 1)), factors], axis=1)
+        """The model before anyone was asked."""
+        items = first_items(self.items, self.rank)
         return Model(0, items, np.full(self.items, RAREST), np.zeros(items.shape))
 
     def next_model(self, model: Model, mean: Array, noise: Array) -> Model:
@@ -205,3 +203,9 @@ class MatrixFactorization(MemoryProtocol):
         if not isinstance(ratings, Ratings) or ratings.number_of_items != self.items:
             raise DomainError("ratings", type(ratings).__name__, allowed=f"Ratings of {self.items} items", fix="make them with Ratings.of")
         return ratings
+
+
+def first_items(items: int, rank: int) -> Array:
+    """Items before anyone was asked: all are middling, with factors that only differ."""
+    places = np.outer(np.arange(1, items + 1), np.sqrt(np.arange(2, rank + 2) + 0.5))
+    return np.concatenate([np.zeros((items, 1)), START * sqrt(2) * np.cos(2 * np.pi * places)], axis=1)

@@ -11,11 +11,11 @@ import numpy as np
 from deniable.contract.guarantee import Guarantee
 from deniable.core.estimate import Estimate
 from deniable.core.law import Unknown
+from deniable.core.ratings import Ratings
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.recommend.personal import own_factors, predictions
-from deniable.tasks.recommend.ratings import Ratings
 
 WHY = "stderr: noise of all rounds, without what few rounds leave unlearned: no interval is known"
 

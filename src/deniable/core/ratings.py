@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from deniable.contract.ratings import EXCESS_BITS, LARGEST_OWN, ONE, RIDGE, SWEEPS, HeldRating, Rated, RatingGradient
+from deniable.core.features import Later
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
@@ -112,3 +114,56 @@ def _refuse_first(name: str, column: Array, bad: Array, allowed: str) -> None:
     if bad.any():
         place = int(np.argmax(bad))
         raise DomainError(f"{name}[{place}]", column[place].item(), allowed=allowed, fix="correct or drop it; nothing was counted")
+
+
+def ratings_of(domain: Rated, values: Any) -> Ratings:
+    """Many people's ratings: ``Ratings`` of these items on this scale, or a list of what each person holds."""
+    low, high = float(domain.scale.low), float(domain.scale.high)
+    if isinstance(values, Ratings):
+        if (values.number_of_items, values.low, values.high) != (domain.items, low, high):
+            allowed = f"ratings of {domain.items} items from {low:g} to {high:g}"
+            raise DomainError("ratings", repr(values), allowed=allowed, fix="make them with Ratings.of")
+        return values
+    if not isinstance(values, list | tuple):
+        raise DomainError("values", type(values).__name__, allowed="Ratings, or a list of mappings", fix="make them with Ratings.of")
+    held = []
+    for position, value in enumerate(values):
+        try:
+            held.append(domain.points(value))
+        except DomainError as error:
+            raise domain.refuse(value, position) from error
+    starts = np.concatenate([[0], np.cumsum([len(points) for points in held], dtype=np.int64)]).astype(np.int64)
+    items = np.array([item for points in held for item in points], dtype=np.int64)
+    points = np.array([point for each in held for point in each.values()], dtype=np.int64)
+    return Ratings(starts, items, points / ONE, domain.items, low, high)
+
+
+def column(encoder: HeldRating | RatingGradient, values: Any) -> Later:
+    """What ``encode`` gives for each person, worked out for those who are asked."""
+    ratings = ratings_of(encoder.domain, values)
+
+    def work(part: Any) -> Array:
+        asked = ratings.take(np.arange(len(ratings))[part])
+        rated, scaled = asked.dense(slice(0, len(asked)))
+        if isinstance(encoder, HeldRating):
+            return rated[:, encoder.item].astype(np.int64)
+        own, errors = own_numbers(np.array(encoder.model, dtype=np.int64), rated, np.rint(scaled * ONE).astype(np.int64))
+        moved = np.asarray(errors[:, encoder.item] * (own[:, encoder.coordinate] if encoder.coordinate else ONE), dtype=np.int64)
+        return np.asarray(np.clip(moved >> EXCESS_BITS, -encoder.limit, encoder.limit))
+
+    return Later(len(ratings), work)
+
+
+def own_numbers(model: Array, rated: Array, points: Array) -> tuple[Array, Array]:
+    """What ``contract.ratings.own_numbers`` gives for each person: a row of own numbers, and a row of errors, 0 where nothing is rated."""
+    known = np.concatenate([np.full((len(model), 1), ONE, dtype=np.int64), model[:, 1:]], axis=1)
+    held = rated.astype(np.int64)
+    errors = held * (points - model[:, 0]) * ONE
+    weights = held @ known**2 + RIDGE
+    own = np.zeros((len(held), known.shape[1]), dtype=np.int64)
+    for k in [*range(known.shape[1])] * SWEEPS:
+        pull = errors @ known[:, k] + own[:, k] * (weights[:, k] - RIDGE)
+        best = np.clip(pull // weights[:, k], -LARGEST_OWN, LARGEST_OWN)
+        errors -= held * ((best - own[:, k])[:, None] * known[:, k])
+        own[:, k] = best
+    return own, errors
