@@ -50,15 +50,18 @@ for (const protocol of new Set(vectors("answerable").protocols.asked.map(({ prot
   });
 }
 
-test("what this client cannot answer, tasks or rounds about texts or tracks, is refused whatever its owner holds", async () => {
+test("what this client cannot answer, tasks or rounds about texts, tracks or ratings, is refused whatever its owner holds", async () => {
   const asked = vectors("answerable").protocols.asked.find(({ all, protocol }) => all && JSON.parse(protocol).protocol === "SVIM");
   const texts = { protocol: "Terms", domain: { kind: "writing", texts: true } };
   const tracks = { protocol: "Movement", domain: { kind: "track", cells: 12, outside: false } };
+  const ratings = { protocol: "SampledFactorization", domain: JSON.parse(vectors("ratings").cases[0].encoder).domain };
   const refused = [
     ["texts", texts, ["", "tea", ["tea"], 7], /kind index.*this client cannot answer/],
     ["tracks", tracks, [[], [0], [0, 11], 7], /kind index.*this client cannot answer/],
+    ["ratings", ratings, [{}, { 0: 5 }, { 3: 1, 0: 4.5 }, 7], /kind index.*this client cannot answer/],
     ["texts", JSON.parse(asked.protocol), HELD.SVIM, /encoder: got .*upgrade deniable/],
     ["tracks", JSON.parse(asked.protocol), HELD.SVIM, /encoder: got .*upgrade deniable/],
+    ["ratings", JSON.parse(asked.protocol), HELD.SVIM, /encoder: got .*upgrade deniable/],
   ];
   for (const [file, protocol, held, words] of refused) {
     const { collector, device, open } = await published(protocol);
