@@ -15,8 +15,7 @@ a record               an object, with the kind under the tag of its registry, i
 =====================  ==================================================================
 
 ``field(metadata=wire(...))`` gives a field another name or another form, or leaves it out where it has its usual value. Reading refuses
-unknown and missing names, wrong types, and equal values in another spelling, with ``WireError``: what was read, written again, must be what
-came. So there is one byte string for one meaning.
+unknown and missing names, wrong types and other spellings with ``WireError``: one byte string for one meaning.
 
 >>> from dataclasses import dataclass, field
 >>> @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
-from functools import cache, cached_property
+from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -179,10 +178,14 @@ class _Field(NamedTuple):
     """The class of a flat part."""
 
 
-@cache
+_FIELDS: dict[type, tuple[_Field, ...]] = {}
+
+
 def _fields(cls: type[Plain]) -> tuple[_Field, ...]:
     """The fields that travel, worked out when a record of the class is first written or read."""
-    return tuple(_travelling(cls))
+    if cls not in _FIELDS:
+        _FIELDS[cls] = tuple(_travelling(cls))
+    return _FIELDS[cls]
 
 
 def _travelling(cls: type[Plain]) -> Iterator[_Field]:

@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 from deniable.collect.tasks.domain_asking import read_domain
 from deniable.collect.tasks.made import explained, make, read_settings
-from deniable.contract.mixing import LOCAL
+from deniable.contract.mixing import LOCAL, SHUFFLE
 from deniable.contract.numbers import Numbers
 from deniable.contract.protocol import PROTOCOLS, Protocol
 from deniable.contract.subsets import Subsets
@@ -80,9 +80,11 @@ def _instead(name: object, found: Mapping[str, type[Protocol]]) -> str:
     if name == Survey.kind:
         return "leave it out: a survey is a [domain], or [[questions]]"
     if isinstance(name, str) and name in found:
-        model = found[name].trust
+        model, needs = found[name].trust, found[name].needs
+        if model == SHUFFLE:
+            return f'ask [[questions]] with trust = "shuffle": {name} is for a batch in Python'
         instead = "run it in Python" if model == LOCAL else f"{name} is {model}; use a local protocol, such as PEM"
-        return f"{instead}: it needs {found[name].needs}"
+        return f"{instead}: it needs {needs}"
     for module in pkgutil.iter_modules(importlib.import_module("deniable.tasks").__path__, "deniable.tasks."):
         if name in getattr(importlib.import_module(module.name), "__all__", ()):
             return f"use {module.name}.{name} in Python: it is no protocol that asks people in rounds"
