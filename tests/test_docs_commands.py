@@ -26,7 +26,9 @@ from deniable.cli.app import command_line
 from deniable.cli.usage import USAGE
 from deniable.client import Reporter
 from deniable.client.ledger import Ledger
+from deniable.collect.tasks.protocol_asking import takes_domain
 from deniable.collect.tasks.task_file import read_task_file
+from deniable.contract.protocol import PROTOCOLS
 from deniable.core.table import Table
 from deniable.lab.declared import experiment_from_toml
 from deniable.lab.experiments import shipped
@@ -181,7 +183,9 @@ def test_files_in_toml_are_read(page, tmp_path):
             assert experiment_from_toml(tmp_path / "mine.toml").name == parts["name"]
             continue
         above = "".join(f"{name} = {value}\n" for name, value in TASK.items() if name not in parts)
-        below = "" if {"domain", "questions"} & set(parts) else '[domain]\ncategories = ["a", "b", "c"]\n'
+        protocol = parts.get("protocol", {})
+        asks = "protocol" not in parts or takes_domain(PROTOCOLS.load()[protocol if isinstance(protocol, str) else protocol["name"]])
+        below = '[domain]\ncategories = ["a", "b", "c"]\n' if asks and not {"domain", "questions"} & set(parts) else ""
         read_task_file((above + text + below).encode(), key=bytes(32), now=1_795_000_000)
 
 

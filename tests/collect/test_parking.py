@@ -32,7 +32,7 @@ def crashing(monkeypatch):
     tried = []
 
     def close(self, tallies):
-        tried.append(self.stage)
+        tried.append(self.state.stage)
         raise MemoryError
 
     monkeypatch.setattr(dn.PEM, "close", close)

@@ -100,7 +100,7 @@ def test_decoding_finds_frequent_strings_in_a_list_longer_than_the_filters():
     assert set(clear) <= set(found.values)
     z = [(count - truth[value]) / error for value, count, error in zip(found.values, found.counts, found.stderr, strict=True)]
     assert np.abs(z).max() < SIGMAS
-    assert np.all(found.p_values <= 0.05 / len(candidates))
+    assert np.all(found.details["p"] <= 0.05 / len(candidates))
     assert list(found.counts) == sorted(found.counts, reverse=True)
 
 

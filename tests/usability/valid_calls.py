@@ -40,11 +40,11 @@ accounting: Bill
 central: QuantileEstimate
 client: Receipt
 core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
-core: Law MeanEstimate Measured NumberEstimate PeopleEstimate Reports Tally Unknown VectorEstimate
+core: Law Listing MeanEstimate Measured NumberEstimate PeopleEstimate Ratings Reports Tally Texts Unknown VectorEstimate
 lab: Audit Check EmpiricalAudit Results
 tasks: ClusterEstimate DegreeEstimate Flows Graph
 tasks: GraphGuarantee LinearModel MarginalEstimate NamedPlaces NextWords PairShares PlacesEstimate Plan
-tasks: Play RangeEstimate Ratings Recommender RepeatedEstimate SeriesEstimate
+tasks: Play RangeEstimate Recommender RepeatedEstimate SeriesEstimate
 tasks: SyntheticGraph TableEstimate Topics Tracks Trie
 """
 """Results, and containers that a method ``of`` fills: nobody calls these constructors but deniable."""

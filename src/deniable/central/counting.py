@@ -44,7 +44,7 @@ class BinaryTreeCounter(ContinualCounter):
     >>> words = ReplaySource.from_key("tree")
     >>> visits = BinaryTreeCounter(horizon=7, epsilon=3.0, sensitivity=1, neighbors="add-remove", source=words)
     >>> series = visits.run([10, 12, 9, 11])
-    >>> series.counts.tolist(), series.stderr.round(2).tolist()
+    >>> series.point.tolist(), series.stderr.round(2).tolist()
     ([10.0, 22.0, 31.0, 42.0], [1.36, 1.36, 1.92, 1.36])
 
     References: Chan, Shi, Song 2011; Dwork, Naor, Pitassi, Rothblum 2010.

@@ -69,7 +69,7 @@ class SquareRootCounter(ContinualCounter):
     >>> words = ReplaySource.from_key("root")
     >>> visits = SquareRootCounter(horizon=7, rho=0.5, sensitivity=1, neighbors="add-remove", source=words)
     >>> series = visits.run([10, 12, 9, 11])
-    >>> series.counts.round(2).tolist(), series.stderr.round(2).tolist()
+    >>> series.point.round(2).tolist(), series.stderr.round(2).tolist()
     ([9.22, 20.31, 31.51, 44.29], [1.29, 1.45, 1.53, 1.58])
 
     References: Fichtenberger, Henzinger, Upadhyay 2023; Henzinger, Upadhyay, Upadhyay 2023; Denisov et al. 2022 (adaptive streams).

@@ -87,7 +87,7 @@ def test_noise_is_as_large_as_stated_as_a_whole_and_as_a_stream():
     for number, mechanism in enumerate(both(12, 3)):
         source = ReplaySource.from_key(f"changes {number}")
         released = [mechanism.release(truth, source=source) for _ in range(repetitions)]
-        streamed = np.array([mechanism.counter(source).run(changes).counts for _ in range(repetitions // 4)])
+        streamed = np.array([mechanism.counter(source).run(changes).point for _ in range(repetitions // 4)])
         for values in (np.array([estimate.point for estimate in released]), streamed):
             errors, spread = values - truth, sqrt((2 + 3) / len(values))
             assert errors.var(axis=0) == pytest.approx(mechanism.stderr**2, rel=5 * spread)
