@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,3 +79,15 @@ def test_what_rounds_have_taught_is_in_the_state():
     assert search.state.candidates == (0,)
     with pytest.raises(AttributeError, match=r"no attribute 'candidate'$"):
         search.candidate  # noqa: B018  # looking it up is the test
+
+
+def test_a_property_that_fails_keeps_its_own_error():
+    """Otherwise a fault inside of a property reads as if there were no such property."""
+    spec = dn.GRR(domain_size=4, epsilon=2.0)
+    broken = replace(spec.estimate(spec.tally(spec.privatize([0, 1]))), law=object())
+    with pytest.raises(AttributeError, match="'object' object has no attribute 'point'"):
+        broken.point  # noqa: B018  # looking it up is the test
+    search = dn.PEM(bits=8, k=4, epsilon=1.0)
+    object.__setattr__(search, "state", None)
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'stage'"):
+        search.counting  # noqa: B018  # looking it up is the test

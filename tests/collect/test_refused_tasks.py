@@ -10,12 +10,15 @@ from typer.testing import CliRunner
 import deniable as dn
 from deniable.cli.app import command_line
 from deniable.client.longitudinal import Longitudinal
+from deniable.collect.analysis.answer import Asked
 from deniable.collect.collector import Collector
 from deniable.collect.tasks.size import MOST_VALUES
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError, WireError
+from deniable.shuffle import ShuffledHistogram
+from deniable.tasks.graphs import Triangles
 from tests.collect.crowd import NOON, survey_task
 from tests.collect.test_rounds import SEARCH, search_task
 
@@ -142,3 +145,21 @@ def test_a_collector_publishes_no_survey_with_more_values_than_a_page_can_show(c
     survey = survey_task(collector.registry.key, dn.GRR(domain_size=MOST_VALUES + 1, epsilon=1.0))
     with pytest.raises(ParameterError, match=r"^domain: got '1,048,577 values'"):
         collector.publish(survey)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        (ShuffledHistogram(domain_size=3, epsilon=1.0, delta=1e-6, n=200), r"ShuffledHistogram, of shuffle trust.*trust = \"shuffle\""),
+        (Triangles(nodes=60, epsilon=1.0), r"Triangles, of local trust.*it needs named rows"),
+    ],
+)
+def test_a_collector_publishes_no_promise_that_needs_others_to_be_kept(collector, protocol, words):
+    """Every report would arrive with its sender, and the answer would say that a shuffler protects it."""
+    base = survey_task(collector.registry.key, dn.RR(epsilon=3.0))
+    task = replace(base, name="promised", protocol=protocol.canonical, rounds=True, period=0, answers=1)
+    with pytest.raises(ParameterError, match=words):
+        collector.publish(task)
+    assert not collector.admission.tasks
+    with pytest.raises(ParameterError, match=words):
+        Asked.of(task, "found", None)  # a publication of somebody else's

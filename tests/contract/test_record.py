@@ -278,3 +278,15 @@ def json_bytes(data: object) -> bytes:
     import json
 
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True)
+class Level(Plain):
+    noun = "level"
+    height: float
+
+
+def test_zero_has_one_spelling():
+    assert Level(-0.0).to_json() == Level(0.0).to_json() == {"height": "0.0"}
+    with pytest.raises(WireError, match="canonical form"):
+        Level.from_json({"height": "-0.0"})

@@ -171,3 +171,12 @@ def test_an_empty_word_is_no_new_word():
     encoder, source = NewWord(Prefix(Text(4), 32), ("i", "tea")), ReplaySource.from_key("empty")
     assert {encoder.draw(["", "boba"], source) for _ in range(40)} == {"boba"}
     assert set(new_words(encoder, Texts.of([["", "boba"]] * 40), source).to_pylist()) == {"boba"}
+
+
+def test_marks_beyond_thirty_in_a_row_are_left_out_of_one_text_and_of_many():
+    """Putting n marks in order takes n^2 steps: a text of 200 kB took a device 26 s, and with it a whole crowd in memory."""
+    crowded, most = "a" + "\u0327\u0301" * 40_000 + " tea", "a" + "\u0327\u0301" * 15
+    assert words_of(crowded) == words_of(most + " tea") == [words_of(most)[0], "tea"]
+    assert 15 < len(words_of(crowded)[0]) <= 31
+    column = Texts.of([crowded, "Zoe\u0308", most])
+    assert [column.labels[code] for code in column.codes] == [*words_of(crowded), "zoë", *words_of(most)]

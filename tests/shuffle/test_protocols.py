@@ -15,6 +15,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.contract.probability import exp_below
+from deniable.errors import ParameterError
 from deniable.shuffle.certificate import certificate
 from deniable.shuffle.dummies import dummies_for, dummy_delta
 from deniable.shuffle.shares import excess, share_delta, shares_for
@@ -187,3 +188,10 @@ def test_a_promise_of_split_and_mix_is_kept_by_its_parts():
 
 def test_noise_that_dummies_need_falls_with_epsilon_and_delta():
     assert dummies_for(0.5, 1e-6) > dummies_for(1.0, 1e-6) > dummies_for(1.0, 1e-5) > dummies_for(4.0, 1e-5)
+
+
+def test_deltas_that_no_bound_can_be_computed_for_are_refused():
+    for delta in (5e-324, 1e-300, 0.0, 1.0):
+        with pytest.raises(ParameterError, match=r"delta: got .*from 1e-200 to below 1"):
+            dn.shuffle.ShuffledBinarySum(epsilon=1.0, delta=delta, n=200)
+    assert dn.shuffle.ShuffledBinarySum(epsilon=1.0, delta=1e-200, n=200).guarantee.delta <= 1e-200

@@ -25,13 +25,12 @@ from deniable.collect.storage.database import database_errors
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.store import Store, Tallies
-from deniable.collect.tasks.size import check_size
+from deniable.collect.tasks.size import check_size, protocol_of
 from deniable.collect.tending import tend
 from deniable.contract.admission import TOKEN
 from deniable.contract.batch import Batch
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.envelope import Envelope
-from deniable.contract.protocol import protocol_from_json
 from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM
 from deniable.contract.task import Task
@@ -75,7 +74,7 @@ class Collector:
             from deniable.collect.tasks.pricing import check_claim  # here: a collector that publishes nothing starts without
 
             check_claim(task)
-        protocol = protocol_from_json(task.protocol)
+        protocol = protocol_of(task)
         check_size(task, protocol)
         if task.rounds:
             check_answerable(task, protocol.open())  # as devices do: a task that nobody answers stays for good

@@ -20,7 +20,8 @@ from deniable.errors import DomainError, ParameterError
 
 LARGEST_KEY = 2**64 - 1
 LONGEST_STRING = 65_535
-DOMAINS = Registry("domain", "kind", homes=tuple(f"deniable.contract.{name}" for name in ("numbers", "subsets", "tracks", "writing")))
+HOMES = ("numbers", "ratings", "subsets", "tracks", "writing")
+DOMAINS = Registry("domain", "kind", homes=tuple(f"deniable.contract.{name}" for name in HOMES))
 """The domains that travel."""
 
 

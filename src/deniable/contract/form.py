@@ -102,7 +102,7 @@ FORMS: dict[Any, Form] = {
     bool: _typed(bool),
     str: _typed(str),
     int: Form(number, read_number),
-    float: Form(repr, lambda noun, data: _text(noun, data, _number, 'a decimal such as "1.0"')),
+    float: Form(lambda value: repr(float(value) + 0.0), lambda noun, data: _text(noun, data, _number, 'a decimal such as "1.0"')),
     Fraction: Form(str, read_fraction),
     bytes: Form(lambda value: value.hex(), lambda noun, data: _text(noun, data, bytes.fromhex, "bytes in hex")),
 }

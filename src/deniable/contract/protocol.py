@@ -82,6 +82,8 @@ class Protocol(Document, ABC):
     if not TYPE_CHECKING:  # type checkers know without it what a protocol has
 
         def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # a property that failed: its own error again
+                return object.__getattribute__(self, name)
             moved = f"; use state.{name}" if name in getattr(vars(self).get("state"), "__dict__", ()) else ""
             raise AttributeError(f"{self.kind!r} object has no attribute {name!r}{moved}", name=name, obj=self)
 

@@ -176,11 +176,8 @@ class RatingGradient(Asking, Encoder):
         return asked.spans(-self.limit, self.limit)
 
     def encode(self, value: Any, source: Source) -> int:
-        points = self.domain.points(value)
-        if self.item not in points:
-            return 0
-        own, errors = own_numbers(self.model, points)
-        gradient = errors[self.item] * (own[self.coordinate] if self.coordinate else ONE) >> EXCESS_BITS
+        own, errors = own_numbers(self.model, self.domain.points(value))
+        gradient = errors.get(self.item, 0) * (own[self.coordinate] if self.coordinate else ONE) >> EXCESS_BITS
         return max(-self.limit, min(self.limit, gradient))
 
 

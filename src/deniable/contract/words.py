@@ -16,6 +16,8 @@ _JOINERS = (0x200C, 0x200D)
 """Invisible, and inside words of Persian and of many scripts of India."""
 _LAST_MARK = 0x1F000
 """Combining marks come before it, but for variants of Chinese characters."""
+MOST_MARKS = 30
+"""As in the stream-safe text of Unicode's annex 15."""
 LONGEST_LIST = 1 << 21
 """The bytes that all words of a public list take: devices fetch it with each round."""
 MOST_IN_A_ROW = 8
@@ -29,11 +31,16 @@ def pattern() -> str:
 
     Vowels of Hindi, Thai or Arabic are marks, and an accent may be one: without them words would be cut to pieces there.
     """
+    run = rf"\w[\w{_marks()}]*"
+    return f"{run}(?:['’]{run})*"
+
+
+@cache
+def _marks() -> str:
+    """Combining marks and joiners as the inside of a set of a regular expression."""
     marks = [code for code in range(0x300, _LAST_MARK) if code in _JOINERS or unicodedata.category(chr(code))[0] == "M"]
     edges = [i for i, (one, other) in enumerate(pairwise([0, *marks, _LAST_MARK])) if other > one + 1]
-    ranges = "".join(f"{chr(marks[start])}-{chr(marks[end - 1])}" for start, end in pairwise(edges))
-    run = rf"\w[\w{ranges}]*"
-    return f"{run}(?:['’]{run})*"
+    return "".join(f"{chr(marks[start])}-{chr(marks[end - 1])}" for start, end in pairwise(edges))
 
 
 def words_of(text: str) -> list[str]:
@@ -48,8 +55,15 @@ def words_of(text: str) -> list[str]:
 
 
 def even(text: str) -> str:
-    """A text in which one word has one spelling."""
-    return unicodedata.normalize("NFC", text.lower())
+    """A text in which one word has one spelling. Of marks in a row the first 30 count: to put more in order takes quadratic time."""
+    lowered = text.lower()
+    return lowered if lowered.isascii() else unicodedata.normalize("NFC", _crowded().sub(lambda run: run[0][:MOST_MARKS], lowered))
+
+
+@cache
+def _crowded() -> re.Pattern[str]:
+    """More marks in a row than any language has."""
+    return re.compile(f"[{_marks()}]{{{MOST_MARKS + 1},}}")
 
 
 def split(text: str | Sequence[str]) -> list[str]:

@@ -158,6 +158,8 @@ class Estimate(Measured):
     if not TYPE_CHECKING:  # type checkers know without these what an estimate has
 
         def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # a property that failed: its own error again
+                return object.__getattribute__(self, name)
             raise missing_member(self, name)
 
         def __getitem__(self, name: object) -> Any:

@@ -40,7 +40,7 @@ class Ratings:
     @classmethod
     def of(cls, people: Any, items: Any, values: Any, *, shape: tuple[int, int], low: float, high: float) -> Ratings:
         """Ratings as three columns: who, what and how. ``shape`` is the number of people, with or without ratings, and of items."""
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        if not (np.isfinite(high - low) and low < high):
             raise ParameterError("low", low, allowed=f"a number below high = {high}", fix="name the ends of the scale, as in low=1, high=5")
         if len(shape) != 2 or any(type(size) is not int or size < least for size, least in zip(shape, (0, 1), strict=True)):
             raise ParameterError("shape", shape, allowed="the number of people, and of items from 1 on", fix="write shape=(1000, 50)")

@@ -34,8 +34,7 @@ class Visits:
         cells, offsets = np.asarray(self.cells), np.asarray(self.offsets)
         if cells.ndim != 1 or offsets.ndim != 1 or any(column.dtype.kind not in "iu" for column in (cells, offsets) if column.size):
             raise DomainError("cells, offsets", (cells.dtype, offsets.dtype), allowed="two columns of integers", fix="see Tracks.of")
-        steps = np.diff(offsets) if offsets.size else np.zeros(0)
-        if not offsets.size or offsets[0] != 0 or offsets[-1] != cells.size or np.any(steps < 0):
+        if not offsets.size or offsets[0] != 0 or offsets[-1] != cells.size or np.any(offsets[1:] < offsets[:-1]):
             allowed = f"0 first, {cells.size} last, never falling"
             raise DomainError("offsets", offsets[:5], allowed=allowed, fix="one more entry than there are people")
         object.__setattr__(self, "cells", cells.astype(np.int64))

@@ -36,6 +36,8 @@ from deniable.kernels.compiled import Array
 from deniable.shuffle.certificate import Certificate
 from deniable.shuffle.permutation import permutation
 
+LEAST_DELTA = 1e-200
+"""Bounds divide by delta: floats have no numbers for far smaller ones."""
 MOST_LOCAL = 20.0
 """The largest local epsilon that is tried: beyond it, reports are the truth, but for once in a billion."""
 
@@ -50,8 +52,8 @@ class ShuffleProtocol(Protocol, abstract=True):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 < self.delta < 1:
-            raise ParameterError("delta", self.delta, allowed="between 0 and 1", fix="far below 1 / n: 1e-6 is usual")
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not LEAST_DELTA <= self.delta < 1:
+            raise ParameterError("delta", self.delta, allowed=f"from {LEAST_DELTA:g} to below 1", fix="far below 1 / n: 1e-6 is usual")
         object.__setattr__(self, "delta", float(self.delta))
         if type(self.n) is not int or self.n < 1:
             raise ParameterError("n", self.n, allowed="an integer from 1 on", fix="count honest, distinct people, not messages")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.contract.canonical import canonical_json
 from deniable.contract.codes import code_bits, code_of, value_of
 from deniable.contract.encoder import Prefix, encoder_from_json
 from deniable.contract.probability import exp_below
@@ -216,3 +220,16 @@ def test_bad_settings_are_refused():
     for share in (b"1/0", b"1e999999999"):  # the second has more digits than there is memory
         with pytest.raises(WireError):
             protocol_from_json(search.canonical.replace(b'"holdout":"0"', b'"holdout":"' + share + b'"'))
+
+
+@pytest.mark.parametrize("lengths", [[24, 24], [8, 4], [0, 24], [8, 25], [8 * 10**9, 24], ["18446744073709551616", 24]], ids=str)
+def test_lengths_that_no_prefix_has_are_refused_before_they_cost_anything(lengths):
+    """A document from a stranger must not take a gigabyte to be refused."""
+    content = json.loads(dn.PEM(domain=dn.Text(3), k=2, epsilon=4.0).canonical)
+    tracemalloc.start()
+    try:
+        with pytest.raises(WireError, match="lengths"):
+            protocol_from_json(canonical_json(content | {"lengths": lengths, "allocation": [1] * len(lengths)}))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()

@@ -261,3 +261,12 @@ def test_what_was_changed_on_the_way_is_refused():
     for name, changed in other.items():
         with pytest.raises(WireError):
             protocol_from_json(json.dumps(content | {name: changed}, sort_keys=True, separators=(",", ":")).encode())
+
+
+def test_unsigned_offsets_are_read_as_signed_ones():
+    """Differences of unsigned numbers wrap around: what falls looked as if it rose, and rows were copied past their ends."""
+    offsets = np.array([0, 10, 2, 10])
+    for dtype in (np.int64, np.uint64, np.uint8):
+        with pytest.raises(DomainError, match="offsets"):
+            Tracks(np.arange(10) % 4, offsets.astype(dtype))
+        assert Tracks(np.arange(10) % 4, np.sort(offsets).astype(dtype)).offsets.tolist() == [0, 2, 10, 10]

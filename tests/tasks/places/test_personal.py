@@ -217,3 +217,11 @@ def test_a_run_reports_how_far_it_has_come():
 def test_what_is_no_taxonomy_is_refused(leaves):
     with pytest.raises(ParameterError, match="leaves"):
         Taxonomy(leaves)
+
+
+@pytest.mark.parametrize(("region", "epsilon"), [("north", "x"), ("north", None), (["north"], 1.0), ("north", 10**400)], ids=str)
+def test_declarations_of_other_types_are_refused(region, epsilon):
+    asking = PersonalPlaces(taxonomy=TOWN, declared=DECLARED)
+    for ask in (partial(asking.answer, "north/mill"), asking.guarantee_for, asking.group_of):
+        with pytest.raises(ParameterError):
+            ask(region, epsilon)

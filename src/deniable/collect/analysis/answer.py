@@ -16,9 +16,9 @@ from deniable import __version__
 from deniable.collect.analysis.mixed import Mixed
 from deniable.collect.analysis.selection import Selection
 from deniable.collect.analysis.shown import charts_of, estimates_in
+from deniable.collect.tasks.size import protocol_of
 from deniable.contract.canonical import parse_canonical, to_plain
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.protocol import protocol_from_json
 from deniable.contract.spec import Spec
 from deniable.contract.task import Task
 from deniable.core.comparison import Comparison
@@ -133,7 +133,7 @@ class Asked:
     def of(cls, task: Task, name: str, estimate: Estimate) -> Asked:
         """The question of a task: of a survey by its name, and otherwise all rounds together."""
         if task.rounds:
-            protocol = protocol_from_json(task.protocol)
+            protocol = protocol_of(task)
             return cls(name, protocol.kind, protocol.guarantee)
         return cls.with_spec(name, estimate, next(each.spec for each in task.survey.questions if each.name == name))
 

@@ -1,8 +1,9 @@
-"""How large a task may be: rows of its result, and counters for every combination of strata."""
+"""Which tasks a collector can keep: whose promise holds there, and whose result and counters it has room for."""
 
 from __future__ import annotations
 
-from deniable.contract.protocol import Protocol
+from deniable.contract.mixing import LOCAL
+from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
 
@@ -10,6 +11,16 @@ MOST_VALUES = 1 << 20
 """How many values a task may ask about: its page has a row for each."""
 MOST_COUNTERS = 1 << 26
 """How many counters a period or a round may need, over all questions and strata."""
+
+
+def protocol_of(task: Task) -> Protocol:
+    """Return the protocol of a task; ParameterError if its promise needs more than rounds of devices that trust nobody."""
+    protocol = protocol_from_json(task.protocol)
+    if protocol.trust != LOCAL or protocol.needs:
+        received = f"{protocol.kind}, of {protocol.trust} trust"
+        fix = f"it needs {protocol.needs}" if protocol.needs else 'ask its question in a survey with trust = "shuffle"'
+        raise ParameterError("protocol", received, allowed="a local protocol that asks in rounds", fix=fix)
+    return protocol
 
 
 def check_size(task: Task, protocol: Protocol) -> None:

@@ -118,8 +118,9 @@ class PEM(Protocol):
         check_whole("keep", self.keep, 1, 4 * LARGEST_LIST, fix="leave it out for k or twice that")
         if self.lengths is None:
             put("lengths", prefix_lengths(self.bits, self.keep, self.epsilon, groups=self.groups, step_bits=self.step_bits))
-        if not self.lengths:
-            raise ParameterError("lengths", self.lengths, allowed="at least one length", fix="leave it out")
+        rising = all(before < after for before, after in pairwise((0, *self.lengths)))
+        if not self.lengths or not rising or self.lengths[-1] > self.bits:
+            raise ParameterError("lengths", self.lengths, allowed=f"rising numbers from 1 to {self.bits}", fix="leave it out")
         put("allocation", group_weights(self.allocation, len(self.lengths)))
         put("groups", None)  # what was asked for is in lengths now; two searches that ask alike are equal
         put("step_bits", None)

@@ -104,6 +104,7 @@ class PersonalPlaces(MemoryProtocol):
     def _group_of(self) -> dict[tuple[str, float], int]:
         return {pair: place for place, group in enumerate(self.groups) for pair in group.declared}
 
+    @typed
     def group_of(self, region: str, epsilon: float) -> int:
         """The group of whoever declared a region and an epsilon; ParameterError if nobody was expected to."""
         place = self._group_of.get((region, float(epsilon)))
@@ -128,6 +129,7 @@ class PersonalPlaces(MemoryProtocol):
         most = max((epsilon for _, epsilon in self.declared), default=0.0)
         return Guarantee(epsilon=most, unit=unit, neighbors=near, exposed=EXPOSED)
 
+    @typed
     def guarantee_for(self, region: str, epsilon: float) -> Guarantee:
         """What is promised to a person who declared a region and an epsilon."""
         self.group_of(region, epsilon)
@@ -141,6 +143,7 @@ class PersonalPlaces(MemoryProtocol):
         promise = self.guarantee_for(region, epsilon)
         return f"{promise.statement()}\nTrue answers are {promise.neighbors}. {RELAXATION}"
 
+    @typed
     def answer(self, place: str, region: str, epsilon: float, source: Source = SYSTEM) -> tuple[int, Any]:
         """One person's group and report; None as the report where the group's region is one place."""
         start, end = self.taxonomy.span(region)
