@@ -120,7 +120,7 @@ def test_devices_can_answer_a_tree_wherever_they_are(adaptive):
     while isinstance(state, Protocol):
         check_answerable(task, state.open())
         state = state.close(ask(state, state.codes(crowd()), tickets, source=ReplaySource.from_key("answers")))
-    with pytest.raises(WireError, match="domain: got .*which follows from the rest"):
+    with pytest.raises(WireError, match=r"domain: got .*which follows from the rest"):
         protocol_from_json(task.protocol.replace(b'"high":64', b'"high":63'))
 
 
