@@ -22,7 +22,7 @@ MOST_CELLS = 1 << 24
 MOST_MOVES = 1 << 20
 """The most moves of a track that are counted apart from all longer ones."""
 FARTHEST = 64
-"""The most cells in each direction that a move is told apart by."""
+"""The farthest move that is counted by itself, in cells in each direction."""
 
 
 @DOMAINS.add

@@ -181,3 +181,8 @@ def test_bad_parameters_are_named():
         MatrixFactorization(items=10_000, epsilon=1.0)
     with pytest.raises(DomainError, match="Ratings of 12 items"):
         fit(1.0).run(np.eye(3))
+
+
+def test_a_scale_too_wide_for_floats_is_refused():
+    with pytest.raises(ParameterError, match="low: got"):
+        Ratings.of([0], [0], [3], shape=(1, 2), low=-1.7e308, high=1.7e308)

@@ -111,7 +111,7 @@ class SampledFactorization(Protocol):
             allowed = f"items x (rank + 1) of at most {MOST_NUMBERS}"
             raise ParameterError("items", self.items, allowed=allowed, fix="ask about fewer items, such as the most popular ones")
         check_clip(self.clip)
-        self.domain  # noqa: B018  # refuses a scale that is none
+        self.domain  # noqa: B018  # refuses an invalid scale
         if self.state == RatingState():
             model = tuple(map(tuple, np.rint(first_items(self.items, self.rank) * ONE).astype(int).tolist()))
             nothing = ((0.0,) * (self.rank + 1),) * self.items
