@@ -11,7 +11,7 @@ import numpy as np
 
 import deniable as dn
 from beside import beside, table
-from deniable.local.longitudinal.steps import instantaneous_answers, permanent_answers
+from deniable.local.longitudinal.memoized import instantaneous_answers, permanent_answers
 from population import people
 from timing import say
 

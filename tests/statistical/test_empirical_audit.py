@@ -9,7 +9,7 @@ from deniable.contract.source import ONE
 from deniable.core.reports import Reports
 from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, epsilon_lower_bound
-from deniable.local.frequency.oue import BulkOUE
+from deniable.local.frequency.unary import BulkUnary
 from deniable.testing import ReplaySource
 
 
@@ -24,7 +24,7 @@ def test_correct_mechanisms_come_close_and_stay_below(spec):
 
 def test_a_bulk_half_that_writes_over_is_convicted(monkeypatch):
     """pure-ldp's bug in the kernel path: real epsilon 1.551, claimed 1."""
-    honest = BulkOUE.perturb
+    honest = BulkUnary.perturb
 
     def write_over(self, keys, reports, part, words):
         served, used = honest(self, keys, reports, part, words)
@@ -35,7 +35,7 @@ def test_a_bulk_half_that_writes_over_is_convicted(monkeypatch):
                 bits[row, int(keys[row]) >> 3] |= 1 << (int(keys[row]) & 7)
         return served, used
 
-    monkeypatch.setattr(BulkOUE, "perturb", write_over)
+    monkeypatch.setattr(BulkUnary, "perturb", write_over)
     audit = empirical_audit(OUE(domain_size=4, epsilon=1.0), 0, 3, trials=60_000, source=ReplaySource.from_key("guilty"))
     assert audit.convicted
     assert audit.epsilon > 1.2

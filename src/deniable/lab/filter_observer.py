@@ -16,7 +16,7 @@ from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population
-from deniable.local.longitudinal.steps import bulk_of
+from deniable.local.longitudinal.memoized import bulk_of
 
 DEVICES = 100
 

@@ -14,7 +14,7 @@ from deniable.core.reports import Reports
 from deniable.core.saved import estimate_from_json
 from deniable.errors import DomainError, ParameterError
 from deniable.local.longitudinal.crowd import Crowd
-from deniable.local.longitudinal.steps import instantaneous_answers, permanent_answers
+from deniable.local.longitudinal.memoized import instantaneous_answers, permanent_answers
 from deniable.tasks.series import repeated
 from deniable.testing import ReplaySource
 

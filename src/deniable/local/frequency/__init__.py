@@ -1,4 +1,4 @@
-"""Frequency oracles in bulk, one file each, each found by being here."""
+"""Frequency oracles in bulk, each found by being here."""
 
 import importlib
 import pkgutil

@@ -16,9 +16,8 @@ from deniable.core.tally import Candidates, Tally
 from deniable.kernels.bloom import mark_filters, perturb_filter
 from deniable.kernels.compiled import Array
 from deniable.kernels.symbols import count_symbols
-from deniable.local.frequency.cms import sums_by_function
 from deniable.local.frequency.oracle import FrequencyOracle
-from deniable.local.frequency.sketch import public_functions
+from deniable.local.frequency.sketch import public_functions, sums_by_function
 
 
 @bulk_half(BloomRR)

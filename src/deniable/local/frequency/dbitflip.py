@@ -11,7 +11,7 @@ from deniable.core.scores import Scores
 from deniable.core.tally import Candidates
 from deniable.kernels.buckets import count_buckets, perturb_buckets
 from deniable.kernels.compiled import Array
-from deniable.local.frequency.listed import ListedOracle
+from deniable.local.frequency.oracle import ListedOracle
 
 
 @bulk_half(DBitFlip)

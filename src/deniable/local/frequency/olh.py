@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from deniable.client.blh import BLH
 from deniable.client.olh import OLH
 from deniable.contract.spec import bulk_half
 from deniable.core.reports import Reports
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.hashing import perturb_hashed, support_of_keys, support_of_range
-from deniable.local.frequency.pure import PureOracle
+from deniable.local.frequency.oracle import PureOracle
 
 _BLOCK = 1 << 12
 """Counters that stay in the fastest cache while the reports go by."""
 
 
 @bulk_half(OLH)
+@bulk_half(BLH)
 class BulkOLH(PureOracle[OLH]):
     """A report supports the candidates that its seed hashes to its symbol."""
 

@@ -6,15 +6,19 @@ A mechanism adds the kernel that makes its reports, the kernel that counts them,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from deniable.client.frequency import FrequencySpec
+from deniable.client.pure import PureProtocol
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.law import CountLaw
 from deniable.core.reports import Reports
 from deniable.core.stream import CHUNK, cores, in_parallel, serve_everyone
+from deniable.core.supports import Supports
 from deniable.core.tally import WHOLE_DOMAIN, Candidates, Tally, require_same_spec
 from deniable.core.values import keys_of
 from deniable.errors import MergeError, ParameterError
@@ -110,3 +114,43 @@ class FrequencyOracle(ABC, Generic[SpecType]):
                 allowed=f"a list of values; only domains of at most {LARGEST_LISTING} are counted whole",
                 fix="name candidates=[...]",
             )
+
+
+class ListedOracle(FrequencyOracle[SpecType]):
+    """A bulk half that estimates everything it has counted, and then picks what was asked about."""
+
+    @abstractmethod
+    def count_law(self, n: int, counters: Array) -> CountLaw:
+        """What the counters say about all values, or all candidates that were tallied."""
+
+    def estimated(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+        domain = self.spec.domain
+        if tally.digest == WHOLE_DOMAIN:
+            estimate = FrequencyEstimate.of(self.spec, Candidates.everything(domain).values, self.count_law(tally.n, tally.counters))
+            if candidates is None:
+                return estimate
+            named = estimate.select(Candidates.of(domain, candidates).keys.astype(np.int64))
+            return replace(named, family_size=len(named.values))  # named before looking: statements are about these alone
+        chosen = tally.candidates if candidates is None else Candidates.of(domain, candidates)
+        if chosen is None or chosen.digest != tally.digest or chosen.keys.size != tally.counters.size:
+            raise MergeError(
+                "candidates",
+                None if chosen is None else chosen.digest.hex(),
+                allowed=f"the list with digest {tally.digest.hex()}, which was tallied",
+                fix="pass estimate(tally, candidates=...) the same values in the same order",
+            )
+        return FrequencyEstimate.of(self.spec, chosen.values, self.count_law(tally.n, tally.counters))
+
+
+PureType = TypeVar("PureType", bound=PureProtocol)
+
+
+class PureOracle(ListedOracle[PureType]):
+    """The bulk half of a mechanism in the frame of ``client.pure``: its counters are supports."""
+
+    def count_law(self, n: int, counters: Array) -> Supports:
+        return Supports(n, counters, *self.probabilities())
+
+    def probabilities(self) -> tuple[Array, Array]:
+        """P and q as floats, one each or one per value."""
+        return np.asarray(float(self.spec.p)), np.asarray(float(self.spec.q))

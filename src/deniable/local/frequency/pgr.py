@@ -13,7 +13,7 @@ from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.projective import perturb_point, supports_of_values, table_of_coordinates
 from deniable.kernels.symbols import count_symbols
-from deniable.local.frequency.pure import PureOracle
+from deniable.local.frequency.oracle import PureOracle
 
 _LARGEST_TABLE = 1 << 22
 """Coordinates that are looked up; those of larger geometries are computed, by divisions."""

@@ -10,7 +10,7 @@ from deniable.core.reports import Reports
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.progressions import fractions_of_steps, perturb_progression, support_by_steps, support_by_walking, support_of_keys
-from deniable.local.frequency.pure import PureOracle
+from deniable.local.frequency.oracle import PureOracle
 
 _BLOCK = 1 << 12
 """Counters that stay in the fastest cache while the reports go by."""

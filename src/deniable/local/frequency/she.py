@@ -13,7 +13,7 @@ from deniable.core.scores import Scores
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
 from deniable.kernels.noise import guide_table, perturb_noisy, sum_rows
-from deniable.local.frequency.listed import ListedOracle
+from deniable.local.frequency.oracle import ListedOracle
 
 
 @bulk_half(SHE)

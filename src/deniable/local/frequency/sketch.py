@@ -7,14 +7,28 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from deniable.client.cms import CMS
+from deniable.client.flh import FLH
+from deniable.client.hcms import HCMS
 from deniable.client.sketch import SketchProtocol
 from deniable.contract.hashing import public_function
+from deniable.contract.spec import bulk_half
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.stream import in_parallel
+from deniable.core.reports import Reports
+from deniable.core.stream import CHUNK, in_parallel
 from deniable.core.supports import Supports
 from deniable.core.tally import Candidates, Tally
+from deniable.kernels.bits import sums_by_group
 from deniable.kernels.compiled import Array
-from deniable.kernels.sketches import supports_of_cells
+from deniable.kernels.sketches import (
+    count_cells,
+    perturb_function_and_bits,
+    perturb_function_and_sign,
+    perturb_function_and_symbol,
+    signed_cells,
+    supports_of_cells,
+    transform_cells,
+)
 from deniable.local.frequency.oracle import FrequencyOracle
 
 SketchType = TypeVar("SketchType", bound=SketchProtocol)
@@ -83,3 +97,74 @@ class SketchOracle(FrequencyOracle[SketchType]):
 def public_functions(salt: int, count: int) -> Array:
     """The seeds of the first functions of a salt, one in a row."""
     return np.array([public_function(salt, j) for j in range(count)], dtype=np.uint64)
+
+
+@bulk_half(FLH)
+class BulkFLH(SketchOracle[FLH]):
+    """A symbol supports the values that its function hashes to it."""
+
+    @property
+    def report_sum(self) -> int:
+        return 1
+
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        thresholds = np.uint64(self.spec.hash_range), np.uint64(self.spec.keep)
+        columns = reports.columns["function"][part], reports.columns["symbol"][part]
+        return perturb_function_and_symbol(keys, self.functions, self.long, *thresholds, *columns, words)
+
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        table = np.zeros((self.spec.hashes, self.spec.hash_range), dtype=np.int64)
+        count_cells(reports.columns["function"][part], reports.columns["symbol"][part], table)
+        return table.ravel()
+
+
+@bulk_half(CMS)
+class BulkCMS(SketchOracle[CMS]):
+    """A set bit supports the values that the report's function hashes to it."""
+
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        thresholds = np.uint64(self.spec.width), np.uint64(self.spec.raise_other), np.uint64(self.spec.keep)
+        columns = reports.columns["function"][part], reports.columns["bits"][part]
+        return perturb_function_and_bits(keys, self.functions, self.long, *thresholds, *columns, words)
+
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        return sums_by_function(reports.columns["function"][part], reports.columns["bits"][part], self.spec.hashes, self.spec.width).ravel()
+
+
+def sums_by_function(names: Array, rows: Array, functions: int, count: int) -> Array:
+    """How many of the packed rows with each function have each of the first ``count`` bits set."""
+    table = np.zeros((functions, 8 * rows.shape[1]), dtype=np.int64)
+    for start in range(0, names.size, CHUNK):
+        chunk = slice(start, start + CHUNK)
+        sums_by_group(rows[chunk], names[chunk], np.argsort(names[chunk], kind="stable"), table)
+    return np.ascontiguousarray(table[:, :count])
+
+
+@bulk_half(HCMS)
+class BulkHCMS(SketchOracle[HCMS]):
+    """A report supports the values whose cell has its sign in its row."""
+
+    @property
+    def raw_counters(self) -> int:
+        return self.spec.hashes * (self.spec.width + 1)
+
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        thresholds = np.uint64(self.spec.width), np.uint64(self.spec.keep)
+        columns = reports.columns["function"][part], reports.columns["row"][part], reports.columns["sign"]
+        return perturb_function_and_sign(keys, self.functions, self.long, *thresholds, *columns, part.start, words)
+
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        sums = np.zeros(self.raw_counters, dtype=np.int64)
+        signed_cells(
+            reports.columns["function"][part], reports.columns["row"][part], reports.columns["sign"], part.start, *self._split(sums)
+        )
+        return sums
+
+    def finish(self, sums: Array, n: int) -> Array:
+        table, totals = self._split(sums)
+        transform_cells(table, totals)
+        return table.ravel()
+
+    def _split(self, sums: Array) -> tuple[Array, Array]:
+        size = self.tally_counters
+        return sums[:size].reshape(self.spec.hashes, self.spec.width), sums[size:]

@@ -12,7 +12,7 @@ from deniable.core.reports import Reports
 from deniable.core.values import keys_of
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
-from deniable.local.longitudinal.steps import bulk_of
+from deniable.local.longitudinal.memoized import bulk_of
 
 _PEOPLE_SHIFT = 32
 

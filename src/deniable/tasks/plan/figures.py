@@ -10,8 +10,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.errors import ParameterError
-from deniable.local.choose import oracles_for, planned_variance, predicted_error
-from deniable.local.work import asked
+from deniable.local.choose import asked, oracles_for, planned_variance, predicted_error
 from deniable.tasks.checks import check_whole
 from deniable.tasks.plan.bisection import smallest_epsilon
 
