@@ -259,7 +259,8 @@ def test_without_ones_secret_there_is_nothing_to_do(whole, engine, tmp_path):
         ("threshold = 2", "treshold = 2", "key.toml"),
         ("threshold = 2", "threshold = 2.0", "key.toml"),
         ("threshold = 2", "threshold = 2026-11-16", "key.toml"),
-        ('engine = "paillier"', "engine = 1.5", "key.toml"),
+        ('engine = "paillier"', "engine = 1.5", "engine.*quotation marks"),
+        ("[key]", "[[key]]", "begin it with .key"),
         ("parties-1", "decryptors-1", "the same name twice"),
     ],
 )

@@ -65,7 +65,7 @@ STATE = wire(flat=True, setting=False)
 
 
 class Plain:
-    """A record that is part of others: plain data."""
+    """A record that is part of others: plain data. What it and ``Document`` write and read is the codec: no record has its own."""
 
     noun: ClassVar[str]
     """What it is called in errors."""

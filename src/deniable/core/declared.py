@@ -1,6 +1,7 @@
 """What people write in files: TOML whose every name is known. Nothing in it is executed.
 
-``read_settings`` reads a table by the fields of a dataclass: lists, shares such as "1/3", bytes in hex, and tables in it for dataclasses.
+``read_settings`` reads a table by the fields of a dataclass: lists, shares such as "1/3", bytes in hex, and tables in it for dataclasses
+and mappings.
 
 >>> from deniable.tasks.places.box import Box
 >>> from deniable.tasks.places.grid import Grid
@@ -25,6 +26,7 @@ from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from deniable.contract.arguments import fits, spoken
 from deniable.contract.question import read_share
 from deniable.errors import DeniableError, ParameterError
 
@@ -32,6 +34,12 @@ Readers = Mapping[Any, Callable[[str, Any], Any]]
 """By type, a reader that gets the name of a setting and what the file says."""
 USUAL: Readers = {Fraction: lambda _, value: read_share(value)}
 """What files write in one way, whatever they are about."""
+WRITTEN = {
+    str: "put it in quotation marks",
+    bool: "write true or false",
+    **dict.fromkeys((int, float), "write it without quotation marks"),
+}
+"""How a file writes values of plain types."""
 
 
 def read_toml(data: bytes, name: str) -> dict[str, Any]:
@@ -68,17 +76,18 @@ def settings_of(made: type, elsewhere: Collection[str] = ()) -> list[str]:
 
 
 def read_settings(
-    made: type, table: Mapping[str, Any], *, path: str, where: str = "", readers: Readers = USUAL, elsewhere: Collection[str] = ()
+    made: type, table: Mapping[str, Any], *, path: str = "", where: str = "", readers: Readers = USUAL, elsewhere: Collection[str] = ()
 ) -> dict[str, Any]:
     """What a table says of a dataclass, by the types of its fields; ParameterError naming what is missing or unknown.
 
-    ``path`` is the name of the table in the file, and ``where`` what errors call it. ``readers`` read what files write in another way.
+    ``path`` is the name of the table in the file, empty for the whole file, and ``where`` what errors call it. ``readers`` read what files
+    write in another way.
     """
     known = settings_of(made, elsewhere)
     needed = [each.name for each in fields(made) if each.name in known and each.default is MISSING is each.default_factory]
     check_names(where or path, table, needed, known)
     hints = get_type_hints(made)
-    return {name: _read(name, hints[name], value, f"{path}.{name}", {**USUAL, **readers}) for name, value in table.items()}
+    return {name: _read(name, hints[name], value, f"{path}.{name}".lstrip("."), {**USUAL, **readers}) for name, value in table.items()}
 
 
 def _read(name: str, hint: Any, value: Any, path: str, readers: Readers) -> Any:
@@ -93,11 +102,17 @@ def _read(name: str, hint: Any, value: Any, path: str, readers: Readers) -> Any:
     if origin in (tuple, Sequence) and isinstance(value, list):
         found = (_read(name, parts[0], each, path, readers) for each in value)
         return tuple(found) if origin is tuple else list(found)
+    if origin is dict:
+        if not isinstance(value, Mapping):
+            raise ParameterError(name, value, allowed="a table", fix=f"begin it with [{path}]")
+        return {key: _read(f"{name}.{key}", parts[1], each, f"{path}.{key}", readers) for key, each in value.items()}
     if isinstance(hint, type) and is_dataclass(hint):
         if not isinstance(value, Mapping):
             raise ParameterError(name, value, allowed=f"a table with {settings_of(hint)}", fix=f"begin it with [{path}]")
         with explained(hint.__name__, value):
             return hint(**read_settings(hint, value, path=path, where=name, readers=readers))
+    if hint in WRITTEN and not fits(value, hint):
+        raise ParameterError(name, value, allowed=spoken(hint), fix=WRITTEN[hint])
     return value
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from deniable.core.figure import Figure
 from deniable.core.interval import Limits, check_level
 from deniable.core.law import CountLaw
 from deniable.core.people import PeopleEstimate
@@ -37,6 +36,7 @@ class FrequencyEstimate(PeopleEstimate):
     law: CountLaw
 
     kind: str = "frequency"
+    figure: Mapping[str, Any] = field(default_factory=lambda: {"axis": "people"})
     falling: bool = True
     compared_name: ClassVar[str] = "frequency"
 
@@ -100,6 +100,3 @@ class FrequencyEstimate(PeopleEstimate):
             allowed = "an estimate by regression, as of BloomRR and RAPPOR"
             raise ParameterError("estimate", self.spec.mechanism, allowed=allowed, fix="use significant() or top() here")
         return decode(self, self.law, alpha)
-
-    def figures(self) -> tuple[Figure, ...]:
-        return tuple(replace(figure, axis="people") for figure in super().figures())

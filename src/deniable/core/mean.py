@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -10,7 +10,6 @@ from deniable.contract.numbers import Numbers
 from deniable.contract.spec import Spec
 from deniable.core.average import Average
 from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.interval import check_level
 from deniable.core.number import NumberEstimate
 from deniable.core.table import cell_text
@@ -53,6 +52,7 @@ class MeanEstimate(NumberEstimate):
             guarantee=spec.guarantee,
             unit=domain,
             bias=CLIPPED if domain.clip else None,
+            figure={"ends": tuple(map(domain.shown, ends))},  # the whole range, so that the error is seen in proportion
         )
 
     @property
@@ -90,10 +90,6 @@ class MeanEstimate(NumberEstimate):
         noise = self.law.noise
         digits = max(0, 1 - floor(log10(noise**0.5))) if self.n and noise > 0 else 3
         return {name: [_text(column[0], min(digits, 12))] for name, column in self.rows().items()}
-
-    def figures(self) -> tuple[Figure, ...]:
-        ends = tuple(self.domain.shown(end) for end in self.law.ends)  # the whole range, so that the error is seen in proportion
-        return tuple(replace(figure, ends=ends) for figure in super().figures())
 
 
 def _text(cell: Any, digits: int) -> str:

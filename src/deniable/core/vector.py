@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -46,6 +47,7 @@ class VectorEstimate(Estimate):
             about=f"{n:,} reports, {spec.mechanism}, epsilon = {spec.epsilon:.4g}",
             guarantee=spec.guarantee,
             covers=covers,
+            remarks=(f"expected distance from the true mean: {sqrt(float(noise.sum())):.3g}",),
         )
 
     @classmethod
@@ -61,10 +63,10 @@ class VectorEstimate(Estimate):
         >>> people = {"east": np.full(20_000, 0.5), "north": np.full(20_000, -0.25)}
         >>> VectorEstimate.from_means(survey.run(people, source=ReplaySource.from_key("vector")))
         20,000 reports, Hybrid, epsilon = 1; low and high: 95 %, noise and sampling
-        expected distance from the true mean: 0.0293
         value   mean  stderr     low    high
         east     0.5  0.0207    0.46   0.541
         north  -0.26  0.0207  -0.301  -0.219
+        expected distance from the true mean: 0.0293
         """
         if not means:
             raise ParameterError("means", means, allowed="one mean for each coordinate", fix="run a survey of numbers")
@@ -82,10 +84,7 @@ class VectorEstimate(Estimate):
     @property
     def distance(self) -> float:
         """How far the estimate is from the true mean, as a root mean square: the length of its error."""
-        return float(np.sqrt(self.law.noise.sum()))
-
-    def headline(self) -> str:
-        return f"{super().headline()}\nexpected distance from the true mean: {self.distance:.3g}"
+        return sqrt(float(self.law.noise.sum()))
 
     def order(self) -> Array:
         return np.argsort(-np.abs(self.point), kind="stable")

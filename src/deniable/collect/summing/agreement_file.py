@@ -40,96 +40,112 @@ The other engines need what a dealer made for them (``deniable deal``), and cann
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
 from deniable.collect.summing.agreement import PARTY, PERSON, Agreement, Bounds, Member, codec_for
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
-from deniable.core.declared import check_names, read_toml
+from deniable.core.declared import read_settings, read_toml
 from deniable.errors import ParameterError
 from deniable.multiparty.engines import MASKING
 from deniable.multiparty.private_sum import PrivateSum
 
-_OPTIONAL = ("values", "length", "delta", "honest", "corrupt", "lost", "signed", "hybrid", "engine", "key", "decryptors")
-USUAL: dict[str, Any] = {
-    "delta": 0.0,
-    "honest": "4/5",
-    "corrupt": "1/10",
-    "lost": "1/10",
-    "signed": True,
-    "hybrid": False,
-    "engine": MASKING,
-}
-"""What is taken if it is left out."""
+Keys = dict[str, bytes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersTable:
+    """What a file says of the numbers of a party."""
+
+    largest: float
+    norm_1: float | None = None
+    norm_2: float | None = None
+    bits: int = 0
+
+    def bounds(self, unit: str, length: int) -> Bounds:
+        """What bounds the numbers; what was left out follows from the rest, on the safe side."""
+        if unit == PERSON:
+            norm_1 = 1.0 if self.norm_1 is None else self.norm_1
+            norm_2 = norm_1 if self.norm_2 is None else self.norm_2
+        else:
+            norm_1 = self.largest * length if self.norm_1 is None else self.norm_1
+            norm_2 = min(norm_1, self.largest * sqrt(length)) if self.norm_2 is None else self.norm_2
+        return Bounds(largest=float(self.largest), norm_1=float(norm_1), norm_2=float(norm_2), bits=self.bits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementFile:
+    """All that a file says; what it may leave out has its usual value here."""
+
+    name: str
+    unit: str
+    epsilon: float
+    numbers: NumbersTable
+    parties: Keys
+    values: tuple[str, ...] | None = None
+    length: int | None = None
+    delta: float = 0.0
+    honest: str = "4/5"
+    corrupt: str = "1/10"
+    lost: str = "1/10"
+    signed: bool | None = None
+    """If left out, true for masking, which alone can be."""
+    hybrid: bool = False
+    engine: str = MASKING
+    key: dict[str, Any] | None = None
+    decryptors: Keys | None = None
+
+    def agreement(self, source: Source) -> Agreement:
+        """The agreement, with a nonce of its own."""
+        if self.unit not in (PARTY, PERSON):
+            raise ParameterError("unit", self.unit, allowed=f"{PARTY!r} or {PERSON!r}", fix="say who is hidden by the noise")
+        masking, length = self.engine == MASKING, self._length()
+        dealt = not masking or self.key is not None or self.decryptors is not None
+        bounds, parties = self.numbers.bounds(self.unit, length), _members(self.parties)
+        same: dict[str, Any] = {"honest": self.honest, "epsilon": float(self.epsilon), "delta": float(self.delta)}
+        codec = codec_for(self.unit, length, bounds)
+        return Agreement(
+            name=self.name,
+            nonce=draw_bytes(source, 16),
+            parties=parties,
+            length=length,
+            values=self.values or (),
+            unit=self.unit,
+            word_bits=PrivateSum(parties=len(parties), codec=codec, **same).word_bits,
+            signed=masking if self.signed is None else self.signed,
+            hybrid=self.hybrid,
+            engine=self.engine,
+            key=(self.key or {}) if dealt else None,
+            decryptors=_members(self.decryptors or {}) if dealt else None,
+            numbers=bounds,
+            corrupt=self.corrupt,
+            lost=self.lost,
+            **same,
+        )
+
+    def _length(self) -> int:
+        if (self.values is None) == (self.length is None):
+            fix = "name the numbers, or say how many there are"
+            raise ParameterError("values, length", "both or neither", allowed="one of them", fix=fix)
+        if self.values == ():
+            raise ParameterError("values", [], allowed="a list of names", fix='as in ["flu", "rsv"]')
+        length = len(self.values or ()) if self.length is None else self.length
+        if length < 1:
+            raise ParameterError("length", length, allowed="an integer from 1 on", fix="the numbers of each party")
+        return length
 
 
 def read_agreement_file(data: bytes, name: str = "file", source: Source = SYSTEM) -> Agreement:
     """The agreement of a TOML file, with a nonce of its own; ParameterError naming what is wrong in it."""
     content = read_toml(data, name)
-    check_names(name, content, ("name", "unit", "epsilon", "numbers", "parties"), _OPTIONAL)
-    numbers, parties = content["numbers"], content["parties"]
-    if not isinstance(numbers, dict) or not isinstance(parties, dict):
-        raise ParameterError("numbers, parties", "something else", allowed="two tables", fix="begin them with [numbers] and [parties]")
-    dealt = content.get("engine", MASKING) != MASKING or "key" in content or "decryptors" in content
-    key, decryptors = content.get("key", {}), content.get("decryptors", {})
-    if not isinstance(key, dict) or not isinstance(decryptors, dict):
-        raise ParameterError("key, decryptors", "something else", allowed="two tables", fix="begin them with [key] and [decryptors]")
-    check_names("numbers", numbers, ("largest",), ("norm_1", "norm_2", "bits"))
-    if ("values" in content) == ("length" in content):
-        raise ParameterError("values, length", "both or neither", allowed="one of them", fix="name the numbers, or say how many there are")
-    values = content.get("values", [])
-    if not isinstance(values, list) or ("values" in content and not values):
-        raise ParameterError("values", values, allowed="a list of names", fix='as in ["flu", "rsv"]')
-    length, unit = content.get("length", len(values)), content["unit"]
-    if unit not in (PARTY, PERSON):
-        raise ParameterError("unit", unit, allowed=f"{PARTY!r} or {PERSON!r}", fix="say who is hidden by the noise")
-    usual = USUAL | {"signed": content.get("engine", MASKING) == MASKING}
-    chosen = usual | {name: content[name] for name in USUAL if name in content}
-    bounds = _bounds(numbers, unit, length)
-    codec = codec_for(unit, length, bounds)
-    members = _members("parties", parties)
-    epsilon, delta = _real("epsilon", content["epsilon"]), _real("delta", chosen.pop("delta"))
-    plan = PrivateSum(parties=len(members), honest=chosen["honest"], codec=codec, epsilon=epsilon, delta=delta)
-    return Agreement(
-        name=content["name"],
-        nonce=draw_bytes(source, 16),
-        parties=members,
-        length=length,
-        values=tuple(values),
-        unit=unit,
-        epsilon=epsilon,
-        delta=delta,
-        word_bits=plan.word_bits,
-        key=key if dealt else None,
-        decryptors=_members("decryptors", decryptors) if dealt else None,
-        numbers=bounds,
-        **chosen,
-    )
+    return AgreementFile(**read_settings(AgreementFile, content, where=name, readers={bytes: _key})).agreement(source)
 
 
-def _bounds(numbers: dict[str, Any], unit: str, length: Any) -> Bounds:
-    """What bounds the numbers; what was left out follows from the rest, on the safe side."""
-    if type(length) is not int or length < 1:
-        raise ParameterError("length", length, allowed="an integer from 1 on", fix="the numbers of each party")
-    largest = _real("largest", numbers["largest"])
-    if unit == PERSON:
-        norm_1 = _real("norm_1", numbers.get("norm_1", 1))
-        norm_2 = _real("norm_2", numbers.get("norm_2", norm_1))
-    else:
-        norm_1 = _real("norm_1", numbers.get("norm_1", largest * length))
-        norm_2 = _real("norm_2", numbers.get("norm_2", min(norm_1, largest * sqrt(length))))
-    return Bounds(largest=largest, norm_1=norm_1, norm_2=norm_2, bits=numbers.get("bits", 0))
-
-
-def _real(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(name, value, allowed="a number", fix="write it without quotation marks")
-    return float(value)
-
-
-def _members(table: str, listed: dict[str, Any]) -> tuple[Member, ...]:
-    return tuple(Member(name, _key(f"{table}.{name}", key)) for name, key in listed.items())
+def _members(listed: Mapping[str, bytes]) -> tuple[Member, ...]:
+    return tuple(Member(name, key) for name, key in listed.items())
 
 
 def _key(name: str, text: Any) -> bytes:

@@ -146,7 +146,7 @@ class TableShares:
             about=f"{' x '.join(names)}: {self.n:,} people, {self.method}, epsilon = {self.spec.epsilon:.4g}",
             guarantee=self.guarantee,
             axes=tuple(names),
-            figure={"group": names[0]} if len(names) > 1 else {},
+            figure={"axis": "people"} | ({"group": names[0]} if len(names) > 1 else {}),
             shape=tuple(self.columns.sizes.get(name, 1) for name in names),
         )
 

@@ -69,6 +69,11 @@ class Box(Plain):
         w, s, e, n = self.west, self.south, self.east, self.north
         return [[w, s], [e, s], [e, n], [w, n], [w, s]]
 
+    @property
+    def frame(self) -> dict[str, Any]:
+        """What a picture of the box says of itself (``Figure``): its ends, and whether they are degrees."""
+        return {"ends": (self.west, self.south, self.east, self.north), "plane": self.plane}
+
     def contains(self, points: Array) -> Array:
         """Which points lie inside."""
         x, y = points[:, 0], points[:, 1]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
-from deniable.core.figure import Figure
 from deniable.core.law import Law
 from deniable.core.number import NumberEstimate
 from deniable.core.people import PeopleEstimate
@@ -44,7 +43,9 @@ class PlacesEstimate(PeopleEstimate):
     def of(cls, grid: Grid, blocks: Array, cells: Cells, how: str, guarantee: Guarantee) -> Self:
         """The map behind the counts of some blocks of a grid, found by a method that ``how`` names."""
         about = f"{cells.n:,} people in {len(blocks):,} cells; {how}"
-        return cls(grid=grid, blocks=blocks, values=list(range(len(blocks))), law=cells, about=about, guarantee=guarantee)
+        drawn = {"mark": "map", "number": "density", "axis": "people in a cell\nof average size", "interval": "", **grid.box.frame}
+        told: dict[str, Any] = {"about": about, "guarantee": guarantee, "figure": drawn}
+        return cls(grid=grid, blocks=blocks, values=list(range(len(blocks))), law=cells, **told)
 
     # --- what is asked of it ---
 
@@ -124,8 +125,3 @@ class PlacesEstimate(PeopleEstimate):
         west, south, east, north = self.bounds.T
         average = self.grid.box.width * self.grid.box.height / max(len(self.blocks), 1)
         return {"west": west, "south": south, "east": east, "north": north, "density": self.counts / self.area * average}
-
-    def figures(self) -> tuple[Figure, ...]:
-        box = self.grid.box
-        ends = (box.west, box.south, box.east, box.north)
-        return (Figure(mark="map", number="density", axis="people in a cell\nof average size", interval="", ends=ends, plane=box.plane),)

@@ -13,7 +13,6 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.contract.tracks import DrawnMove
 from deniable.core.estimate import Estimate
-from deniable.core.figure import Figure
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import CountLaw, Law
@@ -132,6 +131,7 @@ class Flows(Estimate):
     counted: Mapping[str, FrequencyEstimate]
     """The parts as they were estimated, whatever is shown of them."""
     quantity: str = "share"
+    axes: tuple[str, ...] = ("start", "end")
     known: Array | None = None
     """How many tracks have each number of moves, where that is public."""
 
@@ -145,7 +145,8 @@ class Flows(Estimate):
         values = list(zip((real // moves.ways).tolist(), moves.targets.ravel()[real].tolist(), strict=True))
         about = f"moves between {moves.grid.size:,} cells, from {move.n:,} reports; share of these, and probability in its row"
         law = Shares(move.law.select(real))  # type: ignore[arg-type]  # parts of counts are counts
-        told: dict[str, Any] = {"about": about, "guarantee": guarantee, "parts": dict(counted)}
+        figure = {"mark": "flows", "axis": "share of reports", "interval": "", **moves.grid.box.frame}
+        told: dict[str, Any] = {"about": about, "guarantee": guarantee, "parts": dict(counted), "figure": figure}
         return cls(moves=moves, values=values, law=law, counted=counted, known=known, **told)
 
     @cached_property
@@ -235,20 +236,11 @@ class Flows(Estimate):
 
     # --- what people see ---
 
-    @property
-    def labels(self) -> list[str]:
-        return [f"{start} > {end}" for start, end in self.values]
-
     def further(self) -> dict[str, Any]:
         starts, ends = np.array(self.values, dtype=np.int64).reshape(-1, 2).T
         ways, centers = self.moves.number(starts, ends), self.moves.grid.centers
         (west, south), (east, north) = centers[starts].T, centers[ends].T
         return {"probability": self.matrix.ravel()[ways], "west": west, "south": south, "east": east, "north": north}
-
-    def figures(self) -> tuple[Figure, ...]:
-        box = self.moves.grid.box
-        ends = (box.west, box.south, box.east, box.north)
-        return (Figure(mark="flows", number="share", axis="share of reports", interval="", ends=ends, plane=box.plane),)
 
 
 def _normal(counts: Array) -> Array:

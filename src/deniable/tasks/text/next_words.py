@@ -71,6 +71,7 @@ class NextWords(Estimate):
     """The words that were asked about."""
     law: Following
     quantity: str = "probability"
+    axes: tuple[str, ...] = ("after", "word")
 
     kind: str = "next words"
 
@@ -143,10 +144,6 @@ class NextWords(Estimate):
         return self.vocabulary.index(word)
 
     # --- what people see ---
-
-    @property
-    def labels(self) -> list[Any]:
-        return [" ".join(pair) for pair in self.values]
 
     def further(self) -> dict[str, Any]:
         return {"share": self.shares.ravel()[self.law.at]}

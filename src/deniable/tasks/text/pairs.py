@@ -130,9 +130,5 @@ class PairShares(Estimate):
         matrix[[place[first] for first, _ in self.values], [place[second] for _, second in self.values]] = shares
         return matrix + matrix.T
 
-    @property
-    def labels(self) -> list[Any]:
-        return [", ".join(pair) for pair in self.values]
-
     def notes(self) -> list[str]:
         return [*super().notes(), f"topics that can be seen: {self.visible}"]

@@ -91,10 +91,6 @@ class Topics(Estimate):
         found: PairShares = pairs
         return found
 
-    @property
-    def labels(self) -> list[Any]:
-        return [", ".join(words) for words in self.values]
-
 
 def _best(weights: Array, k: int) -> list[int]:
     found: list[int] = np.argsort(-weights, kind="stable")[:k].tolist()
