@@ -11,6 +11,7 @@ Never the variation-ratio bound of 2024: enumeration refutes it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from math import exp, inf
 
 import numpy as np
@@ -73,9 +74,8 @@ class CloneCertificate(Certificate):
         tried = [(yes, no, yes), (yes, no, no)]
         if not self.binary:
             q = 1 / (e + 2)
-            tried.append((np.array([e * q, q, q]), np.array([q, e * q, q]), np.array([q, q, e * q])))
-        bounds = (Homogeneous(*laws, n=self.n, delta=self.delta) for laws in tried)
-        return min(max(bound.epsilon(epsilon) for bound in bounds), epsilon)
+            tried.insert(0, (np.array([e * q, q, q]), np.array([q, e * q, q]), np.array([q, q, e * q])))
+        return _largest((Homogeneous(*laws, n=self.n, delta=self.delta) for laws in tried), epsilon)
 
 
 class BlanketCertificate(Certificate):
@@ -100,13 +100,23 @@ class BlanketCertificate(Certificate):
 
     def at_least(self, epsilon: float) -> float:
         """All others hold one of the two values, or a third one."""
-        found = 0.0
+        return _largest(self._examples(), epsilon)
+
+    def _examples(self) -> Iterator[Homogeneous]:
         for pair in self.pairs[:8]:
             kinds = np.where(pair.one > pair.other, 0, np.where(pair.one < pair.other, 1, 2))
             one, other = (np.bincount(kinds, weights=law, minlength=3) for law in (pair.one, pair.other))
             laws = [one, other] + ([] if pair.third is None else [np.array([pair.third, pair.third, 1 - 2 * pair.third])])
-            found = max(found, *(Homogeneous(one, other, law, n=self.n, delta=self.delta).epsilon(epsilon) for law in laws))
-        return min(found, epsilon)
+            yield from (Homogeneous(one, other, law, n=self.n, delta=self.delta) for law in laws)
+
+
+def _largest(bounds: Iterable[Homogeneous], epsilon: float) -> float:
+    """The largest lower bound, but at most epsilon; one that allows the largest so far is not solved."""
+    found = 0.0
+    for bound in bounds:
+        if bound.at(found) > bound.delta:
+            found = max(found, bound.epsilon(found or epsilon))
+    return min(found, epsilon)
 
 
 def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, delta: float, n: int) -> Certificate:
