@@ -12,7 +12,9 @@ from functools import cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from deniable.client import GRR, RR
 from deniable.collect.tasks.made import settings_of
@@ -24,6 +26,8 @@ from deniable.contract.survey import Survey
 from deniable.core.answers import Answers
 from deniable.core.estimate import Estimate
 from deniable.core.tally import Tally
+from deniable.engines import local
+from deniable.engines.partition import answer, merge_answers
 from deniable.errors import ProtocolError, WireError
 from deniable.tasks.heavy_hitters import TrieHH
 from deniable.tasks.heavy_hitters.trie_hh import Trie
@@ -170,6 +174,30 @@ def test_a_stored_round_is_closed_alike(name):
         else:
             tables = [dict(found) if isinstance(found, Answers) else {"": found} for found in (again, after)]
             assert all(tables[0][name].to_arrow() == tables[1][name].to_arrow() for name in tables[1])
+
+
+def held_in_file(values: Any) -> tuple[pa.Table, str | list[str]]:
+    """A crowd's values as the columns of a table, one person in each row, and the names to ask for."""
+    if isinstance(values, dict):
+        return pa.table(values), list(values)
+    rated = isinstance(values, list) and isinstance(values[0], dict)
+    return pa.table({"held": pa.array(values, pa.map_(pa.int64(), pa.float64())) if rated else pa.array(values)}), "held"
+
+
+@pytest.mark.parametrize("name", [name for name, (protocol, values) in EXAMPLES.items() if values is not None and not protocol.needs])
+def test_people_in_a_file_answer_as_people_in_memory_do(name, tmp_path):
+    protocol, values = EXAMPLES[name]
+    table, columns = held_in_file(values)
+    parquet.write_table(table, tmp_path / "people.parquet")
+    key = name.encode()
+    state: Any = protocol
+    while isinstance(state, Protocol):
+        state = state.close(merge_answers([answer(state, values, key=key, partition=0)]))
+    found = local.run(protocol, tmp_path / "people.parquet", columns, key=key)
+    tables = [dict(each) if isinstance(each, Answers) else {"": each} for each in (found, state)]
+    assert all(tables[0][asked].to_json() == tables[1][asked].to_json() for asked in tables[1])
+    first = [answer(protocol, held, key=key, partition=0) for held in (values, protocol.read(values))]
+    assert first[0] == first[1]
 
 
 @each

@@ -117,10 +117,17 @@ class Protocol(Document, ABC):
         """The question that the holder of a ticket is asked now; None if it is not the ticket's turn."""
         return self.open().question_of(ticket, self.scale)
 
+    def read(self, values: Any) -> Any:
+        """Return a crowd's values in the form that questions read fastest, checked; values in that form stay as they are.
+
+        ``values`` is a column, or a mapping of columns for questions about attributes.
+        """
+        return values
+
     def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
         """Ask a crowd held in memory, from the first round to the estimate; a survey gives a mapping of estimates.
 
-        ``values`` is a column, or a mapping of columns for questions about attributes. ``progress`` is called with the number
+        ``values`` is what ``read`` takes. ``progress`` is called with the number
         of people asked so far in this round and the number to ask.
         """
         try:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 
 from deniable.contract.ratings import EXCESS_BITS, LARGEST_OWN, ONE, RIDGE, SWEEPS, HeldRating, Rated, RatingGradient
 from deniable.core.features import Later
+from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
@@ -117,15 +119,18 @@ def _refuse_first(name: str, column: Array, bad: Array, allowed: str) -> None:
 
 
 def ratings_of(domain: Rated, values: Any) -> Ratings:
-    """Many people's ratings: ``Ratings`` of these items on this scale, or a list of what each person holds."""
+    """Many people's ratings: ``Ratings`` of these items on this scale, a list of what each person holds, or an Arrow column of maps."""
     low, high = float(domain.scale.low), float(domain.scale.high)
     if isinstance(values, Ratings):
         if (values.number_of_items, values.low, values.high) != (domain.items, low, high):
             allowed = f"ratings of {domain.items} items from {low:g} to {high:g}"
             raise DomainError("ratings", repr(values), allowed=allowed, fix="make them with Ratings.of")
         return values
+    if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "to_arrow"):  # the last is Polars
+        return _of_maps(domain, values)
     if not isinstance(values, list | tuple):
-        raise DomainError("values", type(values).__name__, allowed="Ratings, or a list of mappings", fix="make them with Ratings.of")
+        allowed = "Ratings, a list of mappings, or an Arrow column of maps"
+        raise DomainError("values", type(values).__name__, allowed=allowed, fix="make them with Ratings.of")
     held = []
     for position, value in enumerate(values):
         try:
@@ -136,6 +141,36 @@ def ratings_of(domain: Rated, values: Any) -> Ratings:
     items = np.array([item for points in held for item in points], dtype=np.int64)
     points = np.array([point for each in held for point in each.values()], dtype=np.int64)
     return Ratings(starts, items, points / ONE, domain.items, low, high)
+
+
+def _of_maps(domain: Rated, values: Any) -> Ratings:
+    """Ratings from a column of Arrow's maps of items to numbers, or of lists of pairs, which is how Polars holds maps."""
+    column = values.to_arrow() if hasattr(values, "to_arrow") else values
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_map(column.type):
+        column = column.cast(pa.list_(pa.struct([("item", column.type.key_type), ("rating", column.type.item_type)])))
+    pair = column.type.value_type if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) else None
+    kinds = [] if pair is None or not pa.types.is_struct(pair) else [field.type for field in pair]
+    if len(kinds) != 2 or not pa.types.is_integer(kinds[0]) or not (pa.types.is_integer(kinds[1]) or pa.types.is_floating(kinds[1])):
+        fix = "map each person's items to ratings, with items numbered from 0 on"
+        raise DomainError("values", f"a column of {column.type}", allowed="a column of maps", fix=fix)
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise DomainError(f"values[{row}]", None, allowed=domain.describe(), fix="an empty map rates nothing; leave out who did not answer")
+    sizes = column.value_lengths().to_numpy()
+    people = np.repeat(np.arange(sizes.size), sizes)
+    items, ratings = (part.to_numpy(zero_copy_only=False) for part in column.flatten().flatten())
+    order = np.lexsort((items, people))
+    twice = np.zeros(people.size, dtype=bool)
+    twice[order[1:]] = (people[order[1:]] == people[order[:-1]]) & (items[order[1:]] == items[order[:-1]])
+    low, high = float(domain.scale.low), float(domain.scale.high)
+    bad = twice | ~((items >= 0) & (items < domain.items) & (ratings >= low) & (ratings <= high))
+    if bad.any():
+        row = int(people[np.argmax(bad)])
+        raise domain.refuse(column[row].as_py(), row)
+    points = keys_of(domain.scale, ratings[order]).astype(np.int64) - ONE
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Ratings(starts, items[order].astype(np.int64), points / ONE, domain.items, low, high)
 
 
 def column(encoder: HeldRating | RatingGradient, values: Any) -> Later:

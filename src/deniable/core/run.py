@@ -29,10 +29,11 @@ CHUNK = 1 << 18
 @typed
 def run(protocol: Protocol, values: Any, *, source: Source | None, progress: Progress | None) -> Any:
     """Ask everyone, round after round, until the protocol has its estimate."""
-    tickets = draw_tickets(protocol, crowd_size(values), source)
+    held = protocol.read(values)
+    tickets = draw_tickets(protocol, crowd_size(held), source)
     state: Any = protocol
     while isinstance(state, Protocol):
-        state = state.close(ask(state, values, tickets, source=source, progress=progress))
+        state = state.close(ask(state, held, tickets, source=source, progress=progress))
     return state
 
 

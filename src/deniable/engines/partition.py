@@ -60,9 +60,16 @@ def answer(protocol: Protocol, values: Any, *, key: bytes, partition: int) -> di
 
     Tickets and answers come from two streams of the partition: the tickets' is the same in every round, the answers' is never used twice.
     """
-    tickets = draw_tickets(protocol, crowd_size(values), _stream(key, b"tickets", partition))
-    tallies = ask(protocol, values, tickets, source=_stream(key, protocol.canonical, partition))
+    held = protocol.read(values)
+    tickets = draw_tickets(protocol, crowd_size(held), _stream(key, b"tickets", partition))
+    tallies = ask(protocol, held, tickets, source=_stream(key, protocol.canonical, partition))
     return {name: tally.to_bytes() for name, tally in tallies.items()}
+
+
+def nobody(protocol: Protocol) -> dict[str, Tally]:
+    """The tallies of the round at hand before anyone answered, by question."""
+    asked = protocol.open().questions
+    return {each.name: fold(each.spec, [], each.candidates if each.spec.candidates_at_tally else None) for each in asked}
 
 
 def merge_answers(answers: Iterable[Mapping[str, bytes]]) -> dict[str, Tally]:

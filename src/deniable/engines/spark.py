@@ -109,8 +109,7 @@ def run(protocol: Protocol, dataframe: DataFrame, column: str | Sequence[str], *
     state: Any = protocol
     before: int | None = None
     while isinstance(state, Protocol):
-        nobody = partition.answer(state, _column([[]] * len(names), column), key=key, partition=0)
-        answers = _sums(people, _asker(state.canonical, column, key), partition.merge_answers([nobody]))
+        answers = _sums(people, _asker(state.canonical, column, key), partition.nobody(state))
         if before is not None and answers.people != before:
             allowed = "the same rows in the same partitions in every round"
             raise ProtocolError("dataframe", "other people or another order", allowed=allowed, fix="persist or checkpoint it before")

@@ -7,6 +7,7 @@ from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -43,6 +44,17 @@ def asked(way, oracle="auto", epsilon=1.5, **options):
 
 def told(asking, points, key):
     return asking.run(points, source=ReplaySource.from_key(key))
+
+
+@pytest.mark.parametrize("way", ["grid", "quadtree"])
+def test_points_come_in_rows_in_two_columns_or_as_the_numbers_of_cells(way):
+    asking, points = asked(way), crowd()
+    columns = {"longitude": pa.chunked_array([points[:7, 0], points[7:, 0]]), "latitude": points[:, 1]}
+    cells = asking.read(points)
+    for held in (points.tolist(), columns, cells, pa.array(cells)):
+        assert np.array_equal(np.asarray(asking.read(held)), cells)
+    with pytest.raises(DomainError, match="points"):
+        asking.read(columns | {"height": points[:, 1]})
 
 
 @pytest.mark.parametrize(("way", "oracle", "runs"), [("grid", "GRR", 150), ("grid", "OLH", 150), ("quadtree", "GRR", 100)])

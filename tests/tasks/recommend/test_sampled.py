@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import deniable as dn
@@ -62,6 +64,45 @@ def test_what_is_no_rating_is_refused_wherever_it_comes(held):
         FILMS.points(held)
     with pytest.raises(DomainError, match=r"values\[1\]"):
         fit().run([{}, held])
+
+
+MAPS = pa.map_(pa.int64(), pa.float64())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(PEOPLE, MAPS),
+        pa.chunked_array([pa.array(PEOPLE[:50], MAPS), pa.array(PEOPLE[50:], MAPS)]),
+        pa.array([None, *PEOPLE], MAPS)[1:],
+        pl.from_arrow(pa.table({"held": pa.array(PEOPLE, MAPS)}))["held"],
+    ],
+    ids=["Arrow", "chunks", "a slice", "Polars"],
+)
+def test_a_column_of_maps_holds_what_a_list_of_mappings_holds(column):
+    read, listed = ratings_of(FILMS, column), ratings_of(FILMS, PEOPLE)
+    assert all(np.array_equal(getattr(read, name), getattr(listed, name)) for name in ("starts", "items", "values"))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pa.array([{}, {6: 1}], MAPS), r"values\[1\].*from 0 to 5"),
+        (pa.array([{}, {-1: 3}], MAPS), r"values\[1\].*from 0 to 5"),
+        (pa.array([{}, {0: 5.5}], MAPS), r"values\[1\].*a mapping of items"),
+        (pa.array([{}, {0: float("nan")}], MAPS), r"values\[1\].*a mapping of items"),
+        (pa.array([{}, {0: None}], MAPS), r"values\[1\].*a mapping of items"),
+        (pa.array([[], [(2, 1.0), (0, 2.0), (2, 3.0)]], MAPS), r"values\[1\].*a mapping of items"),
+        (pa.array([{}, None], MAPS), r"values\[1\]: got None.*an empty map"),
+        (pa.array([{}, {"0": 1.0}], pa.map_(pa.string(), pa.float64())), "map each person's items to ratings"),
+        (pa.array([{}, {0: True}], pa.map_(pa.int64(), pa.bool_())), "map each person's items to ratings"),
+        (pa.array([1.0, 2.0]), "map each person's items to ratings"),
+    ],
+    ids=["item", "below 0", "rating", "NaN", "no rating", "twice", "no answer", "names", "yes", "numbers"],
+)
+def test_what_is_no_rating_is_refused_in_a_column(column, words):
+    with pytest.raises(DomainError, match=words):
+        fit().run(column)
 
 
 # --- rounds ---

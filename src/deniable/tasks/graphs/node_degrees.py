@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +16,6 @@ from deniable.contract.guarantee import TOOK_PART
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
-from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.feasible import check_feasible
@@ -109,7 +108,6 @@ class NodeDegrees(Protocol):
         seen = f"{TOOK_PART}, and a tie beyond epsilon = {tie:g}, against anyone who sees both people's reports"
         return replace(found, exposed=seen)
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> FrequencyEstimate:
-        """Ask a crowd held in memory, given as a graph or as a column of everybody's degree."""
-        found: FrequencyEstimate = super().run(held_degrees(values, self.nodes), source=source, progress=progress)
-        return found
+    def read(self, values: Any) -> Any:
+        """Return everybody's degree, from a graph or from a column of degrees."""
+        return held_degrees(values, self.nodes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,7 +20,6 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
 from deniable.contract.record import RESOLVED, STATE, UNWRITTEN, form_of, wire
-from deniable.contract.source import Source
 from deniable.contract.work import Work, heaviest, together
 from deniable.core.features import table_of
 from deniable.core.law import Unknown
@@ -175,10 +174,9 @@ class KMeans(Protocol):
     def open(self) -> Round:
         return self._round
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> ClusterEstimate:
-        """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
-        found: ClusterEstimate = super().run(table_of(values, self.features), source=source, progress=progress)
-        return found
+    def read(self, values: Any) -> Any:
+        """Return a checked table, from a mapping of columns or from an Arrow, Polars or pandas table; only declared columns are read."""
+        return table_of(values, self.features)
 
     def close(self, tallies: Mapping[str, Any]) -> KMeans | ClusterEstimate:
         self._round.check_tallies(tallies)

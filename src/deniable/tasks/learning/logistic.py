@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,7 +20,6 @@ from deniable.contract.numbers import Numbers
 from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
 from deniable.contract.record import STATE, form_of, wire
-from deniable.contract.source import Source
 from deniable.core.features import table_of
 from deniable.errors import ParameterError
 from deniable.local.choose_mean import mean_oracle
@@ -146,11 +145,9 @@ class LogisticRegression(Protocol):
     def open(self) -> Round:
         return self._round
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> LinearModel:
-        """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
-        table = table_of(values, self.features, self.label, self.classes)
-        found: LinearModel = super().run(table, source=source, progress=progress)
-        return found
+    def read(self, values: Any) -> Any:
+        """Return a checked table, from a mapping of columns or from an Arrow, Polars or pandas table; only declared columns are read."""
+        return table_of(values, self.features, self.label, self.classes)
 
     def close(self, tallies: Mapping[str, Any]) -> LogisticRegression | LinearModel:
         self._round.check_tallies(tallies)

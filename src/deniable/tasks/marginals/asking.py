@@ -55,4 +55,5 @@ def marginals(
     (0.496, 0.013)
     """
     survey = Marginals(columns=columns, epsilon=epsilon, k=k, sets=sets, method=method, views=views, people=max(crowd_size(table), 1))
-    return survey.run(table, source=source, progress=progress)
+    found: TableEstimate = survey.run(table, source=source, progress=progress)
+    return found

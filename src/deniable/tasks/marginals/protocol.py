@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -15,7 +15,6 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN, form_of, wire
-from deniable.contract.source import Source
 from deniable.contract.work import Work, together
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
@@ -119,10 +118,9 @@ class Marginals(Protocol):
         shares = TableShares(self.columns, self.wanted, self.method, groups, questions[0].spec, self.guarantee)
         return TableEstimate.of(shares, self.why)
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> TableEstimate:
-        """Ask everyone in a table: a mapping of columns, or an Arrow, Polars or pandas table. Other columns than declared are not read."""
-        found: TableEstimate = super().run(self.columns.keyed(values), source=source, progress=progress)
-        return found
+    def read(self, values: Any) -> Any:
+        """Return a checked table, from a mapping of columns or from an Arrow, Polars or pandas table; only declared columns are read."""
+        return self.columns.keyed(values)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from deniable.contract.arguments import typed
 from deniable.contract.record import Plain
@@ -85,14 +87,24 @@ class Box(Plain):
         return f"Box({self.west:g}, {self.south:g}, {self.east:g}, {self.north:g}{kind})"
 
 
+def is_column(values: Any) -> bool:
+    """True for a column of integers: these are no points, but what people hold, the numbers of their cells."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return bool(pa.types.is_integer(values.type))
+    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu"
+
+
 def read_points(points: Any) -> Array:
     """Points as an array of n rows and two columns, x (longitude) first; DomainError for what is none.
+
+    They may also be a mapping of two columns, x first.
 
     >>> read_points([(2.3, 48.9)]).shape, read_points([]).shape
     ((1, 2), (0, 2))
     """
     try:
-        found = np.asarray(points, dtype=float)
+        columns = isinstance(points, Mapping)
+        found = np.column_stack([np.asarray(column) for column in points.values()]) if columns else np.asarray(points, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
         raise DomainError("points", type(points).__name__, allowed="pairs of numbers, x first", fix=str(error)) from error
     if found.size == 0 and found.ndim <= 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +15,6 @@ from deniable.contract.guarantee import TOOK_PART, Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
-from deniable.contract.source import Source
 from deniable.contract.tracks import FARTHEST, MOST_MOVES, FirstVisit, LastVisit, MoveCount, Track
 from deniable.core.tracks import visits_of
 from deniable.errors import ParameterError
@@ -139,7 +138,6 @@ class Movement(AboutTracks):
         kind = "User-level: the whole track is protected, with no relaxation of local privacy."
         return f"{self.guarantee.statement()}\nTrue answers are {self.guarantee.neighbors}. {kind}"
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Flows:
-        """Ask a crowd held in memory: ``Tracks``, or a list with the visited cells of each person."""
-        found: Flows = super().run(visits_of(self.domain, values), source=source, progress=progress)
-        return found
+    def read(self, values: Any) -> Any:
+        """Return everybody's visits, from ``Tracks`` or from a list or column with the visited cells of each person."""
+        return visits_of(self.domain, values)

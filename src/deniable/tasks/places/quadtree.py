@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -20,14 +20,13 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
 from deniable.contract.record import STATE, wire
-from deniable.contract.source import Source
 from deniable.contract.work import Work, together
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, estimate_of, prefix_question, prefix_work
-from deniable.tasks.places.box import Box
+from deniable.tasks.places.box import Box, is_column
 from deniable.tasks.places.cells import Cells
 from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.grid import Grid
@@ -143,10 +142,9 @@ class QuadTree(Protocol):
         row, column = np.divmod(cells, self.grid.columns)
         return np.where(cells == self.grid.size, np.uint64(1 << 2 * self.depth), interleaved(column, row))
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> PlacesEstimate:
-        """Ask a crowd held in memory: points, in rows of x and y."""
-        found: PlacesEstimate = super().run(self.codes(values), source=source, progress=progress)
-        return found
+    def read(self, values: Any) -> Any:
+        """Return everybody's code, from points in rows of x and y or in two columns; a column of integers is codes."""
+        return values if is_column(values) else self.codes(values)
 
     # --- asking ---
 

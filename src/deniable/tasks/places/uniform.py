@@ -24,6 +24,7 @@ from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.places.box import is_column
 from deniable.tasks.places.cells import Cells
 from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.flat import Flat
@@ -116,9 +117,13 @@ class UniformGrid(Protocol):
         inside = ", and is inside the box: a person elsewhere has no answer" if self.grid.outside == "refuse" else ""
         return replace(self.spec.guarantee, unit="one report about one cell of the grid", exposed=TOOK_PART + inside)
 
+    def read(self, values: Any) -> Any:
+        """Return everybody's cell, from points in rows of x and y or in two columns; a column of integers is cells."""
+        return values if is_column(values) else self.grid.cells(values)
+
     def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> PlacesEstimate:
-        """Ask a crowd held in memory: points, in rows of x and y."""
-        cells = self.grid.cells(values)
+        """Ask a crowd held in memory; a grid of one cell asks nobody."""
+        cells = self.read(values)
         if self.grid.values < 2:
             return self._counted(Flat.known(np.array([float(cells.size)])), cells.size, "one cell: nothing was asked")
         found: PlacesEstimate = super().run(cells, source=source, progress=progress)

@@ -23,10 +23,8 @@ from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
 from deniable.contract.ratings import LARGEST_ITEM, MOST_RANK, ONE, HeldRating, Rated, RatingGradient
 from deniable.contract.record import STATE
-from deniable.contract.source import Source
 from deniable.contract.work import Work, heaviest, together
 from deniable.core.ratings import ratings_of
-from deniable.core.steps import Progress
 from deniable.errors import ParameterError
 from deniable.local.choose_mean import mean_oracle
 from deniable.tasks.checks import check_whole
@@ -174,10 +172,9 @@ class SampledFactorization(Protocol):
     def open(self) -> Round:
         return self._round
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Recommender:
-        """Ask a crowd held in memory, given as ``Ratings`` or as a list of what each person holds."""
-        found: Recommender = super().run(ratings_of(self.domain, values), source=source, progress=progress)
-        return found
+    def read(self, values: Any) -> Any:
+        """Return everybody's ratings, from ``Ratings``, from a list of what each person holds, or from a column of maps."""
+        return ratings_of(self.domain, values)
 
     def close(self, tallies: Mapping[str, Any]) -> SampledFactorization | Recommender:
         self._round.check_tallies(tallies)

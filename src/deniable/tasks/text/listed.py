@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,7 +14,6 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import form_of, wire
-from deniable.contract.source import Source
 from deniable.contract.texts import DrawnBigram, DrawnPair, DrawnTerm
 from deniable.contract.writing import Writing
 from deniable.tasks.checks import check_people
@@ -79,6 +78,6 @@ class Listed(Protocol, abstract=True):
     def open(self) -> Round:
         return Round((Question(name=self.result, spec=self.spec, encoder=self.encoder),))
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
-        """Ask a crowd held in memory: texts, or lists of words, one for each person."""
-        return super().run(self.encoder.column(values), source=source, progress=progress)
+    def read(self, values: Any) -> Any:
+        """Return everybody's words, from texts or from lists of words."""
+        return self.encoder.column(values)

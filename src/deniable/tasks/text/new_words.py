@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -14,7 +14,6 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Round
 from deniable.contract.record import RESOLVED, STATE, wire
-from deniable.contract.source import Source
 from deniable.contract.texts import NewWord
 from deniable.contract.words import NONE, check_ngram, check_words, never_written
 from deniable.contract.work import Work
@@ -139,10 +138,10 @@ class NewWords(Protocol):
     def _new_word(self, prefix: Any) -> NewWord:
         return NewWord(prefix, self.known, self.ngram)  # type: ignore[arg-type]  # a tuple by now
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
-        """Ask a crowd held in memory: texts, or lists of words, one for each person."""
+    def read(self, values: Any) -> Any:
+        """Return everybody's words, from texts or from lists of words."""
         encoder: Any = self.open().questions[0].encoder
-        return super().run(encoder.column(values), source=source, progress=progress)
+        return encoder.column(values)
 
     def close(self, tallies: Mapping[str, Any]) -> NewWords | Estimate:
         outcome = self.search.close(tallies)
