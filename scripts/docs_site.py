@@ -28,7 +28,7 @@ PAGES = {
 """Pages of the repository, and where the site has them."""
 DEVICE = ("reporter.Reporter", "reporter.Receipt", "ledger", "file_ledger", "transport.HTTPTransport", "board.Board")
 DEVICE += ("bulletin.Bulletin", "bulletin.Everywhere", "diary.Diary")
-LAB = ("experiment.Experiment", "methods", "attacks", "runner.run", "results.Results", "declared.experiment_from_toml")
+LAB = ("experiment.Experiment", "methods", "asked.Asked", "attacks", "runner.run", "results.Results", "declared.experiment_from_toml")
 LAB += ("experiments", "metrics", "distances")
 CONTRACT = ("spec", "domain", "numbers.Numbers", "question.Question", "question.Round", "survey", "protocol.Protocol")
 CONTRACT += ("protocol.protocol_from_json", "guarantee", "law", "source.Source", "task.Task")
@@ -56,7 +56,7 @@ REFERENCE = {
     "contract": ("Specs, domains, questions, protocols", *(f"deniable.contract.{name}" for name in CONTRACT)),
     "encoders": ("Encoders", *(f"deniable.contract.encoder.{name}" for name in ENCODERS)),
     "estimates": ("Reports, tallies, estimates", *(f"deniable.core.{name}" for name in ESTIMATES)),
-    "vectors": ("Means of vectors", "deniable.local.vector.priv_unit", "deniable.local.vector.proj_unit"),
+    "vectors": ("Means of vectors", "deniable.local.vector.priv_unit", "deniable.local.vector.proj_unit.ProjUnit"),
     "planning": ("Planning and choosing", "deniable.tasks.plan", *(f"deniable.local.{name}" for name in CHOOSING)),
     "heavy-hitters": ("Heavy hitters", "deniable.tasks.heavy_hitters"),
     "sets": ("Sets", "deniable.tasks.itemsets"),

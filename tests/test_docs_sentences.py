@@ -18,7 +18,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PYTEST = PROJECT["tool"]["pytest"]["ini_options"]
 NOT_RUN = {
     "docs/how-to/engines.md: from deniable.engines import gpu",
-    "docs/how-to/lab.md: # src/deniable/lab/experiments/my_search.py",
     "docs/how-to/shuffle-trust.md: reporter = Reporter(",
     "docs/how-to/tokens.md: reporter = Reporter(",
 }

@@ -40,6 +40,7 @@ NAMES = {
     "ReleasedNumber": "NumberEstimate",
     "RepeatedMean": "RepeatedEstimate",
     "ScoreEstimate": "FrequencyEstimate, whose law is Scores",
+    "Search": "Asked",
     "SetEstimate": "PeopleEstimate",
     "ShuffledSum": "NumberEstimate",
     "SumEstimate": "Estimate",

@@ -7,7 +7,6 @@ import pytest
 
 from deniable.errors import ParameterError
 from deniable.lab.baskets import Baskets, SetSearch
-from deniable.lab.experiments.itemsets_shootout import strawman, svim
 from deniable.lab.outcome import METRICS, Outcome
 from deniable.lab.populations import Zipf
 from deniable.testing import ReplaySource
@@ -34,10 +33,12 @@ def test_hits_are_what_is_rightly_in_the_list():
 
 def test_sets_are_searched_among_people_who_hold_sets():
     with pytest.raises(ParameterError, match="people who hold sets"):
-        SetSearch("SVIM", svim, k=3).setup(Zipf(1.0, 9), 1.0, 100)
+        SetSearch("SVIM", "SVIM", k=3).setup(Zipf(1.0, 9), 1.0, 100)
     shop = Baskets(items=6)
-    for make in (svim, strawman):
-        method = SetSearch("x", make, k=32)
+    with pytest.raises(ParameterError, match="protocol: got 'PEM'"):
+        SetSearch("PEM", "PEM", k=3)
+    for name in ("SVIM", "WholeSets"):
+        method = SetSearch("x", name, k=32)
         outcome = method.run(method.setup(shop, 6.0, 4000), shop.draw(4000, ReplaySource.from_key("x")), ReplaySource.from_key("y"))
         assert outcome.found[0] == 0
         assert len(outcome.found) == outcome.k == 3  # half of the few

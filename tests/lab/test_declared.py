@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import polars as pl
 import pytest
 
+from deniable.contract.domain import Integers
 from deniable.errors import DeniableError, ParameterError
 from deniable.lab.declared import experiment_from_toml
-from deniable.lab.methods import SEARCHES
 from deniable.lab.runner import run
-from tests.lab.searches import ask_everyone
 
 GOOD = """
 name = "drinks"
@@ -66,16 +67,23 @@ def test_a_file_says_it_all(tmp_path):
     assert pl.read_parquet(tmp_path / "drinks.parquet").height == results.table.num_rows == 3 * 2 * 2 * 2 * 2
 
 
-def test_protocols_can_be_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(SEARCHES, "Everyone", ask_everyone)
+def test_protocols_can_be_named(tmp_path):
     text = GOOD.split("[[populations]]", maxsplit=1)[0].replace('"mse", ', "") + '[[populations]]\nkind = "Zipf"\nexponent = 1\nsize = 9\n'
-    experiment = declared(tmp_path, text + '[[mechanisms]]\nname = "Everyone"\ndomain_size = 9\n')
-    assert [method.label for method in experiment.mechanisms] == ["Everyone(domain_size=9)"]
-    assert len(experiment.cells) == 4
-    with pytest.raises(ParameterError, match="groups"):
-        declared(tmp_path, text + '[[mechanisms]]\nname = "Everyone"\ngroups = 9\n').cells  # noqa: B018  # asking is what is refused
+    search = '[[mechanisms]]\nname = "PEM"\nholdout = "1/10"\ndomain = { integers = [0, 255] }\n'
+    experiment = declared(tmp_path, text + search + '[[mechanisms]]\nname = "Hierarchy"\nbranching = 3\n')
+    assert [method.label for method in experiment.mechanisms] == [
+        "PEM(domain=Integers(low=0, high=255), holdout=1/10)",
+        "Hierarchy(branching=3)",
+    ]
+    assert len(experiment.cells) == 8
+    setup = experiment.cells[0].method.setup(experiment.populations[0], 1.0, 1000)
+    assert (setup.holdout, setup.domain, setup.k, setup.people) == (Fraction(1, 10), Integers(0, 255), 2, 1000)
+    with pytest.raises(ParameterError, match=r"PEM: got 'groop'.*did you mean groups"):
+        declared(tmp_path, f"{text}{search}groop = 9\n")
     with pytest.raises(ParameterError, match="k: got None"):
-        declared(tmp_path, text.replace("k = 2", "") + '[[mechanisms]]\nname = "Everyone"\n')
+        declared(tmp_path, text.replace("k = 2", "") + search)
+    with pytest.raises(ParameterError, match="protocol: got 'Movement'"):
+        declared(tmp_path, f'{text}[[mechanisms]]\nname = "Movement"\n')
 
 
 def without(line):

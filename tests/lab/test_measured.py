@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
 
 import deniable as dn
+from deniable.contract.domain import IndexRange
 from deniable.errors import ParameterError
+from deniable.lab.asked import Asked
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments import experiment as shipped_experiment
-from deniable.lab.methods import Oracle, Search, expected_errors
+from deniable.lab.methods import Oracle, expected_errors
 from deniable.lab.metrics import guessed_ndcg
 from deniable.lab.populations import Multinomial, Poisson, Words, Zipf
 from deniable.lab.runner import run
+from deniable.testing import ReplaySource
 from tests.conftest import frequency_specs
 from tests.lab.runs import SMALL, columns
-from tests.lab.searches import ask_everyone, floor
+from tests.lab.searches import floor
 
 
 def test_searches_are_scored_by_their_lists(tmp_path):
     """With much epsilon a search that asks everyone finds nearly all; with hardly any it is as good as a guess."""
-    searches = [Search("40", ask_everyone, 5, predict=floor), Search("64", partial(ask_everyone, domain_size=64), 5)]
+    one_round = {"groups": 1, "oracle": "GRR", "keep": 5}
+    searches = [Asked("PEM", {"bits": 6} | one_round, "64", 5, floor), Asked("PEM", {"domain": IndexRange(40)} | one_round, "40", 5)]
     experiment = Experiment(
         name="search",
         title="search",
@@ -33,18 +36,53 @@ def test_searches_are_scored_by_their_lists(tmp_path):
         epsilons=[0.001, 8],
         people=[2000],
         repetitions=200,
-        metrics=["ndcg", "f1", "ncr", "precision", "recall"],
+        metrics=["ndcg", "f1", "ncr", "precision", "recall", "mse"],
     )
     summary = run(experiment, tmp_path, workers=1).summary()
     ndcg = {(row["mechanism"], row["epsilon"]): row for row in summary.to_dicts() if row["metric"] == "ndcg"}
-    assert ndcg["40", 8.0]["mean"] > 0.95
+    assert ndcg["64", 8.0]["mean"] > 0.95
     for label, size in (("40", 40), ("64", 64)):
         row = ndcg[label, 0.001]
         assert abs(row["mean"] - guessed_ndcg(5, size)) < 4.9 * row["stderr"]
-    assert ndcg["40", 8.0]["predicted"] == 0.25
-    assert ndcg["64", 8.0]["predicted"] is None
+    assert ndcg["64", 8.0]["predicted"] == 0.25
+    assert ndcg["40", 8.0]["predicted"] is None
     specs = columns(tmp_path / "search.parquet").group_by("mechanism", "epsilon").agg(pl.col("spec").n_unique())
     assert specs["spec"].to_list() == [1] * 4
+
+
+def test_what_a_search_does_not_find_counts_nobody():
+    crowd = np.repeat([3, 9, 12, 200], [60_000, 40_000, 10, 10])
+    method = Asked("PEM", {"bits": 8}, k=2)
+    outcome = method.run(method.setup(Zipf(1.1, 9), 6.0, crowd.size), crowd, ReplaySource.from_key("none"))
+    assert (outcome.values, outcome.truth.tolist()) == ([3, 9, 12, 200], [60_000, 40_000, 10, 10])
+    assert outcome.found == [3, 9]
+    assert outcome.counts[2:].tolist() == [0, 0]
+    assert np.abs(outcome.counts[:2] - outcome.truth[:2]).max() < 3000
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("AHEAD", {}), ("HaarHRR", {}), ("Hierarchy", {"branching": 4}), ("ShuffledHistogram", {"delta": 1e-6})]
+)
+def test_every_protocol_about_values_is_scored_like_an_oracle(name, more):
+    experiment = Experiment(
+        name="asked",
+        title="asked",
+        populations=[Zipf(1.1, 16)],
+        mechanisms=[Asked(name, more, k=3)],
+        epsilons=[4],
+        people=[20_000],
+        repetitions=1,
+        metrics=["tv", "ndcg"],
+    )
+    [distance, ndcg] = experiment.measure(experiment.cells[0])
+    assert distance["value"] < 0.1
+    assert ndcg["value"] > 0.9
+
+
+def test_public_hash_functions_are_drawn_anew_in_every_repetition():
+    search, population = Asked("TreeHist", {"bits": 16}, k=3), Zipf(1.1, 9)
+    assert [search.setup(population, 1.0, 100, repetition).salt for repetition in (0, 1)] == [0, 1 << 32]
+    assert Asked("TreeHist", {"bits": 16, "salt": 7}, k=3).setup(population, 1.0, 100, 1).salt == 7
 
 
 def test_text_is_searched_like_numbers():

@@ -16,11 +16,10 @@ import pytest
 
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.lab.declared import experiment_from_toml
-from deniable.lab.methods import Search
 from deniable.lab.results import SCHEMA
 from deniable.lab.runner import run
 from tests.lab.runs import SMALL, columns
-from tests.lab.searches import fail
+from tests.lab.searches import Failing
 
 
 def test_a_cell_can_be_run_again_alone(tmp_path):
@@ -177,7 +176,7 @@ def alive(pid):
 
 
 def test_an_error_in_a_worker_arrives_with_its_cell(tmp_path):
-    failing = replace(SMALL, mechanisms=[Search("bad", fail, 3)], metrics=["ndcg"])
+    failing = replace(SMALL, mechanisms=[Failing()], metrics=["ndcg"])
     for workers in (1, 2):
         with pytest.raises(ProtocolError, match="always fails") as caught:
             run(failing, tmp_path, workers=workers)

@@ -14,6 +14,7 @@ from deniable.contract.protocol import Protocol
 from deniable.core.run import ask, draw_tickets
 from deniable.lab.experiments import heavy_hitters_shootout, pem_distributions, rounds_tradeoff
 from deniable.lab.experiments.pem_distributions import pem
+from deniable.lab.populations import Uniform
 from deniable.testing import ReplaySource
 from tests.conftest import ROOT
 
@@ -74,7 +75,7 @@ def test_predictions_are_the_reference():
     ("oracle", "rounds"), [(oracle, rounds) for oracle, several in rounds_tradeoff.ROUNDS.items() for rounds in several]
 )
 def test_reports_have_the_bits_that_the_legend_says(oracle, rounds):
-    state = pem(epsilon=4.0, n=200, k=9, oracle=oracle, groups=rounds)
+    state = pem("", oracle=oracle, groups=rounds).setup(Uniform(0, 14), 4.0, 200)
     source, values, asked = ReplaySource.from_key("bits"), np.arange(200) % 15, []
     tickets = draw_tickets(state, 200, source)
     while isinstance(state, Protocol):

@@ -17,13 +17,13 @@ import pytest
 from pyarrow import parquet
 
 from deniable.client import GRR, RR
-from deniable.collect.tasks.made import settings_of
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.domain import Categories
 from deniable.contract.protocol import PROTOCOLS, Protocol, State, protocol_from_json
 from deniable.contract.record import RESOLVED
 from deniable.contract.survey import Survey
 from deniable.core.answers import Answers
+from deniable.core.declared_protocol import settings_of
 from deniable.core.estimate import Estimate
 from deniable.core.tally import Tally
 from deniable.engines import local

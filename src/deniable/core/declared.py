@@ -95,8 +95,9 @@ def _read(name: str, hint: Any, value: Any, path: str, readers: Readers) -> Any:
         if hint == kind or (isinstance(hint, type) and isinstance(kind, type) and issubclass(hint, kind)):
             return read(name, value)
     origin, parts = get_origin(hint), [part for part in get_args(hint) if part is not NoneType]
-    if origin in (Union, UnionType) and len(parts) == 1:
-        return _read(name, parts[0], value, path, readers)
+    share = Fraction in parts and isinstance(value, str)  # a number, or text such as "1/3"
+    if origin in (Union, UnionType) and (share or len(parts) == 1):
+        return _read(name, Fraction if share else parts[0], value, path, readers)
     if origin is tuple and is_dataclass(parts[0]) and not isinstance(value, list):
         raise ParameterError(name, value, allowed="a list of tables", fix=f"begin each with [[{path}]]")
     if origin in (tuple, Sequence) and isinstance(value, list):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,8 @@ from deniable.core.sets import ItemSets
 from deniable.core.stream import random_words
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.lab.methods import Method
+from deniable.lab.asked import known_protocols, protocol_of
+from deniable.lab.methods import Method, parameters_of
 from deniable.lab.metrics import check_k
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, is_number, require
@@ -78,22 +78,26 @@ class Baskets(Population, named=False):
 
 @dataclass(frozen=True)
 class SetSearch(Method):
-    """A protocol about sets, made by ``make(population=, epsilon=, k=)``, and the k items that it says most people hold.
+    """A protocol about sets, by its name, and the k items that it says most people hold.
 
-    Where there are few items, half of them are asked for.
+    Where there are few items, half of them are asked for. What a protocol must know of sizes of sets is the population's ``length``.
     """
 
     label: str
-    make: Callable[..., Protocol]
+    protocol: str
     k: int
+    parameters: Any = ()
 
     def __post_init__(self) -> None:
+        known_protocols(self.protocol, sets=True)
+        object.__setattr__(self, "parameters", parameters_of(self.parameters))
         check_k(self.k)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Protocol:
         if not isinstance(population, Baskets):
             raise ParameterError("population", population, allowed="people who hold sets", fix="take Baskets")
-        return self.make(population=population, epsilon=epsilon, k=self._asked(population.items))
+        told = {"domain": population.domain, "epsilon": epsilon, "k": self._asked(population.items), "length": population.length}
+        return protocol_of(self.protocol, dict(self.parameters), told, sets=True)
 
     def run(self, setup: Protocol, values: ItemSets, source: Source) -> Outcome:
         result: Any = setup.run(values, source=source)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import MISSING, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
-from deniable.core.declared import check_names, read_settings, read_toml
+from deniable.contract.protocol import PROTOCOLS
+from deniable.contract.spec import MECHANISMS
+from deniable.core import declared
+from deniable.core.declared import check_names, did_you_mean, read_toml
+from deniable.core.declared_protocol import plain_domain, read_settings
 from deniable.errors import ParameterError
+from deniable.lab.asked import OF_THE_GRID, Asked, known_protocols
 from deniable.lab.experiment import Experiment
-from deniable.lab.experiments import shipped
-from deniable.lab.methods import SEARCHES, Method, Oracle, Search
+from deniable.lab.methods import Method, Oracle
 from deniable.lab.populations import POPULATIONS, Population
 
 REQUIRED = ("name", "epsilons", "people", "repetitions", "metrics", "populations", "mechanisms")
@@ -47,7 +52,6 @@ def experiment_from(content: Mapping[str, Any], folder: Path) -> Experiment:
     >>> [(cell.population.describe(), cell.method.label) for cell in experiment_from(content, Path()).cells][::5]
     [('Poisson(5)', 'OUE'), ('Poisson(5)', 'OLH(hash_range=8)')]
     """
-    shipped()  # they register the protocols that a file can name
     check_names("experiment", content, REQUIRED, OPTIONAL)
     for name in ("populations", "mechanisms"):
         if not isinstance(content[name], list) or not all(isinstance(entry, Mapping) for entry in content[name]):
@@ -76,27 +80,32 @@ def population_from(content: Mapping[str, Any], folder: Path) -> Population:
         str | PathLike[str]: lambda _, path: folder / str(path),
     }
     own = {name: value for name, value in content.items() if name != "kind"}
-    population: Population = cls(**read_settings(cls, own, path="populations", where=kind, readers=readers))
+    population: Population = cls(**declared.read_settings(cls, own, path="populations", where=kind, readers=readers))
     return population
 
 
 def method_from(content: Mapping[str, Any], k: int | None = None) -> Method:
-    """The mechanism behind ``name``, with ``label``, ``k``, ``postprocess`` and parameters of its own.
+    """The mechanism or protocol behind ``name``, with ``label``, ``k``, ``postprocess``, ``domain`` and settings of its own.
 
     >>> method_from({"name": "GRR", "postprocess": "norm-sub"}).label
     'GRR(norm-sub)'
+    >>> method_from({"name": "PEM", "domain": {"text": 6}, "holdout": "1/10"}, k=8).label
+    'PEM(domain=Text(max_length=6), holdout=1/10)'
     """
     name = content.get("name")
-    own = {key: value for key, value in content.items() if key not in ("name", "label", "k")}
-    k = content.get("k", k)
-    shipped()  # the experiments that come along register their searches
-    if name in SEARCHES:
-        told = ", ".join(f"{key}={value}" for key, value in own.items())
-        label = content.get("label", f"{name}({told})" if told else name)
-        if k is None:
+    own = {key: value for key, value in content.items() if key not in ("name", "label", "k", "domain")}
+    domain = {"domain": plain_domain("domain", content["domain"])} if "domain" in content else {}
+    label, k = content.get("label", ""), content.get("k", k)
+    protocols = PROTOCOLS.load(name)
+    if isinstance(name, str) and name in protocols:
+        made = known_protocols(name)[name]
+        needed = {field.name for field in fields(made) if field.default is MISSING}  # type: ignore[arg-type]  # every protocol is a dataclass
+        if "k" in needed and k is None:
             raise ParameterError("k", None, allowed="an integer from 1 on", fix=f"say how many values {name} should find")
-        return Search(label, partial(SEARCHES[name], **own), k)
+        return Asked(name, read_settings(made, own, *OF_THE_GRID, path="mechanisms") | domain, label, k)
+    oracles = [each for each, found in MECHANISMS.items() if issubclass(found, FrequencySpec)]
+    if name not in ("auto", *oracles):
+        known = ["auto", *oracles, *known_protocols("PEM")]
+        raise ParameterError("mechanisms", name, allowed=f'a table with name = "...", one of {known}', fix=did_you_mean(name, known))
     postprocess = own.pop("postprocess", None)
-    if not isinstance(name, str):
-        raise ParameterError("mechanisms", dict(content), allowed='a table with name = "..."', fix='try name = "OUE"')
-    return Oracle(name, own, label=content.get("label", ""), postprocess=postprocess, k=k)
+    return Oracle(str(name), own | domain, label=label, postprocess=postprocess, k=k)

@@ -1,4 +1,4 @@
-"""What experiments compare: frequency oracles, and protocols that search for the most frequent values.
+"""What experiments compare, and the first of them: frequency oracles.
 
 A method builds its spec or protocol for a population, an epsilon and a number of people, runs it on a crowd with a replayed source, and
 hands back the outcome. Methods are data: they travel to worker processes, so functions in them must be importable by name.
@@ -7,10 +7,8 @@ hands back the outcome. Methods are data: they travel to worker processes, so fu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from functools import partial
-from inspect import signature
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from math import pi, sqrt
 from typing import Any
 
@@ -25,14 +23,12 @@ from deniable.core.values import keys_of
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.metrics import check_k, most_frequent
-from deniable.lab.outcome import Outcome, distinct
+from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population
 from deniable.local.choose import frequency_oracle, planned_variance
 
 SUMS_TO_ONE = ("norm-sub", "norm-mul", "mle")
 """Post-processing that leaves a distribution."""
-SEARCHES: dict[str, Callable[..., Protocol]] = {}
-"""Protocols that a file can name: functions of ``epsilon``, ``n``, ``k`` and parameters of their own. Experiments add theirs."""
 
 
 class Method(ABC):
@@ -65,6 +61,20 @@ class Method(ABC):
         return outcome.predicted.get(metric)
 
 
+def parameters_of(given: Any) -> tuple[tuple[str, Any], ...]:
+    """A method's parameters as pairs in alphabetical order; ``given`` is a dict or such pairs."""
+    pairs = tuple(given.items()) if isinstance(given, Mapping) else given
+    if not fits(pairs, tuple[tuple[str, Any], ...]):
+        raise ParameterError("parameters", given, allowed="a dict of parameters", fix='as in {"hash_range": 8}')
+    return tuple(sorted(dict(pairs).items()))
+
+
+def label_of(name: str, parameters: tuple[tuple[str, Any], ...], postprocess: str | None = None) -> str:
+    """The usual label of a method: its name, its ``parameters``, and how counts are made consistent (``postprocess``), if they are."""
+    told = [f"{key}={value}" for key, value in parameters] + ([postprocess] if postprocess else [])
+    return f"{name}({', '.join(told)})" if told else name
+
+
 @typed
 @dataclass(frozen=True)
 class Oracle(Method):
@@ -92,10 +102,7 @@ class Oracle(Method):
         known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
         if self.mechanism not in ("auto", *known):
             raise ParameterError("mechanism", self.mechanism, allowed=f"auto or one of {known}", fix="check the spelling")
-        given = self.parameters.items() if isinstance(self.parameters, Mapping) else self.parameters
-        if not fits(tuple(given) if isinstance(self.parameters, Mapping) else given, tuple[tuple[str, Any], ...]):
-            raise ParameterError("parameters", self.parameters, allowed="a dict of parameters", fix='as in {"hash_range": 8}')
-        object.__setattr__(self, "parameters", tuple(sorted(dict(given).items())))
+        object.__setattr__(self, "parameters", parameters_of(self.parameters))
         allowed = [] if self.mechanism == "auto" else [field.name for field in fields(MECHANISMS[self.mechanism])]  # type: ignore[arg-type]  # specs are dataclasses
         for name, _ in self.parameters:
             if name not in allowed or name == "epsilon":
@@ -106,8 +113,7 @@ class Oracle(Method):
         if self.k is not None:
             check_k(self.k)
         if not self.label:
-            told = [f"{name}={value}" for name, value in self.parameters] + [self.postprocess] * (self.postprocess is not None)
-            object.__setattr__(self, "label", f"{self.mechanism}({', '.join(map(str, told))})" if told else self.mechanism)
+            object.__setattr__(self, "label", label_of(self.mechanism, self.parameters, self.postprocess))
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> FrequencySpec:
         options = dict(self.parameters)
@@ -135,58 +141,6 @@ class Oracle(Method):
 
     def identity(self) -> str:
         return repr((self.label, self.postprocess, self.k))
-
-
-@dataclass(frozen=True)
-class Search(Method):
-    """A protocol that finds the k most frequent values, made by ``make(epsilon=, n=, k=)``; use ``functools.partial`` for more parameters.
-
-    Its result is taken before the test that drops noise (``ranked``), in the order reported: papers measure lists of k values, significant
-    or not; of a survey, the answer to the question ``result``. ``predict(metric, population, epsilon, n)`` is what theory or a reference
-    expects, or None.
-    """
-
-    label: str
-    """The name in tables and charts."""
-    make: Callable[..., Protocol]
-    k: int
-    result: str = "heavy_hitters"
-    predict: Callable[[str, Population, float, int], float | None] | None = None
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-
-    def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Protocol:
-        options = {"epsilon": epsilon, "n": n, "k": self.k}
-        function, given = (self.make.func, self.make.keywords) if isinstance(self.make, partial) else (self.make, {})
-        try:
-            signature(function).bind(**given | options)
-        except TypeError as error:
-            raise ParameterError("parameters", sorted(given), allowed=f"those of {signature(function)}", fix=str(error)) from error
-        protocol = self.make(**options)
-        if "salt" in given or not hasattr(protocol, "salt"):
-            return protocol
-        # Other public hash functions in every repetition, or their luck would be everyone's. A search derives several salts from one.
-        return replace(protocol, salt=repetition << 32)  # type: ignore[type-var]  # every protocol is a dataclass
-
-    def run(self, setup: Protocol, values: Any, source: Source) -> Outcome:
-        held, truth = distinct(values)
-        result = setup.run(values, source=source)
-        if isinstance(result, Mapping):
-            result = result[self.result]
-        ranked = getattr(result, "ranked", result)  # a search of one's own need not test what it lists
-        found = [value.item() if isinstance(value, np.generic) else value for value in ranked.values]
-        return Outcome(held, truth, None, self.k, found[: self.k])
-
-    @property
-    def gives(self) -> set[str]:
-        return {"list"}
-
-    def identity(self) -> str:
-        return repr((self.label, self.k))
-
-    def expected(self, metric: str, outcome: Outcome, population: Population, epsilon: float, n: int) -> float | None:
-        return None if self.predict is None else self.predict(metric, population, epsilon, n)
 
 
 @typed

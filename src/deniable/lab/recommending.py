@@ -17,9 +17,9 @@ from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, require, require_one_of
 from deniable.local.choose import check_people
-from deniable.tasks.recommend import MatrixFactorization, Ratings
+from deniable.tasks.recommend import MatrixFactorization, Ratings, SampledFactorization
 
-WAYS = ("private", "not private", "item means", "constant")
+WAYS = ("private", "asked", "not private", "item means", "constant")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Fit(Document):
 
 @dataclass(frozen=True)
 class Foretold(Method):
-    """One way to foretell hidden ratings: its ``rmse`` in stars."""
+    """One way to foretell hidden ratings: its ``rmse`` in stars. "asked" is what a collector's rounds find, with one small report each."""
 
     way: str
     label: str
@@ -95,15 +95,20 @@ class Foretold(Method):
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Rated):
             raise ParameterError("population", population, allowed="people who rate items", fix="take Rated")
+        if self.way == "asked":
+            return SampledFactorization(items=population.items, low=1, high=5, epsilon=epsilon, rounds=self.rounds, people=n)
         return Fit(self.way, population.items, epsilon, self.rounds)
 
-    def run(self, setup: Fit, values: tuple[Ratings, Ratings], source: Source) -> Outcome:
+    def run(self, setup: Fit | SampledFactorization, values: tuple[Ratings, Ratings], source: Source) -> Outcome:
         known, hidden = values
         truth = hidden.original(hidden.values)
         return Outcome(range(truth.size), truth, self._said(setup, known, source)[hidden.people, hidden.items])
 
-    def _said(self, setup: Fit, known: Ratings, source: Source) -> Array:
+    def _said(self, setup: Fit | SampledFactorization, known: Ratings, source: Source) -> Array:
         shape = (len(known), known.number_of_items)
+        if isinstance(setup, SampledFactorization):
+            said: Array = setup.run(known, source=source).predict(known)
+            return said
         if self.way == "constant":
             return np.broadcast_to(known.original(known.values.mean()), shape)
         if self.way == "item means":

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from deniable.client.answerable import protocol_domain, takes_all
-from deniable.collect.tasks.made import settings_of
 from deniable.contract.protocol import Protocol, protocol_from_json
+from deniable.core.declared_protocol import settings_of
 from deniable.core.run import ask, draw_tickets
 from deniable.errors import DomainError, ParameterError, WireError
 from deniable.tasks.heavy_hitters.pem import PEM, PEMState

@@ -11,9 +11,6 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from deniable.collect.tasks.domain_asking import read_domain
-from deniable.collect.tasks.made import make, settings_of
-from deniable.collect.tasks.number_asking import RANGE, range_of
 from deniable.collect.tasks.protocol_asking import read_protocol, read_search
 from deniable.contract.encoder import Attribute, Encoder, Identity
 from deniable.contract.numbers import Numbers
@@ -23,6 +20,8 @@ from deniable.contract.spec import MECHANISMS, Spec
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.core.declared import check_names, did_you_mean
+from deniable.core.declared_domain import read_domain
+from deniable.core.declared_protocol import make, settings_of
 from deniable.errors import DeniableError, ParameterError
 
 BESIDE = {
@@ -31,6 +30,8 @@ BESIDE = {
     "protocol": ("a protocol has its own way of asking", ("mechanism",)),
 }
 """What is not said beside what, and why."""
+RANGE = ("low", "high", "steps", "clip")
+"""How a range may be said of a mechanism: the file says it of the domain."""
 REPORT_BYTES = 1 << 16
 """What a device sends at most for one answer."""
 
@@ -78,7 +79,7 @@ def _question(
     domain, candidates = read_domain(content["domain"])
     if isinstance(domain, Subsets):
         raise ParameterError("domain", domain, allowed="sets beside a [protocol] that asks about them", fix='as in name = "SVIM"')
-    asked = range_of(content["domain"], domain) if isinstance(domain, Numbers) else {"domain": domain}
+    asked = _range_of(content["domain"], domain) if isinstance(domain, Numbers) else {"domain": domain}
     spec, why = _mechanism(content.get("mechanism", "auto"), asked, candidates, epsilon, people)
     if candidates is None and not isinstance(domain, Numbers) and not (domain.listed and domain.size <= LARGEST_LISTING):
         allowed = f"a domain that can be listed, or candidates = [...]: {spec.mechanism} cannot say what nobody named"
@@ -124,6 +125,13 @@ def _mechanism(content: object, asked: dict[str, Any], candidates: Any, epsilon:
     settings = [each for each in settings_of(MECHANISMS[name]) if not numeric or each not in RANGE]  # which stands in [domain]
     check_names(name, own, [], settings)
     return make(MECHANISMS[name], own, {**asked, "epsilon": epsilon}), f"{name}: named in the file"
+
+
+def _range_of(content: Mapping[str, Any], domain: Numbers) -> dict[str, Any]:
+    """What a mechanism is told: the domain, or without steps in the file the range alone, and the mechanism takes a grid that suits it."""
+    if "steps" in content["numbers"]:
+        return {"domain": domain}
+    return {"low": domain.low, "high": domain.high, "clip": domain.clip}
 
 
 def _possible(mechanisms: Mapping[str, type[Spec]], settled: dict[str, Any], candidates: Any) -> Iterator[str]:

@@ -12,14 +12,14 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Any, get_type_hints
 
-from deniable.collect.tasks.domain_asking import read_domain
-from deniable.collect.tasks.made import explained, make, read_settings
 from deniable.contract.mixing import LOCAL, SHUFFLE
 from deniable.contract.numbers import Numbers
 from deniable.contract.protocol import PROTOCOLS, Protocol
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
-from deniable.core.declared import did_you_mean
+from deniable.core.declared import did_you_mean, explained
+from deniable.core.declared_domain import read_domain
+from deniable.core.declared_protocol import make, read_settings
 from deniable.errors import ParameterError
 
 TIMED = "round"

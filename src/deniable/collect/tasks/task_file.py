@@ -46,7 +46,6 @@ from math import ceil, inf
 from typing import Any
 
 from deniable.collect.tasks.asking import Asking, read_asking
-from deniable.collect.tasks.domain_asking import read_value
 from deniable.collect.tasks.protocol_asking import TIMED, takes_domain
 from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
 from deniable.collect.tasks.size import check_size
@@ -63,6 +62,7 @@ from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.core.declared import check_names, read_toml
+from deniable.core.declared_domain import read_value
 from deniable.errors import ParameterError
 
 REQUIRED = ("name", "question", "owner", "epsilon")

@@ -7,31 +7,18 @@ It does not rank what it finds either, so as many words are planted as are asked
 
 from __future__ import annotations
 
-from functools import partial
 from hashlib import sha256
 from string import ascii_lowercase
-from typing import Any
 
 from deniable.contract.domain import Text
-from deniable.contract.protocol import Protocol
+from deniable.lab.asked import Asked
 from deniable.lab.experiment import Experiment
-from deniable.lab.methods import Search
 from deniable.lab.populations import Mixture, Multinomial
-from deniable.tasks.heavy_hitters.bitstogram import Bitstogram
-from deniable.tasks.heavy_hitters.multiple_channels import MultipleChannels
-from deniable.tasks.heavy_hitters.pem import PEM
-from deniable.tasks.heavy_hitters.segment_pairs import SegmentPairs
-from deniable.tasks.heavy_hitters.segments import IndependentSegments
-from deniable.tasks.heavy_hitters.sfp import SFP
-from deniable.tasks.heavy_hitters.tree_hist import TreeHist
-from deniable.tasks.heavy_hitters.trie_hh import TrieHH
 
 K = 20
 FREQUENT, RARE = K, 2000
 DELTA = 1e-6
-LOCAL: dict[str, type[Any]] = {
-    protocol.__name__: protocol for protocol in (PEM, TreeHist, Bitstogram, SegmentPairs, IndependentSegments, MultipleChannels)
-}
+LOCAL = ("PEM", "TreeHist", "Bitstogram", "SegmentPairs", "IndependentSegments", "MultipleChannels")
 
 
 def word(i: int) -> str:
@@ -41,22 +28,6 @@ def word(i: int) -> str:
     ('hmsgjs', 'shcpym')
     """
     return "".join(ascii_lowercase[byte % 26] for byte in sha256(f"word {i}".encode()).digest()[:6])
-
-
-def local(*, epsilon: float, n: int, k: int, name: str) -> Protocol:
-    """A local search by its name, with its defaults."""
-    found: Protocol = LOCAL[name](domain=Text(6), k=k, epsilon=epsilon, people=n)
-    return found
-
-
-def sfp(*, epsilon: float, n: int, k: int) -> Protocol:
-    """The sequence fragment puzzle; it is told that words are made of letters."""
-    return SFP(domain=Text(6), k=k, epsilon=epsilon, people=n, alphabet=ascii_lowercase)
-
-
-def trie_hh(*, epsilon: float, n: int, k: int) -> Protocol:
-    """The central one. It has no k: it finds what is frequent enough, unranked."""
-    return TrieHH(domain=Text(6), epsilon=epsilon, delta=DELTA)
 
 
 CROWD = Mixture(
@@ -72,9 +43,9 @@ EXPERIMENT = Experiment(
     title="Searches for frequent words: six letters (48 bits), the twenty most frequent",
     populations=[CROWD],
     mechanisms=[
-        *(Search(name, partial(local, name=name), k=K) for name in LOCAL),
-        Search("SFP", sfp, k=K),
-        Search(f"TrieHH (central, delta = {DELTA:g})", trie_hh, k=K),
+        *(Asked(name, {"domain": Text(6)}, name, k=K) for name in LOCAL),
+        Asked("SFP", {"domain": Text(6), "alphabet": ascii_lowercase}, "SFP", k=K),  # it is told that words are made of letters
+        Asked("TrieHH", {"domain": Text(6), "delta": DELTA}, f"TrieHH (central, delta = {DELTA:g})", k=K),
     ],
     epsilons=[1.0, 2.0, 3.0, 4.0, 6.0],
     people=[20_000],

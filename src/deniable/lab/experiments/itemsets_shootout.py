@@ -7,58 +7,22 @@ errors". ``f1`` is how much of the list is right, ``hit_rmse`` the root mean squ
 
 from __future__ import annotations
 
-from deniable.contract.protocol import Protocol
 from deniable.lab.baskets import Baskets, SetSearch
 from deniable.lab.experiment import Experiment
-from deniable.tasks.itemsets.ldp_miner import LDPMiner
-from deniable.tasks.itemsets.psfo import PSFO
-from deniable.tasks.itemsets.svim import SVIM
-from deniable.tasks.itemsets.whole_sets import WholeSets
 
 K = 32
-
-
-def svim(*, population: Baskets, epsilon: float, k: int) -> Protocol:
-    """With its defaults."""
-    return SVIM(domain=population.domain, k=k, epsilon=epsilon)
-
-
-def svim_published(*, population: Baskets, epsilon: float, k: int) -> Protocol:
-    """With all of the noisy histogram of lengths."""
-    return SVIM(domain=population.domain, k=k, epsilon=epsilon, projection="norm-sub")
-
-
-def miner(*, population: Baskets, epsilon: float, k: int) -> Protocol:
-    """Half of the people in each round."""
-    return LDPMiner(domain=population.domain, k=k, epsilon=epsilon, length=population.length)
-
-
-def miner_published(*, population: Baskets, epsilon: float, k: int) -> Protocol:
-    """Half of epsilon in each round."""
-    return LDPMiner(domain=population.domain, k=k, epsilon=epsilon, length=population.length, split="epsilon")
-
-
-def one_round(*, population: Baskets, epsilon: float, k: int) -> Protocol:
-    """All items at once."""
-    return PSFO(domain=population.domain, length=population.length, epsilon=epsilon)
-
-
-def strawman(*, population: Baskets, epsilon: float, k: int) -> Protocol:
-    """All sets at once; refused for more than 16 items."""
-    return WholeSets(domain=population.domain, k=k, epsilon=epsilon)
-
 
 EXPERIMENT = Experiment(
     name="itemsets-shootout",
     title="Frequent items of people who hold sets: 32 of 1,000 in a shop, 6 of 12 on a menu",
     populations=[Baskets(items=1000), Baskets(items=12)],
     mechanisms=[
-        SetSearch("SVIM", svim, k=K),
-        SetSearch("SVIM, as published", svim_published, k=K),
-        SetSearch("LDPMiner", miner, k=K),
-        SetSearch("LDPMiner, as published", miner_published, k=K),
-        SetSearch("padding and sampling, one round", one_round, k=K),
-        SetSearch("all sets (strawman)", strawman, k=K),
+        SetSearch("SVIM", "SVIM", K),
+        SetSearch("SVIM, as published", "SVIM", K, {"projection": "norm-sub"}),  # with all of the noisy histogram of lengths
+        SetSearch("LDPMiner", "LDPMiner", K),
+        SetSearch("LDPMiner, as published", "LDPMiner", K, {"split": "epsilon"}),  # half of epsilon in each round, not half of the people
+        SetSearch("padding and sampling, one round", "PSFO", K),
+        SetSearch("all sets (strawman)", "WholeSets", K),  # refused for more than 16 items
     ],
     epsilons=[1.0, 4.0],
     people=[1000, 10_000, 100_000, 1_000_000],

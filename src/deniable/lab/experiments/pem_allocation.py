@@ -7,11 +7,9 @@ small gaps, and their order is the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments.pem_distributions import pem
-from deniable.lab.methods import Search
 from deniable.lab.populations import Poisson, Uniform
 
 GROUPS = 8
@@ -29,9 +27,7 @@ EXPERIMENT = Experiment(
     name="pem-allocation",
     title="Groups of different sizes: PEM with GRR, 16 bits, 8 groups, the nine most frequent values",
     populations=[Poisson(5.0), Poisson(100.0), Uniform(0, 14)],
-    mechanisms=[
-        Search(label, partial(pem, oracle="GRR", groups=GROUPS, allocation=allocation), k=9) for label, allocation in ALLOCATIONS.items()
-    ],
+    mechanisms=[pem(label, oracle="GRR", groups=GROUPS, allocation=allocation) for label, allocation in ALLOCATIONS.items()],
     epsilons=[1.0, 2.0, 3.0, 4.0, 6.0],
     people=[1000],
     repetitions=100,

@@ -6,18 +6,15 @@ same error and differ in what is sent. SUE is as good as both where epsilon is s
 
 from __future__ import annotations
 
-from functools import partial
-
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments.pem_distributions import pem
-from deniable.lab.methods import Search
 from deniable.lab.populations import Poisson, Zipf
 
 EXPERIMENT = Experiment(
     name="pem-modules",
     title="Oracles inside PEM: 16 bits, 8 groups, the nine most frequent values",
     populations=[Poisson(5.0), Zipf(exponent=1.5, size=1024)],
-    mechanisms=[Search(oracle, partial(pem, oracle=oracle, groups=8), k=9) for oracle in ("GRR", "SUE", "OUE", "OLH")],
+    mechanisms=[pem(oracle, oracle=oracle, groups=8) for oracle in ("GRR", "SUE", "OUE", "OLH")],
     epsilons=[0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0],
     people=[1000],
     repetitions=100,

@@ -6,11 +6,8 @@ people.
 
 from __future__ import annotations
 
-from functools import partial
-
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments.pem_distributions import pem
-from deniable.lab.methods import Search
 from deniable.lab.populations import Poisson
 
 EXPERIMENT = Experiment(
@@ -18,9 +15,9 @@ EXPERIMENT = Experiment(
     title="People needed by PEM: 16 bits, the nine most frequent values",
     populations=[Poisson(100.0)],
     mechanisms=[
-        Search("GRR, 8 equal groups", partial(pem, oracle="GRR", groups=8), k=9),
-        Search("OUE, 8 equal groups", partial(pem, oracle="OUE", groups=8), k=9),
-        Search("the defaults", partial(pem, keep=None, allocation="growing"), k=9),
+        pem("GRR, 8 equal groups", oracle="GRR", groups=8),
+        pem("OUE, 8 equal groups", oracle="OUE", groups=8),
+        pem("the defaults", keep=None, allocation="growing"),
     ],
     epsilons=[0.5, 1.0, 2.0, 4.0],
     people=[1000, 3000, 10_000, 30_000],

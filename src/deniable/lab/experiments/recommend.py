@@ -15,6 +15,7 @@ EXPERIMENT = Experiment(
     populations=[Rated(items=30, rated=10)],
     mechanisms=[
         Foretold("private", "gradients by PrivUnit"),
+        Foretold("asked", "one number a person, in rounds"),
         Foretold("not private", "the same without privacy"),
         Foretold("item means", "items' means, not private"),
         Foretold("constant", "one constant, not private"),

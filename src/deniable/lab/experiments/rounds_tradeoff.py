@@ -7,16 +7,14 @@ round of OUE over all 65,536 values, which takes 65,536 bits a person. GRR needs
 
 from __future__ import annotations
 
-from functools import partial
-
 from deniable.client.grr import GRR
 from deniable.client.oue import OUE
+from deniable.lab.asked import Asked
 from deniable.lab.experiment import Experiment
-from deniable.lab.experiments.pem_distributions import pem
-from deniable.lab.methods import Search
+from deniable.lab.experiments.pem_distributions import K, pem
 from deniable.lab.populations import Poisson
 
-BITS, K = 16, 9
+BITS = 16
 ROUNDS = {"GRR": (2, 4, 8, 16), "OUE": (1, 2, 4, 8, 16)}
 
 
@@ -30,10 +28,10 @@ def report_bits(oracle: str, rounds: int) -> int:
     return (GRR if oracle == "GRR" else OUE)(domain_size=symbols, epsilon=1.0).report_bits
 
 
-def tried(oracle: str, rounds: int) -> Search:
+def tried(oracle: str, rounds: int) -> Asked:
     """One line of the chart."""
     label = f"{oracle}, {rounds} round{'s' * (rounds > 1)}: {report_bits(oracle, rounds):,} bits"
-    return Search(label, partial(pem, oracle=oracle, groups=rounds), k=K)
+    return pem(label, oracle=oracle, groups=rounds)
 
 
 EXPERIMENT = Experiment(

@@ -33,7 +33,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Ball(Domain):
-    """Vectors of so many numbers, no longer than ``radius``.
+    """Vectors of ``dimension`` numbers, no longer than ``radius``.
 
     >>> Ball(3, 1.0).matrix([[0.6, 0.0, 0.8], [0, 0, 0]]).shape
     (2, 3)

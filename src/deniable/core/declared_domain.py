@@ -1,11 +1,11 @@
-"""What an answer may be, as a task file says it: a domain, and values of it."""
+"""What an answer may be, as files say it: a domain, and values of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, datetime
 from typing import Any
 
-from deniable.collect.tasks.number_asking import point_in_time, read_numbers
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text
 from deniable.contract.numbers import Numbers
 from deniable.contract.subsets import Subsets
@@ -63,7 +63,7 @@ def _domain(kind: str, value: Any) -> Domain:
 
 
 def read_value(parameter: str, domain: Domain, value: Any) -> Any:
-    """A value as a task carries it: bytes are written in hex, yes and no as true and false, points in time as TOML does."""
+    """A value as files write it: bytes are written in hex, yes and no as true and false, points in time as TOML does."""
     if isinstance(domain, Bytes) and not isinstance(domain, Text):
         try:
             value = bytes.fromhex(value)
@@ -79,3 +79,20 @@ def listed(parameter: str, value: object, fix: str) -> list[Any]:
     if not isinstance(value, list):
         raise ParameterError(parameter, value, allowed="a list", fix=fix)
     return value
+
+
+def read_numbers(content: object) -> Numbers:
+    """The range behind ``numbers = { low = 0, high = 120 }``; ends may be points in time.
+
+    >>> read_numbers({"low": 0, "high": 120, "clip": True})
+    Numbers(0, 120, steps=32760, clip=True)
+    """
+    if not isinstance(content, Mapping):
+        raise ParameterError("numbers", content, allowed="a table", fix="as in numbers = { low = 0, high = 120 }")
+    check_names("numbers", content, ["low", "high"], ["steps", "clip"])
+    return Numbers(**{name: point_in_time(value) for name, value in content.items()})
+
+
+def point_in_time(value: Any) -> Any:
+    """A date is its first moment, by the clock on the wall; everything else is what it is."""
+    return datetime(value.year, value.month, value.day) if isinstance(value, date) and not isinstance(value, datetime) else value

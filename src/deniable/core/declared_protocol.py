@@ -1,4 +1,4 @@
-"""Mechanisms and protocols made from the settings in a task file: which there are, and how TOML says each."""
+"""Mechanisms and protocols made from the settings in a file, of a task or of an experiment: which there are, and how TOML says each."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from deniable.collect.tasks.domain_asking import KINDS, read_domain
 from deniable.contract.domain import Domain
 from deniable.core import declared
 from deniable.core.declared import explained
+from deniable.core.declared_domain import KINDS, read_domain
 from deniable.errors import ParameterError
 
-__all__ = ["explained", "make", "read_settings", "settings_of"]
 SETTLED = {"epsilon", "domain", "domain_size", "people"}
 """What stands elsewhere in the file."""
 
@@ -29,20 +28,24 @@ def make(made: Any, settings: Mapping[str, Any], settled: Mapping[str, Any]) -> 
         return made(**settings, **{name: value for name, value in settled.items() if name in taken})
 
 
-def read_settings(made: type, own: Mapping[str, Any]) -> dict[str, Any]:
-    """A protocol's settings as it takes them, by the types that it declares; ParameterError naming one that is missing or unknown."""
-    readers = {Domain: _plain_domain, Any: _columns}
-    return declared.read_settings(made, own, path="protocol", where=made.__name__, readers=readers, elsewhere=SETTLED)
+def read_settings(made: type, own: Mapping[str, Any], *others: str, path: str = "protocol") -> dict[str, Any]:
+    """A protocol's settings as it takes them, by the types that it declares; ParameterError naming one that is missing or unknown.
+
+    Not read are those that stand elsewhere in the file, and ``others``; ``path`` is the name of the table in the file.
+    """
+    readers = {Domain: plain_domain, Any: _columns}
+    return declared.read_settings(made, own, path=path, where=made.__name__, readers=readers, elsewhere={*SETTLED, *others})
 
 
 def _columns(name: str, value: Any) -> Any:
     """Columns by their names."""
     if not isinstance(value, Mapping):
         return value
-    return {column: _plain_domain(f"{name}.{column}", what) if isinstance(what, Mapping) else what for column, what in value.items()}
+    return {column: plain_domain(f"{name}.{column}", what) if isinstance(what, Mapping) else what for column, what in value.items()}
 
 
-def _plain_domain(name: str, value: Any) -> Domain:
+def plain_domain(name: str, value: Any) -> Domain:
+    """A domain that has no candidates beside it."""
     domain, candidates = read_domain(value, name)
     if candidates is not None:
         kinds = [kind for kind in KINDS if kind in value]
