@@ -40,7 +40,7 @@ NAMES = {
     "ReleasedNumber": "NumberEstimate",
     "RepeatedMean": "RepeatedEstimate",
     "ScoreEstimate": "FrequencyEstimate, whose law is Scores",
-    "Search": "Asked",
+    "Search": "ProtocolRun",
     "SetEstimate": "PeopleEstimate",
     "ShuffledSum": "NumberEstimate",
     "SumEstimate": "Estimate",

@@ -12,11 +12,11 @@ from deniable.client.frequency import FrequencySpec
 from deniable.client.longitudinal import Longitudinal
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.lab.asked import Asked
 from deniable.lab.experiments import experiment as shipped_experiment
 from deniable.lab.experiments import shipped
 from deniable.lab.methods import Oracle
 from deniable.lab.populations import Words, Zipf
+from deniable.lab.protocol_run import ProtocolRun
 from deniable.lab.runner import results_path, run
 from tests.conftest import ROOT
 from tests.lab.runs import SMALL
@@ -83,8 +83,11 @@ MISTAKES = {
     "axis": (lambda: replace(SMALL, against="d"), ["against", "'d'", "epsilon"]),
     "list without k": (lambda: replace(SMALL, mechanisms=[Oracle("GRR")]), ["metrics", "'ndcg'", "k"]),
     "distribution of raw counts": (lambda: replace(SMALL, metrics=["kl"]), ["metrics", "'kl'", "norm-sub"]),
-    "counts of true votes": (lambda: replace(SMALL, mechanisms=[Asked("TrieHH", {"delta": 0.01}, k=3)]), ["metrics", "'mse'", "counts"]),
-    "list without k, asked": (lambda: replace(SMALL, mechanisms=[Asked("Hierarchy")]), ["metrics", "'ndcg'", "k"]),
+    "counts of true votes": (
+        lambda: replace(SMALL, mechanisms=[ProtocolRun("TrieHH", {"delta": 0.01}, k=3)]),
+        ["metrics", "'mse'", "counts"],
+    ),
+    "list without k, asked": (lambda: replace(SMALL, mechanisms=[ProtocolRun("Hierarchy")]), ["metrics", "'ndcg'", "k"]),
     "distance of labels": (
         lambda: replace(SMALL, populations=[Words()], mechanisms=[Oracle("GRR", postprocess="mle")], metrics=["wasserstein"]),
         ["metrics", "wasserstein", "labels"],
@@ -94,12 +97,12 @@ MISTAKES = {
     "epsilon as a parameter": (lambda: Oracle("GRR", {"epsilon": 3}), ["parameters", "'epsilon'", "grid"]),
     "post-processing": (lambda: Oracle("GRR", postprocess="median"), ["postprocess", "'median'", "norm-sub"]),
     "k": (lambda: Oracle("GRR", k=0), ["k: got 0"]),
-    "parameter of a search": (lambda: Asked("TreeHist", {"groups": 3}), ["parameters", "'groups'", "step_bits"]),
-    "epsilon of a search": (lambda: Asked("PEM", {"epsilon": 3}), ["parameters", "'epsilon'"]),
-    "protocol": (lambda: Asked("PEN"), ["protocol", "'PEN'", "did you mean PEM"]),
-    "protocol of points": (lambda: Asked("QuadTree"), ["protocol", "'QuadTree'", "Hierarchy"]),
-    "a search for no values": (lambda: Asked("PEM", k=0), ["k: got 0"]),
-    "a search without k": (lambda: Asked("PEM").setup(Zipf(1.1, 9), 1.0, 10), ["PEM", "'k'"]),
+    "parameter of a search": (lambda: ProtocolRun("TreeHist", {"groups": 3}), ["parameters", "'groups'", "step_bits"]),
+    "epsilon of a search": (lambda: ProtocolRun("PEM", {"epsilon": 3}), ["parameters", "'epsilon'"]),
+    "protocol": (lambda: ProtocolRun("PEN"), ["protocol", "'PEN'", "did you mean PEM"]),
+    "protocol of points": (lambda: ProtocolRun("QuadTree"), ["protocol", "'QuadTree'", "Hierarchy"]),
+    "a search for no values": (lambda: ProtocolRun("PEM", k=0), ["k: got 0"]),
+    "a search without k": (lambda: ProtocolRun("PEM").setup(Zipf(1.1, 9), 1.0, 10), ["PEM", "'k'"]),
     "workers": (lambda: run(SMALL, "x", workers=0), ["workers", "got 0"]),
 }
 

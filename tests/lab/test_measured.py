@@ -11,12 +11,12 @@ import pytest
 import deniable as dn
 from deniable.contract.domain import IndexRange
 from deniable.errors import ParameterError
-from deniable.lab.asked import Asked
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments import experiment as shipped_experiment
 from deniable.lab.methods import Oracle, expected_errors
 from deniable.lab.metrics import guessed_ndcg
 from deniable.lab.populations import Multinomial, Poisson, Words, Zipf
+from deniable.lab.protocol_run import ProtocolRun
 from deniable.lab.runner import run
 from deniable.testing import ReplaySource
 from tests.conftest import frequency_specs
@@ -27,7 +27,10 @@ from tests.lab.searches import floor
 def test_searches_are_scored_by_their_lists(tmp_path):
     """With much epsilon a search that asks everyone finds nearly all; with hardly any it is as good as a guess."""
     one_round = {"groups": 1, "oracle": "GRR", "keep": 5}
-    searches = [Asked("PEM", {"bits": 6} | one_round, "64", 5, floor), Asked("PEM", {"domain": IndexRange(40)} | one_round, "40", 5)]
+    searches = [
+        ProtocolRun("PEM", {"bits": 6} | one_round, "64", 5, floor),
+        ProtocolRun("PEM", {"domain": IndexRange(40)} | one_round, "40", 5),
+    ]
     experiment = Experiment(
         name="search",
         title="search",
@@ -52,7 +55,7 @@ def test_searches_are_scored_by_their_lists(tmp_path):
 
 def test_what_a_search_does_not_find_counts_nobody():
     crowd = np.repeat([3, 9, 12, 200], [60_000, 40_000, 10, 10])
-    method = Asked("PEM", {"bits": 8}, k=2)
+    method = ProtocolRun("PEM", {"bits": 8}, k=2)
     outcome = method.run(method.setup(Zipf(1.1, 9), 6.0, crowd.size), crowd, ReplaySource.from_key("none"))
     assert (outcome.values, outcome.truth.tolist()) == ([3, 9, 12, 200], [60_000, 40_000, 10, 10])
     assert outcome.found == [3, 9]
@@ -68,7 +71,7 @@ def test_every_protocol_about_values_is_scored_like_an_oracle(name, more):
         name="asked",
         title="asked",
         populations=[Zipf(1.1, 16)],
-        mechanisms=[Asked(name, more, k=3)],
+        mechanisms=[ProtocolRun(name, more, k=3)],
         epsilons=[4],
         people=[20_000],
         repetitions=1,
@@ -80,9 +83,9 @@ def test_every_protocol_about_values_is_scored_like_an_oracle(name, more):
 
 
 def test_public_hash_functions_are_drawn_anew_in_every_repetition():
-    search, population = Asked("TreeHist", {"bits": 16}, k=3), Zipf(1.1, 9)
+    search, population = ProtocolRun("TreeHist", {"bits": 16}, k=3), Zipf(1.1, 9)
     assert [search.setup(population, 1.0, 100, repetition).salt for repetition in (0, 1)] == [0, 1 << 32]
-    assert Asked("TreeHist", {"bits": 16, "salt": 7}, k=3).setup(population, 1.0, 100, 1).salt == 7
+    assert ProtocolRun("TreeHist", {"bits": 16, "salt": 7}, k=3).setup(population, 1.0, 100, 1).salt == 7
 
 
 def test_text_is_searched_like_numbers():

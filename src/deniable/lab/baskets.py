@@ -15,11 +15,11 @@ from deniable.core.sets import ItemSets
 from deniable.core.stream import random_words
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.lab.asked import known_protocols, protocol_of
 from deniable.lab.methods import Method, parameters_of
 from deniable.lab.metrics import check_k
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, is_number, require
+from deniable.lab.protocol_run import known_protocols, protocol_of
 from deniable.local.choose import check_people
 
 

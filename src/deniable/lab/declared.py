@@ -16,10 +16,10 @@ from deniable.core import declared
 from deniable.core.declared import check_names, did_you_mean, read_toml
 from deniable.core.declared_protocol import plain_domain, read_settings
 from deniable.errors import ParameterError
-from deniable.lab.asked import OF_THE_GRID, Asked, known_protocols
 from deniable.lab.experiment import Experiment
 from deniable.lab.methods import Method, Oracle
 from deniable.lab.populations import POPULATIONS, Population
+from deniable.lab.protocol_run import OF_THE_GRID, ProtocolRun, known_protocols
 
 REQUIRED = ("name", "epsilons", "people", "repetitions", "metrics", "populations", "mechanisms")
 OPTIONAL = ("title", "against", "k", "leave_out")
@@ -102,7 +102,7 @@ def method_from(content: Mapping[str, Any], k: int | None = None) -> Method:
         needed = {field.name for field in fields(made) if field.default is MISSING}  # type: ignore[arg-type]  # every protocol is a dataclass
         if "k" in needed and k is None:
             raise ParameterError("k", None, allowed="an integer from 1 on", fix=f"say how many values {name} should find")
-        return Asked(name, read_settings(made, own, *OF_THE_GRID, path="mechanisms") | domain, label, k)
+        return ProtocolRun(name, read_settings(made, own, *OF_THE_GRID, path="mechanisms") | domain, label, k)
     oracles = [each for each, found in MECHANISMS.items() if issubclass(found, FrequencySpec)]
     if name not in ("auto", *oracles):
         known = ["auto", *oracles, *known_protocols("PEM")]

@@ -11,9 +11,9 @@ from hashlib import sha256
 from string import ascii_lowercase
 
 from deniable.contract.domain import Text
-from deniable.lab.asked import Asked
 from deniable.lab.experiment import Experiment
 from deniable.lab.populations import Mixture, Multinomial
+from deniable.lab.protocol_run import ProtocolRun
 
 K = 20
 FREQUENT, RARE = K, 2000
@@ -43,9 +43,9 @@ EXPERIMENT = Experiment(
     title="Searches for frequent words: six letters (48 bits), the twenty most frequent",
     populations=[CROWD],
     mechanisms=[
-        *(Asked(name, {"domain": Text(6)}, name, k=K) for name in LOCAL),
-        Asked("SFP", {"domain": Text(6), "alphabet": ascii_lowercase}, "SFP", k=K),  # it is told that words are made of letters
-        Asked("TrieHH", {"domain": Text(6), "delta": DELTA}, f"TrieHH (central, delta = {DELTA:g})", k=K),
+        *(ProtocolRun(name, {"domain": Text(6)}, name, k=K) for name in LOCAL),
+        ProtocolRun("SFP", {"domain": Text(6), "alphabet": ascii_lowercase}, "SFP", k=K),  # it is told that words are made of letters
+        ProtocolRun("TrieHH", {"domain": Text(6), "delta": DELTA}, f"TrieHH (central, delta = {DELTA:g})", k=K),
     ],
     epsilons=[1.0, 2.0, 3.0, 4.0, 6.0],
     people=[20_000],

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from deniable.lab.asked import Asked, Predict
 from deniable.lab.experiment import Experiment
 from deniable.lab.populations import Poisson, Population, Uniform
+from deniable.lab.protocol_run import Predict, ProtocolRun
 
 K = 9
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
@@ -43,10 +43,10 @@ REFERENCE: dict[str, tuple[float, ...]] = {
 """Mean nDCG of 1,000 runs for each of EPSILONS; standard error at most 0.0061."""
 
 
-def pem(label: str, *, predict: Predict | None = None, **parameters: Any) -> Asked:
+def pem(label: str, *, predict: Predict | None = None, **parameters: Any) -> ProtocolRun:
     """The search for the nine most frequent 16-bit values; as on the slides, unless the parameters say otherwise."""
     options: dict[str, Any] = {"bits": 16, "keep": K, "allocation": "equal"} | parameters
-    return Asked("PEM", options, label, K, predict)
+    return ProtocolRun("PEM", options, label, K, predict)
 
 
 def expected(metric: str, population: Population, epsilon: float, n: int, *, setting: str) -> float | None:
@@ -61,7 +61,7 @@ def expected(metric: str, population: Population, epsilon: float, n: int, *, set
     return REFERENCE[f"{names[0]} {setting}"][EPSILONS.index(epsilon)]
 
 
-def slides_search(oracle: str, groups: int) -> Asked:
+def slides_search(oracle: str, groups: int) -> ProtocolRun:
     """One line of the chart."""
     return pem(f"{oracle}, {groups} groups", predict=partial(expected, setting=f"{oracle} g={groups}"), oracle=oracle, groups=groups)
 

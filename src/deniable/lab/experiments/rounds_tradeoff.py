@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from deniable.client.grr import GRR
 from deniable.client.oue import OUE
-from deniable.lab.asked import Asked
 from deniable.lab.experiment import Experiment
 from deniable.lab.experiments.pem_distributions import K, pem
 from deniable.lab.populations import Poisson
+from deniable.lab.protocol_run import ProtocolRun
 
 BITS = 16
 ROUNDS = {"GRR": (2, 4, 8, 16), "OUE": (1, 2, 4, 8, 16)}
@@ -28,7 +28,7 @@ def report_bits(oracle: str, rounds: int) -> int:
     return (GRR if oracle == "GRR" else OUE)(domain_size=symbols, epsilon=1.0).report_bits
 
 
-def tried(oracle: str, rounds: int) -> Asked:
+def tried(oracle: str, rounds: int) -> ProtocolRun:
     """One line of the chart."""
     label = f"{oracle}, {rounds} round{'s' * (rounds > 1)}: {report_bits(oracle, rounds):,} bits"
     return pem(label, oracle=oracle, groups=rounds)

@@ -50,7 +50,7 @@ def protocol_of(name: str, parameters: Mapping[str, Any], settled: Mapping[str, 
 
 @typed
 @dataclass(frozen=True)
-class Asked(Method):
+class ProtocolRun(Method):
     """A protocol by its name. The grid says epsilon and the number of people, and the population the domain unless the parameters do.
 
     Counts are those of every value; a search counts nobody for a value that it does not find. With ``k`` there is also a list of the most
@@ -58,7 +58,7 @@ class Asked(Method):
     values, significant or not. ``predict`` is what theory or a reference expects of a metric, or None.
 
     >>> from deniable.lab.populations import Zipf
-    >>> Asked("Hierarchy", {"branching": 4}).setup(Zipf(1.1, 64), 1.0, 1000).widths
+    >>> ProtocolRun("Hierarchy", {"branching": 4}).setup(Zipf(1.1, 64), 1.0, 1000).widths
     (16, 4, 1)
     """
 
