@@ -19,7 +19,7 @@ import numpy as np
 from deniable import shuffle
 from deniable.accounting import combinations, leaves
 from deniable.client import GRR, OLH, OUE, RR, OneBitMean
-from deniable.collect.summing.agreement_file import read_agreement_file
+from deniable.collect.sums.agreement_file import read_agreement_file
 from deniable.contract.batch import Manifest
 from deniable.contract.canonical import canonical_json
 from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text

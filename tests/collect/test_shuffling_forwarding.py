@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from deniable.client.transport import Response
-from deniable.collect.shuffling.forwarding import CollectorLink, Forwarder, Link, ShufflerLink
-from deniable.collect.shuffling.store import Group, ShuffleStore
+from deniable.collect.shuffler.forwarding import CollectorLink, Forwarder, Link, ShufflerLink
+from deniable.collect.shuffler.store import Group, ShuffleStore
 from deniable.contract.sealed import open_seals, pack_seals, seal_id
 
 SEALS = [bytes([number]) * 100 for number in range(4)]

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from deniable.client import GRR, OUE
-from deniable.collect.shuffling import arranging, judging
-from deniable.collect.shuffling.arranging import Plan, arrange
-from deniable.collect.shuffling.figures import Figures
-from deniable.collect.shuffling.judging import Judge, Opened, station_of
-from deniable.collect.shuffling.reception import Reception
-from deniable.collect.shuffling.settling import AGREEMENT
-from deniable.collect.shuffling.shuffler import KEPT_SECONDS, Served, Shuffler
-from deniable.collect.shuffling.store import ShuffleStore
+from deniable.collect.shuffler import arranging, judging
+from deniable.collect.shuffler.arranging import Plan, arrange
+from deniable.collect.shuffler.figures import Figures
+from deniable.collect.shuffler.judging import Judge, Opened, station_of
+from deniable.collect.shuffler.reception import Reception
+from deniable.collect.shuffler.settling import AGREEMENT
+from deniable.collect.shuffler.shuffler import KEPT_SECONDS, Served, Shuffler
+from deniable.collect.shuffler.store import ShuffleStore
 from deniable.collect.web.committer import Committer
 from deniable.collect.web.ingest import Limits
 from deniable.contract.batch import LARGEST_MESSAGE

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from deniable.collect.shuffling.store import Group, ShuffleStore
+from deniable.collect.shuffler.store import Group, ShuffleStore
 from deniable.collect.storage.log import StorageError
 from deniable.shuffle.mixer import Held, Mixer, Rules, Taken, mix
 

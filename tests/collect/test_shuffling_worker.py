@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from deniable.collect.shuffling.judging import Station, station_of
-from deniable.collect.shuffling.worker import Worker, WorkerDiedError
+from deniable.collect.shuffler.judging import Station, station_of
+from deniable.collect.shuffler.worker import Worker, WorkerDiedError
 from deniable.contract.notice import ANALYST, SHUFFLER
 from deniable.contract.sealed import pack_seals, seal_id
 from deniable.errors import WireError

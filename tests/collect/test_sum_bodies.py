@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from deniable.collect.summing.bodies import PartyBodies
+from deniable.collect.sums.bodies import PartyBodies
 from deniable.collect.web.body import Refusal
 
 PART = bytes(1000)

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from deniable.cli.app import command_line
-from deniable.collect.summing.aggregation import estimate_of
-from deniable.collect.summing.agreement import Agreement, described
-from deniable.collect.summing.agreement_file import read_agreement_file
-from deniable.collect.summing.numbers import read_numbers
-from deniable.collect.summing.taking_part import confirmed
+from deniable.collect.sums.aggregation import estimate_of
+from deniable.collect.sums.agreement import Agreement, described
+from deniable.collect.sums.agreement_file import read_agreement_file
+from deniable.collect.sums.numbers import read_numbers
+from deniable.collect.sums.taking_part import confirmed
 from deniable.errors import DeniableError, ParameterError, ProtocolError, WireError
 from deniable.multiparty.masking.party import MaskingParty
 from tests.collect.test_summing import TEXT, Five

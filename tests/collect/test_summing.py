@@ -14,14 +14,14 @@ from deniable.client.transport import Response, TransportError
 from deniable.collect.clock import SYSTEM_CLOCK
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
-from deniable.collect.summing import keeping
-from deniable.collect.summing.aggregation import Aggregation, Over, Patience, estimate_of
-from deniable.collect.summing.agreement_file import read_agreement_file
-from deniable.collect.summing.keeping import PartyFolder
-from deniable.collect.summing.service import SumService
-from deniable.collect.summing.signing import MEDIA_TYPE, path_of, sign_request
-from deniable.collect.summing.store import SumStore
-from deniable.collect.summing.taking_part import Insistence, Way, take_part
+from deniable.collect.sums import keeping
+from deniable.collect.sums.aggregation import Aggregation, Over, Patience, estimate_of
+from deniable.collect.sums.agreement_file import read_agreement_file
+from deniable.collect.sums.keeping import PartyFolder
+from deniable.collect.sums.service import SumService
+from deniable.collect.sums.signing import MEDIA_TYPE, path_of, sign_request
+from deniable.collect.sums.store import SumStore
+from deniable.collect.sums.taking_part import Insistence, Way, take_part
 from deniable.collect.web.ingest import Limits
 from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireError
 from deniable.multiparty.masking import layout

@@ -10,7 +10,7 @@ import pytest
 from deniable.accounting import event
 from deniable.accounting.event import event_from_json
 from deniable.collect.publication.verification import read_publication
-from deniable.collect.summing.agreement import Agreement
+from deniable.collect.sums.agreement import Agreement
 from deniable.contract.batch import Manifest
 from deniable.contract.canonical import canonical_json
 from deniable.contract.mixing import Mixing

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from deniable.collect.summing.agreement_file import read_agreement_file
-from deniable.collect.summing.keeping import PartyFolder, Standing
-from deniable.collect.summing.signing import MEDIA_TYPE, path_of, sign_request
-from deniable.collect.summing.store import SumStore
+from deniable.collect.sums.agreement_file import read_agreement_file
+from deniable.collect.sums.keeping import PartyFolder, Standing
+from deniable.collect.sums.signing import MEDIA_TYPE, path_of, sign_request
+from deniable.collect.sums.store import SumStore
 from deniable.multiparty.fixed_point import laplace_reach
 from tests.system.conftest import TIMEOUT, Answer
 from tests.system.load import wait_for

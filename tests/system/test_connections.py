@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from deniable.collect.summing.signing import MEDIA_TYPE as MESSAGE
+from deniable.collect.sums.signing import MEDIA_TYPE as MESSAGE
 from deniable.collect.web.connection import LARGEST_HEAD, MOST_PIPELINED
 from deniable.contract.envelope import MEDIA_TYPE as REPORT
 from deniable.contract.sealed import MEDIA_TYPE as SEAL

@@ -15,7 +15,7 @@ from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLev
 from deniable.cli.statuses import ERROR
 
 if TYPE_CHECKING:
-    from deniable.collect.summing.aggregation import Aggregation
+    from deniable.collect.sums.aggregation import Aggregation
     from deniable.core.estimate import Estimate
 
 aggregate = typer.Typer(no_args_is_help=True, help="Add up the numbers of parties who show them to nobody.")
@@ -32,9 +32,9 @@ def create(
 ) -> None:
     """Begin a sum: writes its terms into a new folder, and prints them with their id, which every party has to confirm."""
     with summing_extra("deniable aggregate"):
-        from deniable.collect.summing.agreement import described
-        from deniable.collect.summing.agreement_file import read_agreement_file
-        from deniable.collect.summing.store import SumStore
+        from deniable.collect.sums.agreement import described
+        from deniable.collect.sums.agreement_file import read_agreement_file
+        from deniable.collect.sums.store import SumStore
 
     agreement = read_agreement_file(file.read_bytes(), file.name)
     SumStore(folder, agreement.canonical).close()
@@ -68,10 +68,10 @@ def run(
     """
     with summing_extra("deniable aggregate"):
         from deniable.collect.clock import clock_of
-        from deniable.collect.summing.aggregation import Aggregation, Patience
-        from deniable.collect.summing.keeping import read_private
-        from deniable.collect.summing.service import serve_sum
-        from deniable.collect.summing.store import ABORTED, SumStore
+        from deniable.collect.sums.aggregation import Aggregation, Patience
+        from deniable.collect.sums.keeping import read_private
+        from deniable.collect.sums.service import serve_sum
+        from deniable.collect.sums.store import ABORTED, SumStore
 
     settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
     patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
@@ -97,8 +97,8 @@ def run(
 def show(folder: Folder, json_output: Json = False) -> None:
     """Print a sum that is over, with its errors."""
     with summing_extra("deniable aggregate"):
-        from deniable.collect.summing.aggregation import estimate_of
-        from deniable.collect.summing.store import SumStore
+        from deniable.collect.sums.aggregation import estimate_of
+        from deniable.collect.sums.store import SumStore
 
     store = SumStore(folder)
     try:

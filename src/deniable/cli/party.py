@@ -15,7 +15,7 @@ from deniable.cli.options import Json
 from deniable.errors import ParameterError, ProtocolError
 
 if TYPE_CHECKING:
-    from deniable.collect.summing.agreement import Agreement
+    from deniable.collect.sums.agreement import Agreement
 
 party = typer.Typer(no_args_is_help=True, help="Take part in a secure sum.")
 Folder = Annotated[Path, typer.Option(help="Where the party keeps its identity, and where it stands in each sum.")]
@@ -31,7 +31,7 @@ ANSWER_SECONDS = 300.0
 def keys(folder: Folder, json_output: Json = False) -> None:
     """Make the party's identity and print its public key, which goes into the terms. Harmless if it is there."""
     with summing_extra("deniable party"):
-        from deniable.collect.summing.keeping import PartyFolder
+        from deniable.collect.sums.keeping import PartyFolder
     key = PartyFolder(folder).make_identity().hex()
     print_json({"key": key}) if json_output else typer.echo(key)
     remark("Give these digits to whoever writes the terms.")
@@ -44,8 +44,8 @@ def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> No
     """Show the terms of an aggregator's sum with their id, and what is promised: read them before you confirm them."""
     with summing_extra("deniable party"):
         from deniable.client.transport import HTTPTransport
-        from deniable.collect.summing.agreement import described
-        from deniable.collect.summing.taking_part import Insistence, fetch_agreement
+        from deniable.collect.sums.agreement import described
+        from deniable.collect.sums.taking_part import Insistence, fetch_agreement
 
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
     with waiting(url, ANSWER_SECONDS):
@@ -81,11 +81,11 @@ def run(
     with summing_extra("deniable party"):
         from deniable.client.transport import HTTPTransport
         from deniable.collect.clock import clock_of
-        from deniable.collect.summing.aggregation import LATE, LOST
-        from deniable.collect.summing.keeping import PartyFolder, read_private
-        from deniable.collect.summing.numbers import read_numbers
-        from deniable.collect.summing.store import OPENED
-        from deniable.collect.summing.taking_part import Insistence, Way, confirmed, fetch_agreement, take_part
+        from deniable.collect.sums.aggregation import LATE, LOST
+        from deniable.collect.sums.keeping import PartyFolder, read_private
+        from deniable.collect.sums.numbers import read_numbers
+        from deniable.collect.sums.store import OPENED
+        from deniable.collect.sums.taking_part import Insistence, Way, confirmed, fetch_agreement, take_part
         from deniable.collect.tasks.spans import until
 
     clock_of(os.environ)  # tests may have named a point at which this dies
@@ -118,7 +118,7 @@ def run(
 
 
 def _show_terms(agreement: Agreement, say: Callable[[str], None]) -> None:
-    from deniable.collect.summing.agreement import described
+    from deniable.collect.sums.agreement import described
 
     for name, text in described(agreement).items():
         say(f"{name:<10}{text}")
@@ -131,7 +131,7 @@ def _show_terms(agreement: Agreement, say: Callable[[str], None]) -> None:
 def sums(folder: Folder, json_output: Json = False) -> None:
     """Show the sums that this party took part in, and what they cost, opened or not, once its vector was sent: epsilons add up."""
     with summing_extra("deniable party"):
-        from deniable.collect.summing.keeping import PartyFolder
+        from deniable.collect.sums.keeping import PartyFolder
 
     found = PartyFolder(folder).all()
     if json_output:

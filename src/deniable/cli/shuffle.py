@@ -20,8 +20,8 @@ from deniable.contract.notice import SHUFFLER
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
-    from deniable.collect.shuffling.forwarding import Link
-    from deniable.collect.shuffling.shuffler import Shuffler
+    from deniable.collect.shuffler.forwarding import Link
+    from deniable.collect.shuffler.shuffler import Shuffler
     from deniable.sealing.keys import KeyRing
 
 DAY = 86_400
@@ -67,8 +67,8 @@ def run(
         return
     with server_extra("deniable shuffle"):
         from deniable.collect.clock import clock_of
-        from deniable.collect.shuffling.arranging import ANSWER_SECONDS, Plan, arrange
-        from deniable.collect.shuffling.service import serve_shuffler
+        from deniable.collect.shuffler.arranging import ANSWER_SECONDS, Plan, arrange
+        from deniable.collect.shuffler.service import serve_shuffler
         from deniable.collect.tasks.spans import until
         from deniable.collect.web.ingest import Limits
         from deniable.collect.web.journal import note

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from deniable.collect.shuffling.judging import BAD_SEAL, BAD_TOKEN, UNKNOWN_KEY, UNKNOWN_TASK, Address, Row
+from deniable.collect.shuffler.judging import BAD_SEAL, BAD_TOKEN, UNKNOWN_KEY, UNKNOWN_TASK, Address, Row
 from deniable.collect.web.metrics import _SECONDS
 from deniable.shuffle.mixer import CLOSED, USED
 

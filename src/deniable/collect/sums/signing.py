@@ -18,7 +18,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from deniable.collect.summing.agreement import Agreement
+from deniable.collect.sums.agreement import Agreement
 from deniable.sealing.identity import sign, verified
 
 SIGNATURE, DIGEST = "deniable-signature", "deniable-digest"

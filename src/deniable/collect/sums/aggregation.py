@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deniable.collect.storage.log import StorageError
-from deniable.collect.summing.agreement import Agreement
-from deniable.collect.summing.store import ABORTED, OPENED, RUNNING, SumStore
+from deniable.collect.sums.agreement import Agreement
+from deniable.collect.sums.store import ABORTED, OPENED, RUNNING, SumStore
 from deniable.collect.web.journal import note
 from deniable.core.estimate import Estimate
 from deniable.errors import ParameterError, ProtocolError

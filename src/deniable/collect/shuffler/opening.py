@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from deniable.collect.shuffling.judging import Opened, Station
-from deniable.collect.shuffling.worker import Worker
+from deniable.collect.shuffler.judging import Opened, Station
+from deniable.collect.shuffler.worker import Worker
 from deniable.errors import WireError
 from deniable.sealing.keys import KeyPair
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deniable.client.transport import HTTPTransport, Transport
-from deniable.collect.shuffling.forwarding import CollectorLink, Link, ShufflerLink
-from deniable.collect.shuffling.judging import Station, station_of
-from deniable.collect.shuffling.shuffler import Served, Shuffler
-from deniable.collect.shuffling.store import ShuffleStore
+from deniable.collect.shuffler.forwarding import CollectorLink, Link, ShufflerLink
+from deniable.collect.shuffler.judging import Station, station_of
+from deniable.collect.shuffler.shuffler import Served, Shuffler
+from deniable.collect.shuffler.store import ShuffleStore
 from deniable.collect.tasks.pricing import check_claim
 from deniable.contract.batch import LARGEST_MANIFEST, LARGEST_MESSAGE, MOST_SEALS
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice, read_keys

@@ -12,11 +12,11 @@ from starlette.types import Receive, Scope, Send
 
 from deniable.collect.server import LAST_SECONDS, Server, live, port, server_config
 from deniable.collect.settings import Settings
-from deniable.collect.shuffling.figures import Figures
-from deniable.collect.shuffling.forwarding import Forwarder, Link
-from deniable.collect.shuffling.opening import Openers
-from deniable.collect.shuffling.reception import Reception
-from deniable.collect.shuffling.shuffler import Shuffler
+from deniable.collect.shuffler.figures import Figures
+from deniable.collect.shuffler.forwarding import Forwarder, Link
+from deniable.collect.shuffler.opening import Openers
+from deniable.collect.shuffler.reception import Reception
+from deniable.collect.shuffler.shuffler import Shuffler
 from deniable.collect.web.body import Refusal
 from deniable.collect.web.committer import Committer
 from deniable.collect.web.entrance import JSON, ORIGIN

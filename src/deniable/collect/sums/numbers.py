@@ -20,7 +20,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from deniable.collect.summing.agreement import Agreement
+from deniable.collect.sums.agreement import Agreement
 from deniable.errors import DomainError, ParameterError
 
 LARGEST_FILE = 1 << 28

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from deniable.collect.admission import SKEW
 from deniable.collect.clock import Watch
-from deniable.collect.shuffling.judging import BAD_SEAL, Address, Row, Station
-from deniable.collect.shuffling.settling import Settled
-from deniable.collect.shuffling.store import Group, ShuffleStore
+from deniable.collect.shuffler.judging import BAD_SEAL, Address, Row, Station
+from deniable.collect.shuffler.settling import Settled
+from deniable.collect.shuffler.store import Group, ShuffleStore
 from deniable.collect.web.journal import note
 from deniable.contract.batch import BATCH_CONTEXT, Manifest, pack_batch
 from deniable.contract.blind_rsa import draw_bytes

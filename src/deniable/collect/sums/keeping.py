@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.collect.storage.files import DISK, hold
-from deniable.collect.summing.agreement import Agreement
+from deniable.collect.sums.agreement import Agreement
 from deniable.contract.durable import sync, write_durably
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError

@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
-from deniable.collect.summing.agreement import PARTY, PERSON, Agreement, Bounds, Member, codec_for
+from deniable.collect.sums.agreement import PARTY, PERSON, Agreement, Bounds, Member, codec_for
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.declared import read_settings, read_toml

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
-from deniable.collect.shuffling.judging import Judge, Opened, Station
+from deniable.collect.shuffler.judging import Judge, Opened, Station
 from deniable.errors import WireError
 from deniable.sealing.keys import KeyPair
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 from starlette.types import Receive
 
-from deniable.collect.shuffling.figures import Figures
-from deniable.collect.shuffling.judging import UNKNOWN_KEY, Address, Opened, Row
-from deniable.collect.shuffling.opening import Openers
-from deniable.collect.shuffling.worker import WorkerDiedError
+from deniable.collect.shuffler.figures import Figures
+from deniable.collect.shuffler.judging import UNKNOWN_KEY, Address, Opened, Row
+from deniable.collect.shuffler.opening import Openers
+from deniable.collect.shuffler.worker import WorkerDiedError
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.body import BodyReader, Refusal
 from deniable.collect.web.committer import Committer, QueueFullError

@@ -14,11 +14,11 @@ from typing import Any
 
 from deniable.client.transport import Response, Transport, TransportError, is_temporary
 from deniable.collect.storage.files import DISK
-from deniable.collect.summing.aggregation import LATE, LONGEST_STEP, LOST
-from deniable.collect.summing.agreement import Agreement
-from deniable.collect.summing.keeping import RUNNING, PartyFolder, Standing, begun
-from deniable.collect.summing.signing import MEDIA_TYPE, path_of, sign_request
-from deniable.collect.summing.store import ABORTED, OPENED
+from deniable.collect.sums.aggregation import LATE, LONGEST_STEP, LOST
+from deniable.collect.sums.agreement import Agreement
+from deniable.collect.sums.keeping import RUNNING, PartyFolder, Standing, begun
+from deniable.collect.sums.signing import MEDIA_TYPE, path_of, sign_request
+from deniable.collect.sums.store import ABORTED, OPENED
 from deniable.collect.tasks.spans import until
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ParameterError, ProtocolError, WireError

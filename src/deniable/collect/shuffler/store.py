@@ -12,8 +12,8 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from deniable.collect.shuffling.runs import add_run, read_runs
-from deniable.collect.shuffling.schema import PRAGMAS, SCHEMA, TABLES
+from deniable.collect.shuffler.runs import add_run, read_runs
+from deniable.collect.shuffler.schema import PRAGMAS, SCHEMA, TABLES
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.private import PrivateDatabase

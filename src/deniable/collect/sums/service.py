@@ -26,10 +26,10 @@ from deniable.collect.clock import Clock
 from deniable.collect.server import LAST_SECONDS, Server, live, port, server_config
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
-from deniable.collect.summing.aggregation import Aggregation, Over
-from deniable.collect.summing.bodies import PartyBodies
-from deniable.collect.summing.signing import DIGEST, MEDIA_TYPE, PATH, SIGNATURE, signed_digest
-from deniable.collect.summing.store import RUNNING
+from deniable.collect.sums.aggregation import Aggregation, Over
+from deniable.collect.sums.bodies import PartyBodies
+from deniable.collect.sums.signing import DIGEST, MEDIA_TYPE, PATH, SIGNATURE, signed_digest
+from deniable.collect.sums.store import RUNNING
 from deniable.collect.tasks.spans import until
 from deniable.collect.web.body import JSON, Refusal
 from deniable.collect.web.journal import note, note_error

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from deniable.client.transport import Response, Transport, is_temporary
-from deniable.collect.shuffling.judging import BAD_SEAL, BAD_TOKEN
-from deniable.collect.shuffling.store import ShuffleStore, Waiting
+from deniable.collect.shuffler.judging import BAD_SEAL, BAD_TOKEN
+from deniable.collect.shuffler.store import ShuffleStore, Waiting
 from deniable.collect.web.journal import note, note_error
 from deniable.contract.batch import MEDIA_TYPE as BATCH
 from deniable.contract.sealed import MEDIA_TYPE as SEALS
