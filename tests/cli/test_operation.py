@@ -10,7 +10,7 @@ import pytest
 from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.collect.crowd import NOON, envelope, send, survey_task
 
@@ -23,7 +23,7 @@ def rebuilt(store, *options, status=0):
 @pytest.fixture
 def counted(tmp_path, monkeypatch):
     """A store with one sealed period and one open one."""
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
     store = Store.open(tmp_path / "store")
     collector = Collector(store, clock=lambda: NOON + 3599)
     task = survey_task(collector.registry.key)

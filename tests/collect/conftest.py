@@ -7,7 +7,7 @@ import pytest
 from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import NOON
 
 
@@ -23,7 +23,7 @@ class Clock:
 @pytest.fixture
 def identity(monkeypatch):
     """The process knows the mechanism that hides nothing."""
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from deniable.contract.source import SYSTEM
 from deniable.contract.spec import Spec
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 
 NOON = 1_800_000_000
 """When the tests' tasks begin."""
@@ -21,7 +21,7 @@ def survey_task(key: bytes, *specs: Spec, name: str = "unique", candidates=None,
     """A task that asks each spec's question in equal shares; by default one question about unique numbers, in the clear."""
     from fractions import Fraction
 
-    specs = specs or (Identity(domain=IndexRange(1 << 16)),)
+    specs = specs or (PlainAnswer(domain=IndexRange(1 << 16)),)
     share = Fraction(1, len(specs))
     survey = Survey(tuple(Question(name=f"q{i}", spec=spec, share=share, candidates=candidates) for i, spec in enumerate(specs)))
     usual = {"start": NOON, "end": NOON + 24 * HOUR, "period": HOUR, "late": 600, "minimum_batch": 1, "answers": 24}

@@ -18,7 +18,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.core.run import ask
 from deniable.errors import ParameterError, ProtocolError
 from deniable.testing import ReplaySource
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 from tests.collect.rows import rows_of
 
@@ -37,7 +37,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def identity(monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_sums_over_periods_and_strata_are_the_librarys_estimates(collector, spec
 
 
 def test_known_answers_are_counted_exactly(collector):
-    task = publish(collector, Identity(domain=dn.IndexRange(6)), strata=STRATA)
+    task = publish(collector, PlainAnswer(domain=dn.IndexRange(6)), strata=STRATA)
     report(collector, task, [0, 1, 1, 5], period=0, platform="phone", age="old")
     report(collector, task, [1, 2], period=0, platform="web", age="old")
     report(collector, task, [2, 2, 2], period=1, platform="web", age="young")
@@ -127,7 +127,7 @@ def test_known_answers_are_counted_exactly(collector):
 
 
 def test_a_period_that_is_sealed_while_an_analyst_reads_is_not_lost(collector, monkeypatch):
-    task = publish(collector, Identity(domain=dn.IndexRange(4)))
+    task = publish(collector, PlainAnswer(domain=dn.IndexRange(4)))
     report(collector, task, [0, 1, 1, 3])
     read = collector.store.log.read_open
 
@@ -197,7 +197,7 @@ def test_strata_are_compared(collector):
 
 def test_the_chance_of_a_false_alarm_is_shared_among_the_questions(collector):
     """The same answers to the first question: clear enough at 0.05 if it is the only one, not if there are two."""
-    book = Identity(domain=dn.IndexRange(2))
+    book = PlainAnswer(domain=dn.IndexRange(2))
     verdicts = []
     for number in (1, 2):
         task = publish(collector, *[book] * number, name=f"questions-{number}")
@@ -231,7 +231,7 @@ def test_what_cannot_be_compared_is_refused(collector):
 
 
 def test_below_the_minimum_batch_nothing_is_shown(collector):
-    task = publish(collector, Identity(domain=dn.IndexRange(9)), minimum_batch=7)
+    task = publish(collector, PlainAnswer(domain=dn.IndexRange(9)), minimum_batch=7)
     report(collector, task, [0, 1, 2, 3])
     report(collector, task, [0, 1], period=1)
     with pytest.raises(TooFew, match="7 or more") as refusal:
@@ -247,7 +247,7 @@ def test_below_the_minimum_batch_nothing_is_shown(collector):
 
 
 def test_a_question_that_few_answered_is_withheld_and_the_others_are_shown(collector):
-    book = Identity(domain=dn.IndexRange(9))
+    book = PlainAnswer(domain=dn.IndexRange(9))
     task = publish(collector, book, book, minimum_batch=3)
     for period in (0, 1):
         report(collector, task, [5, 5, 6], period=period)

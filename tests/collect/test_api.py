@@ -26,7 +26,7 @@ from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.public_log import LogEntry, verify_chain
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import OpenedRound, Task
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 from tests.collect.rows import rows_of
 
@@ -73,7 +73,7 @@ def running(app):
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A running service with a survey in the clear, at a clock of our own, that nobody tends."""
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
     clock = SimpleNamespace(now=float(NOON))
     service = Service(Settings(store=str(tmp_path / "store"), tend_seconds=3600.0), clock=lambda: clock.now)
     task = survey_task(service.collector.registry.key, minimum_batch=3, strata=(("where", ("phone", "web")),))

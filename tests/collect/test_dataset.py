@@ -13,7 +13,7 @@ from deniable.collect.storage.block import total
 from deniable.contract.spec import MECHANISMS
 from deniable.engines import local
 from deniable.errors import ParameterError
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.collect.crowd import send, survey_task
 from tests.collect.publishing import SPECS, crowd, files_of, opened, sealed, searched
@@ -87,7 +87,7 @@ def test_one_question_needs_no_further_folder_and_a_search_has_its_rounds(tmp_pa
 
 
 def test_what_was_in_the_clear_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
     collector, _ = opened(tmp_path / "store")
     clear = survey_task(collector.registry.key, name="clear")
     collector.publish(clear)

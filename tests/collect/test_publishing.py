@@ -18,7 +18,7 @@ from deniable.collect.storage.store import Store
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.collect.crowd import NOON, envelope, send, survey_task
 from tests.collect.publishing import crowd, files_of, opened, resign, sealed, searched
@@ -69,7 +69,7 @@ def test_reports_that_give_another_count_than_was_sealed_are_not_published(tmp_p
 
 
 def test_reports_that_hide_nothing_are_never_published(tmp_path, monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
     store = Store.open(tmp_path / "store")
     collector = Collector(store, clock=lambda: NOON)
     task = survey_task(collector.registry.key)

@@ -17,7 +17,7 @@ from deniable.collect.storage.store import Store
 from deniable.collect.web.body import Refusal
 from deniable.collect.web.news import MOST_WAITING, News
 from deniable.contract.spec import MECHANISMS
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 
 PATIENCE = 300
@@ -25,7 +25,7 @@ PATIENCE = 300
 
 @pytest.fixture
 def collector(tmp_path, clock, monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
     store = Store.open(tmp_path / "store")
     yield Collector(store, clock=clock)
     store.close()

@@ -29,7 +29,7 @@ from deniable.collect.storage.store import Store
 from deniable.contract.domain import IndexRange
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 
 USUAL = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -48,7 +48,7 @@ class Life(RuleBasedStateMachine):
         self.sealed: set[int] = set()
         self.next_value = 0
         self.open()
-        self.task = survey_task(self.collector.registry.key, Identity(domain=IndexRange(4096)), period=HOUR, late=600, retention=10_000)
+        self.task = survey_task(self.collector.registry.key, PlainAnswer(domain=IndexRange(4096)), period=HOUR, late=600, retention=10_000)
         self.collector.publish(self.task)
 
     def open(self):
@@ -148,13 +148,13 @@ class Life(RuleBasedStateMachine):
 
 
 def test_no_life_of_a_collector_loses_or_doubles_a_report(monkeypatch):
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
     run_state_machine_as_test(Life, settings=settings(max_examples=25, stateful_step_count=30, **USUAL))
 
 
 def test_the_model_notices_a_collector_that_counts_twice(monkeypatch):
     """The evil twin: a seal that keeps repetitions."""
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
     monkeypatch.setattr("deniable.collect.storage.store.sort_once", list)
     once = {"phases": [Phase.generate], "database": None}  # to be found is enough, it need not be made small
     with pytest.raises((AssertionError, ParameterError)):  # by the model, or already by the log, which refuses to seal repetitions

@@ -18,7 +18,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
 from deniable.errors import DeniableError
 from deniable.tasks import heavy_hitters
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 
 SEARCHES = [name for name in heavy_hitters.__all__ if name in PROTOCOLS and name != "TrieHH"]
 KEY = bytes(range(32))
@@ -192,9 +192,9 @@ def test_the_identity_is_refused_until_a_test_makes_it_known(monkeypatch):
     monkeypatch.delitem(MECHANISMS, "Identity", raising=False)
     with pytest.raises(DeniableError, match="mechanism: got 'Identity'"):
         read(text)
-    monkeypatch.setitem(MECHANISMS, "Identity", Identity)  # what know_identity does, until the end of this test
+    monkeypatch.setitem(MECHANISMS, "Identity", PlainAnswer)  # what know_identity does, until the end of this test
     task = read(text)
-    assert (task.epsilon, task.survey.questions[0].spec) == (inf, Identity(domain=IndexRange(9)))
+    assert (task.epsilon, task.survey.questions[0].spec) == (inf, PlainAnswer(domain=IndexRange(9)))
     assert task.statement.startswith("Nothing is protected")
     with pytest.raises(DeniableError, match=r"epsilon: got 1\.0; allowed: inf"):
         read(text.replace("epsilon = inf", "epsilon = 1"))

@@ -17,7 +17,7 @@ from deniable.contract.envelope import Envelope
 from deniable.contract.features import Features
 from deniable.contract.gradient import Gradient
 from deniable.contract.hashing import HashFamily
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.records import Record
 from deniable.contract.subsets import Subsets
 from deniable.errors import DomainError, ParameterError
@@ -53,13 +53,13 @@ def test_an_encoder_that_draws_nothing_samples_nothing():
 
 
 def test_laws_are_values():
-    coin = Law({0: Fraction(1, 4), 1: Fraction(3, 4), 2: Fraction(0)})
-    same, other = Law({1: Fraction(3, 4), 0: Fraction(1, 4)}), Law({0: Fraction(3, 4), 1: Fraction(1, 4)})
+    coin = OutputLaw({0: Fraction(1, 4), 1: Fraction(3, 4), 2: Fraction(0)})
+    same, other = OutputLaw({1: Fraction(3, 4), 0: Fraction(1, 4)}), OutputLaw({0: Fraction(3, 4), 1: Fraction(1, 4)})
     assert (coin == same, coin == other, coin == {0: Fraction(1, 4)}) == (True, False, False)
     assert len({coin, same, other}) == 2
-    assert repr(coin) == "Law({0: Fraction(1, 4), 1: Fraction(3, 4)})"
-    assert coin.ratio(Law({0: Fraction(1)})) is None
-    eighth, ninth = (Law(dict.fromkeys(range(count), Fraction(1, count))) for count in (8, 9))
+    assert repr(coin) == "OutputLaw({0: Fraction(1, 4), 1: Fraction(3, 4)})"
+    assert coin.ratio(OutputLaw({0: Fraction(1)})) is None
+    eighth, ninth = (OutputLaw(dict.fromkeys(range(count), Fraction(1, count))) for count in (8, 9))
     assert (repr(eighth).count("Fraction"), repr(ninth).count("Fraction"), repr(ninth)[-15:]) == (8, 4, "... 9 reports})")
 
 

@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.accounting import Repeated, account, event_from_json
 from deniable.contract.guarantee import Guarantee
 from deniable.errors import ParameterError, WireError
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 
 GRR = dn.GRR(domain_size=4, epsilon=1.0)
 LINKED = dn.LongitudinalGRR(domain_size=4, epsilon=2.0, first_epsilon=1.0)
@@ -25,7 +25,7 @@ MISTAKES = {
     "epsilon0 negative": (lambda: dn.shuffle.amplify(epsilon0=-1.0, n=9, delta=1e-6), ["epsilon0", "-1.0"]),
     "epsilon0 infinite": (lambda: dn.shuffle.amplify(epsilon0=inf, n=9, delta=1e-6), ["epsilon0", "inf"]),
     "no mechanism": (lambda: dn.shuffle.amplify("GRR", n=9, delta=1e-6), ["spec", "'GRR'", "GRR(domain_size"]),
-    "no privacy": (lambda: dn.shuffle.amplify(Identity(domain=dn.IndexRange(4)), n=9, delta=1e-6), ["spec", "pure local epsilon"]),
+    "no privacy": (lambda: dn.shuffle.amplify(PlainAnswer(domain=dn.IndexRange(4)), n=9, delta=1e-6), ["spec", "pure local epsilon"]),
     "reports that are linked": (lambda: dn.shuffle.amplify(LINKED, n=9, delta=1e-6), ["spec", "for one report"]),
     "no target": (lambda: dn.shuffle.local_epsilon_for(epsilon=0.0, n=9, delta=1e-6), ["epsilon", "0.0"]),
     "out of reach": (lambda: dn.shuffle.people_for(epsilon0=30.0, epsilon=1e-6, delta=1e-9), ["n", "out of reach"]),

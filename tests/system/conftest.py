@@ -25,7 +25,7 @@ from deniable.collect.web.access import add_token, list_tokens
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.system.nursery import COMMAND as PROGRAM
 from tests.system.nursery import Child, Nursery, nursery
@@ -230,4 +230,4 @@ def shared_nursery() -> Nursery:
 @pytest.fixture(autouse=True)
 def identity(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process reads tasks that ask for answers in the clear, too."""
-    monkeypatch.setitem(MECHANISMS, Identity.mechanism, Identity)
+    monkeypatch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)

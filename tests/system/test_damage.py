@@ -14,7 +14,7 @@ from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, unique, wait_for
 
@@ -27,7 +27,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     """A store that was stopped in peace: period 0 sealed, periods 1 and 2 open, the same number of reports in each; and its task."""
     folder = tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patch, Server(folder) as server:
-        patch.setitem(MECHANISMS, Identity.mechanism, Identity)
+        patch.setitem(MECHANISMS, PlainAnswer.mechanism, PlainAnswer)
         admin = server.token("admin")
         task = server.task(TASK, admin)
         server.ahead(2 * HOUR)

@@ -16,7 +16,7 @@ from deniable.central.exact_noise import ExactNoise
 from deniable.central.gaussian import gaussian_variance
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import BulkHalf, Spec
@@ -139,7 +139,7 @@ class LocalGaussianHistogram(Spec):
         noisy = (self.noise.draw(source) + (place == key) + MIDDLE for place in range(self.domain_size))
         return tuple(min(max(point, 0), 2 * MIDDLE - 1) for point in noisy)
 
-    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
         raise ParameterError("mechanism", self.mechanism, allowed="a mechanism with finitely many reports", fix="see noise.probability")
 
     def variance(self, n: int, f: float = 0.0) -> float:

@@ -13,7 +13,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.client.linear import check_crowd
 from deniable.client.sketch import LARGEST_TABLE
 from deniable.contract.hashing import HashFamily, public_function
-from deniable.contract.law import Coins, Law
+from deniable.contract.law import Coins, OutputLaw
 from deniable.contract.probability import ceil_threshold, exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -154,14 +154,14 @@ class BloomRR(FrequencySpec):
         cohort = source.below(self.cohorts)
         return cohort, self.filter(cohort, key) ^ source.bernoulli_bits(self.flip, self.bits)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[tuple[int, int]]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[tuple[int, int]]:
         weights = {}
         for cohort in range(self.cohorts):
             true = self.filter(cohort, key)
             for bits in range(1 << self.bits):
                 flipped = (bits ^ true).bit_count()
                 weights[cohort, bits] = self.q**flipped * (1 - self.q) ** (self.bits - flipped) / self.cohorts
-        return Law(weights)
+        return OutputLaw(weights)
 
     def evidence(self, report: tuple[int, int], key: int) -> int:
         """How many of the value's bits are set."""

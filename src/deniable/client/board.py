@@ -23,7 +23,7 @@ KEPT = 86_400
 """Seconds that keys are kept."""
 
 
-class Asked(NamedTuple):
+class CurrentQuestions(NamedTuple):
     """What a task asks now: the period, or number of the round, and the questions on the scale of their tickets."""
 
     period: int
@@ -35,15 +35,15 @@ class Asked(NamedTuple):
         return self.round.question_of(ticket, self.scale)
 
 
-class Keys(NamedTuple):
+class SealingKeys(NamedTuple):
     """What a report is sealed for: the collector's key, and one of each shuffler in their order."""
 
     analyst: KeyNotice
     shufflers: tuple[KeyNotice, ...]
 
 
-class _KeptKeys(NamedTuple):
-    keys: Keys
+class _KeptSealingKeys(NamedTuple):
+    keys: SealingKeys
     since: int
     fetched: float
 
@@ -71,7 +71,7 @@ class Board:
         self.transport = transport
         self._connect = connect
         self._relays: dict[str, Transport] = {}
-        self._keys: dict[bytes, _KeptKeys] = {}
+        self._keys: dict[bytes, _KeptSealingKeys] = {}
         self._keep_rounds = keep_rounds
         self._sleep, self._source = sleep, source
         self._tasks: dict[bytes, Task] = {}
@@ -94,20 +94,20 @@ class Board:
                 self._tasks[task_id] = self._fetch_task(task_id)
             return self._tasks[task_id]
 
-    def asked(self, task: Task, now: float) -> Asked | None:
+    def asked(self, task: Task, now: float) -> CurrentQuestions | None:
         """What a task asks at a time; None before its start, after its end, and while no round is open."""
         if not task.start <= now < task.end:
             return None
         if task.rounds:
             opened = self._round(task)
-            return None if opened is None else Asked(opened.number, opened.round, opened.scale)
+            return None if opened is None else CurrentQuestions(opened.number, opened.round, opened.scale)
         period = task.period_at(now)
         if task.id not in self._surveys:
             self._surveys[task.id] = _check_questions(task, task.survey.open())
         questions = self._surveys[task.id]
-        return None if period is None else Asked(period, questions, questions.scale)
+        return None if period is None else CurrentQuestions(period, questions, questions.scale)
 
-    def keys(self, task: Task, now: float) -> Keys:
+    def keys(self, task: Task, now: float) -> SealingKeys:
         """The keys that a report to a task of shuffle trust is sealed for at a time: the same for all reports of a period.
 
         Fetched once for each period, and again after a day.
@@ -119,7 +119,7 @@ class Board:
                 relays = task.mixing.shufflers if task.mixing else ()
                 analyst = read_keys(self._fetch_keys(self.transport), task.key, now, ANALYST, since)
                 shufflers = (read_keys(self._fetch_keys(self._relay(relay.url)), relay.key, now, SHUFFLER, since) for relay in relays)
-                kept = self._keys[task.id] = _KeptKeys(Keys(analyst, tuple(shufflers)), since, now)
+                kept = self._keys[task.id] = _KeptSealingKeys(SealingKeys(analyst, tuple(shufflers)), since, now)
             return kept.keys
 
     def relay(self, url: str) -> Transport:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from deniable.client.pure import independent_guess
 from deniable.client.sketch import SketchProtocol
 from deniable.client.unary import bits_law, perturb_bits
-from deniable.contract.law import Coins, Law
+from deniable.contract.law import Coins, OutputLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -96,12 +96,12 @@ class CMS(SketchProtocol):
         function = source.below(self.hashes)
         return function, perturb_bits(self.symbol(function, key), self.width, self.raise_other, self.keep, source)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[tuple[int, int]]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[tuple[int, int]]:
         weights = {}
         for function in range(self.hashes):
             for bits, weight in bits_law(self.symbol(function, key), self.width, self.p, self.apart).items():
                 weights[function, bits] = weight / self.hashes
-        return Law(weights)
+        return OutputLaw(weights)
 
     def supports(self, report: tuple[int, int], key: int) -> bool:
         function, bits = report

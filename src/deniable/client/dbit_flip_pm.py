@@ -13,7 +13,7 @@ from deniable.client.dbitflip import DBitFlip
 from deniable.client.linear import check_crowd
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.unary import bits_law, perturb_bits
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import ceil_threshold, exp_below, log_above
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
@@ -118,9 +118,9 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
         chosen = self._draw(source)
         return chosen if self.bits > 1 else chosen[0]
 
-    def personal_law(self, seed: tuple[int, ...]) -> Law[Any]:
+    def personal_law(self, seed: tuple[int, ...]) -> OutputLaw[Any]:
         sets = combinations(range(self.domain_size), self.bits)
-        return Law({chosen if self.bits > 1 else chosen[0]: Fraction(1, comb(self.domain_size, self.bits)) for chosen in sets})
+        return OutputLaw({chosen if self.bits > 1 else chosen[0]: Fraction(1, comb(self.domain_size, self.bits)) for chosen in sets})
 
     def class_of(self, key: int, personal: Any) -> int:
         """The place of the value among the buckets; one more for all that were not drawn."""
@@ -135,15 +135,15 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
     def instantaneous(self, memo: int, source: Source = SYSTEM) -> int:
         return memo ^ source.bernoulli_bits(self.flip_again, self.bits)
 
-    def permanent_law(self, group: int, personal: object) -> Law[int]:
+    def permanent_law(self, group: int, personal: object) -> OutputLaw[int]:
         if group < self.bits:
-            return Law(bits_law(group, self.bits, self.kept, 1 - self.kept))
-        return Law(again_law(0, self.bits, (self.kept, 1 - self.kept)))
+            return OutputLaw(bits_law(group, self.bits, self.kept, 1 - self.kept))
+        return OutputLaw(again_law(0, self.bits, (self.kept, 1 - self.kept)))
 
-    def instantaneous_law(self, memo: int) -> Law[int]:
-        return Law(again_law(memo, self.bits, (1 - self.gamma, self.gamma)))
+    def instantaneous_law(self, memo: int) -> OutputLaw[int]:
+        return OutputLaw(again_law(memo, self.bits, (1 - self.gamma, self.gamma)))
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[Any]:
         return DBitFlip.output_law(self, key, seed)  # one report is dBitFlip's, with the p of both steps
 
     def permanent_variance(self, n: int, f: float = 0.0) -> float:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from deniable.client.linear import LinearProtocol, check_crowd
 from deniable.client.unary import perturb_bits
-from deniable.contract.law import Coins, Law
+from deniable.contract.law import Coins, OutputLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -113,7 +113,7 @@ class DBitFlip(LinearProtocol):
             bits = source.bernoulli_bits(self.raise_other, self.bits)
         return self._report(chosen, bits)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[Any]:
         weights = {}
         for chosen in combinations(range(self.domain_size), self.bits):
             truth = sum(1 << place for place, bucket in enumerate(chosen) if bucket == key)
@@ -121,7 +121,7 @@ class DBitFlip(LinearProtocol):
                 flipped = (bits ^ truth).bit_count()
                 weights[self._report(chosen, bits)] = self.q**flipped * self.p ** (self.bits - flipped)
         sets = comb(self.domain_size, self.bits)
-        return Law({report: weight / sets for report, weight in weights.items()})
+        return OutputLaw({report: weight / sets for report, weight in weights.items()})
 
     def evidence(self, report: Any, key: int) -> int:
         """0 if the value was not drawn; 1 if its bit is 0; 2 if its bit is 1."""

@@ -9,7 +9,7 @@ from math import ceil
 from typing import ClassVar
 
 from deniable.client.lattice import LatticeProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exact_epsilon, exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -114,10 +114,10 @@ class DiscreteLaplace(LatticeProtocol):
         noise = source.pick(self.cumulative)
         return key + noise if noise <= 2 * self.reach else source.below(self.points)
 
-    def output_law(self, key: int) -> Law[int]:
+    def output_law(self, key: int) -> OutputLaw[int]:
         beyond = [0] * self.steps
         table = [*beyond, *self.weights, *beyond][self.steps - key :]
-        return Law({point: (table[point] + self.floor) / ONE for point in range(self.points)})
+        return OutputLaw({point: (table[point] + self.floor) / ONE for point in range(self.points)})
 
     @cached_property
     def line(self) -> tuple[Fraction, Fraction]:

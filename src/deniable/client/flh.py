@@ -10,7 +10,7 @@ from deniable.client.grr import keep_or_replace
 from deniable.client.hashed import HashedResponse
 from deniable.client.olh import best_range, chosen_range
 from deniable.client.sketch import LARGEST_TABLE, SketchProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.source import Source
 from deniable.contract.spec import mechanism
 from deniable.contract.wire import Column, Layout
@@ -73,10 +73,10 @@ class FLH(HashedResponse, SketchProtocol):
         function = source.below(self.hashes)
         return function, keep_or_replace(self.symbol(function, key), self.hash_range, self.keep, source)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[tuple[int, int]]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[tuple[int, int]]:
         weights = {}
         for function in range(self.hashes):
             true = self.symbol(function, key)
             for symbol in range(self.hash_range):
                 weights[function, symbol] = (self.p if symbol == true else self.apart) / self.hashes
-        return Law(weights)
+        return OutputLaw(weights)

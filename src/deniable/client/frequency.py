@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from deniable.client.exact import LARGEST_LAW, ExactSpec
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import check_epsilon, check_resolution
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ParameterError
@@ -89,7 +89,7 @@ class FrequencySpec(ExactSpec):
         """The report of someone whose value has this key."""
 
     @abstractmethod
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[Any]:
         """The exact law of ``perturb`` for a key, given the seed."""
 
     @abstractmethod
@@ -189,7 +189,7 @@ class FrequencySpec(ExactSpec):
         """One person's report."""
         return self.perturb(self.domain.key(value), source)
 
-    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
         """The exact output law for a value, as Fractions; for mechanisms with a seed, given that seed."""
         if self.outputs > LARGEST_LAW:
             raise ParameterError("domain_size", self.domain_size, allowed=f"at most {LARGEST_LAW} different reports", fix="shrink it")

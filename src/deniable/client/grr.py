@@ -8,7 +8,7 @@ from math import expm1, log1p, nextafter
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
-from deniable.contract.law import Class, Law, PairLaw
+from deniable.contract.law import Class, OutputLaw, PairLaw
 from deniable.contract.probability import exp_below, favored_threshold, log_above
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -88,8 +88,8 @@ class GRR(PureProtocol):
     def perturb(self, key: int, source: Source) -> int:
         return keep_or_replace(key, self.domain_size, self.keep, source)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
-        return Law({symbol: self.p if symbol == key else self.q for symbol in range(self.domain_size)})
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
+        return OutputLaw({symbol: self.p if symbol == key else self.q for symbol in range(self.domain_size)})
 
     def supports(self, report: int, key: int) -> bool:
         return report == key

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.linear import LinearProtocol, check_crowd
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below, favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -113,13 +113,13 @@ class HadamardResponse(LinearProtocol):
         other -= half  # a symbol of another block: the own one is skipped
         return other + (self.order if other >= block * self.order else 0)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
         half = self.order // 2
         weights = dict.fromkeys(range(self.outputs), self.unmarked / half)
         block, row = self.place(key)
         for rank in range(half):
             weights[block * self.order + _symbol(row, rank, 0)] = self.marked / half
-        return Law(weights)
+        return OutputLaw(weights)
 
     def evidence(self, report: int, key: int) -> int:
         """1 for a marked symbol of the value's block, -1 for an unmarked one, 0 outside the block."""

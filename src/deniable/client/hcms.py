@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.sketch import SketchProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -94,7 +94,7 @@ class HCMS(SketchProtocol):
         sign = (row & self.symbol(function, key)).bit_count() & 1
         return function, row, sign if source.bernoulli(self.keep) else 1 - sign
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[RowReport]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[RowReport]:
         weights = {}
         for function in range(self.hashes):
             cell = self.symbol(function, key)
@@ -102,7 +102,7 @@ class HCMS(SketchProtocol):
                 sign = (row & cell).bit_count() & 1
                 weights[function, row, sign] = self.p / (self.hashes * self.width)
                 weights[function, row, 1 - sign] = (1 - self.p) / (self.hashes * self.width)
-        return Law(weights)
+        return OutputLaw(weights)
 
     def supports(self, report: RowReport, key: int) -> bool:
         function, row, sign = report

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from deniable.client.exact import LARGEST_LAW
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ONE = Fraction(1)
 
 
-def history_law(spec: Longitudinal, values: Sequence[Any], seed: tuple[int, ...]) -> Law[tuple[Any, ...]]:
+def history_law(spec: Longitudinal, values: Sequence[Any], seed: tuple[int, ...]) -> OutputLaw[tuple[Any, ...]]:
     """The law of the reports of a device that holds these values in turn."""
     if spec.outputs ** len(values) > LARGEST_LAW:
         allowed = f"at most {LARGEST_LAW} different histories"
@@ -34,7 +34,7 @@ def history_law(spec: Longitudinal, values: Sequence[Any], seed: tuple[int, ...]
             answers = {group: iter(found) for group, (found, _) in zip(kept, several, strict=True)}
             history = tuple(spec.joined(personal, next(answers[group])) for group in groups)
             weights[history] += chance * prod((weight for _, weight in several), start=ONE)
-    return Law(weights)
+    return OutputLaw(weights)
 
 
 def _repeated(spec: Longitudinal, group: int, personal: Any, count: int) -> dict[tuple[Any, ...], Fraction]:

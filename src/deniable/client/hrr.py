@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -84,12 +84,12 @@ class HRR(PureProtocol):
         sign = (row & key).bit_count() & 1
         return row, sign if source.bernoulli(self.keep) else 1 - sign
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[SignReport]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[SignReport]:
         weights = {}
         for row in range(self.order):
             sign = (row & key).bit_count() & 1
             weights[row, sign], weights[row, 1 - sign] = self.p / self.order, (1 - self.p) / self.order
-        return Law(weights)
+        return OutputLaw(weights)
 
     def supports(self, report: SignReport, key: int) -> bool:
         row, sign = report

@@ -11,7 +11,7 @@ from deniable.client.mean import Linear
 from deniable.client.one_bit import OneBitProtocol
 from deniable.client.piecewise import check_window, draw_cell
 from deniable.client.windows import Line, Parabola, best_window, window_moments, window_share
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -94,12 +94,12 @@ class Hybrid(OneBitProtocol):
             return draw_cell(key, self.steps, self.window, self.keep, source)
         return self.cells + super().perturb(key, source)
 
-    def output_law(self, key: int) -> Law[int]:
+    def output_law(self, key: int) -> OutputLaw[int]:
         share = Fraction(self.mix, ONE)
         inside, outside = share * self.keep / (ONE * self.window), share * (ONE - self.keep) / (ONE * self.steps)
         weights = {cell: inside if key <= cell < key + self.window else outside for cell in range(self.cells)}
         bits = super().output_law(key)
-        return Law(weights | {self.cells + bit: (1 - share) * weight for bit, weight in bits.items()})
+        return OutputLaw(weights | {self.cells + bit: (1 - share) * weight for bit, weight in bits.items()})
 
     def features(self, report: int) -> tuple[int, ...]:
         """The cell and its square, and which of the two bits it is."""

@@ -11,7 +11,7 @@ from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.longitudinal_grr import second_keep, symbol_law, through
 from deniable.client.olh import OLH, best_range
 from deniable.client.pure import count_variance
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
@@ -93,8 +93,8 @@ class LOLOHA(LongitudinalSpec, OLH):
     def personal(self, source: Source = SYSTEM) -> tuple[int, ...]:
         return source.words(self.seed_words)
 
-    def personal_law(self, seed: tuple[int, ...]) -> Law[Any]:
-        return Law({seed: Fraction(1)})
+    def personal_law(self, seed: tuple[int, ...]) -> OutputLaw[Any]:
+        return OutputLaw({seed: Fraction(1)})
 
     def class_of(self, key: int, personal: tuple[int, ...]) -> int:
         return self.symbol(personal, key)
@@ -105,14 +105,14 @@ class LOLOHA(LongitudinalSpec, OLH):
     def instantaneous(self, memo: int, source: Source = SYSTEM) -> int:
         return keep_or_replace(memo, self.hash_range, self.keep_again, source)
 
-    def permanent_law(self, group: int, personal: object) -> Law[int]:
+    def permanent_law(self, group: int, personal: object) -> OutputLaw[int]:
         return symbol_law(group, self.hash_range, self.kept)
 
-    def instantaneous_law(self, memo: int) -> Law[int]:
+    def instantaneous_law(self, memo: int) -> OutputLaw[int]:
         return symbol_law(memo, self.hash_range, self.again)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
-        return Law({(seed, symbol): weight for symbol, weight in symbol_law(self.symbol(seed, key), self.hash_range, self.p).items()})
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[Any]:
+        return OutputLaw({(seed, symbol): weight for symbol, weight in symbol_law(self.symbol(seed, key), self.hash_range, self.p).items()})
 
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
         collision, other = self.family.collision, (1 - self.kept) / (self.hash_range - 1)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from deniable.client.frequency import FrequencySpec
 from deniable.client.histories import history_law
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Class, Law
+from deniable.contract.law import Class, OutputLaw
 from deniable.contract.probability import TIGHTNESS, check_epsilon, log_above
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import Spec
@@ -98,11 +98,11 @@ class Longitudinal(Spec):
         """The answer of one report, from the permanent one."""
 
     @abstractmethod
-    def permanent_law(self, group: int, personal: Any) -> Law[Any]:
+    def permanent_law(self, group: int, personal: Any) -> OutputLaw[Any]:
         """The exact law of ``permanent_of``."""
 
     @abstractmethod
-    def instantaneous_law(self, memo: Any) -> Law[Any]:
+    def instantaneous_law(self, memo: Any) -> OutputLaw[Any]:
         """The exact law of ``instantaneous``."""
 
     @property
@@ -121,9 +121,9 @@ class Longitudinal(Spec):
         """What a device draws once for all its values."""
         return ()
 
-    def personal_law(self, seed: tuple[int, ...]) -> Law[Any]:
+    def personal_law(self, seed: tuple[int, ...]) -> OutputLaw[Any]:
         """The exact law of ``personal``, given the public seed where there is one."""
-        return Law({(): ANY})
+        return OutputLaw({(): ANY})
 
     # --- what follows ---
 
@@ -230,7 +230,7 @@ class Longitudinal(Spec):
             condition="if your answer stays the same",
         )
 
-    def history_law(self, values: Sequence[Any], *, seed: tuple[int, ...] = ()) -> Law[tuple[Any, ...]]:
+    def history_law(self, values: Sequence[Any], *, seed: tuple[int, ...] = ()) -> OutputLaw[tuple[Any, ...]]:
         """The exact joint law of successive reports of one device that holds these values in turn, given the public seed if there is one.
 
         >>> from deniable.client import LongitudinalGRR

@@ -9,7 +9,7 @@ from typing import ClassVar
 from deniable.client.grr import keep_or_replace
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.pure import PureProtocol, count_variance
-from deniable.contract.law import Law, PairLaw
+from deniable.contract.law import OutputLaw, PairLaw
 from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
@@ -107,13 +107,13 @@ class LongitudinalGRR(LongitudinalSpec, PureProtocol):
     def instantaneous(self, memo: int, source: Source = SYSTEM) -> int:
         return keep_or_replace(memo, self.domain_size, self.keep_again, source)
 
-    def permanent_law(self, group: int, personal: object) -> Law[int]:
+    def permanent_law(self, group: int, personal: object) -> OutputLaw[int]:
         return symbol_law(group, self.domain_size, Fraction(self.keep, ONE))
 
-    def instantaneous_law(self, memo: int) -> Law[int]:
+    def instantaneous_law(self, memo: int) -> OutputLaw[int]:
         return symbol_law(memo, self.domain_size, self.again)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
         return symbol_law(key, self.domain_size, self.p)
 
     def supports(self, report: int, key: int) -> bool:
@@ -147,7 +147,7 @@ def second_keep(count: int, first: Fraction, e: Fraction) -> int:
     return floor_threshold((1 + (e - 1) / (e + count - 1) / gap * (count - 1)) / count)
 
 
-def symbol_law(symbol: int, count: int, keep: Fraction) -> Law[int]:
+def symbol_law(symbol: int, count: int, keep: Fraction) -> OutputLaw[int]:
     """The exact law of ``keep_or_replace``."""
     other = (1 - keep) / (count - 1)
-    return Law({found: keep if found == symbol else other for found in range(count)})
+    return OutputLaw({found: keep if found == symbol else other for found in range(count)})

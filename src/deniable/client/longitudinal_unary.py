@@ -10,7 +10,7 @@ from deniable.client.chain import Coin, again_law, bits_again, chained, last, od
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.pure import count_variance
 from deniable.client.unary import UnaryEncoding, bits_law, perturb_bits
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import ceil_threshold, exp_below, favored_threshold
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
@@ -143,14 +143,14 @@ class LongitudinalUnary(LongitudinalSpec, UnaryEncoding):
     def instantaneous(self, memo: int, source: Source = SYSTEM) -> int:
         return bits_again(memo, self.domain_size, self.keep_again, self.raise_again, source)
 
-    def permanent_law(self, group: int, personal: object) -> Law[int]:
-        return Law(bits_law(group, self.domain_size, *self.first))
+    def permanent_law(self, group: int, personal: object) -> OutputLaw[int]:
+        return OutputLaw(bits_law(group, self.domain_size, *self.first))
 
-    def instantaneous_law(self, memo: int) -> Law[int]:
-        return Law(again_law(memo, self.domain_size, self.second))
+    def instantaneous_law(self, memo: int) -> OutputLaw[int]:
+        return OutputLaw(again_law(memo, self.domain_size, self.second))
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
-        return Law(bits_law(key, self.domain_size, self.p, self.q))
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
+        return OutputLaw(bits_law(key, self.domain_size, self.p, self.q))
 
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
         return count_variance(n, f, self.first)

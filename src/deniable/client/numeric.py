@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from deniable.client.exact import LARGEST_LAW, ExactSpec
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.numbers import Numbers, round_at_random
 from deniable.contract.probability import check_epsilon, check_resolution
 from deniable.contract.source import SYSTEM, Source
@@ -91,7 +91,7 @@ class NumericSpec(ExactSpec):
         """The report of someone whose value was rounded to the grid point with this key."""
 
     @abstractmethod
-    def output_law(self, key: int) -> Law[Any]:
+    def output_law(self, key: int) -> OutputLaw[Any]:
         """The exact law of ``perturb`` for the grid point with this key."""
 
     # --- what follows ---
@@ -140,7 +140,7 @@ class NumericSpec(ExactSpec):
         """Where a value lies on the grid, from 0 to ``steps``; DomainError if it is not allowed."""
         return self.domain.position(value)
 
-    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
         """The exact output law for a value, as Fractions; between two grid points it is a mixture of theirs."""
         if self.outputs > LARGEST_LAW:
             raise ParameterError("steps", self.steps, allowed=f"at most {LARGEST_LAW} different reports", fix="name fewer steps")
@@ -152,4 +152,4 @@ class NumericSpec(ExactSpec):
         if not rest:
             return below
         above = self.output_law(key + 1)
-        return Law({report: (1 - rest) * below[report] + rest * above[report] for report in {*below, *above}})
+        return OutputLaw({report: (1 - rest) * below[report] + rest * above[report] for report in {*below, *above}})

@@ -9,7 +9,7 @@ from typing import ClassVar
 from deniable.client.grr import keep_or_replace
 from deniable.client.hashed import HashedResponse
 from deniable.contract.hashing import LARGEST_RANGE, HashFamily
-from deniable.contract.law import Class, Law
+from deniable.contract.law import Class, OutputLaw
 from deniable.contract.probability import exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -92,9 +92,9 @@ class OLH(HashedResponse):
         seed = source.words(self.seed_words)
         return seed, keep_or_replace(self.symbol(seed, key), self.hash_range, self.keep, source)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[HashedReport]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[HashedReport]:
         true = self.symbol(seed, key)
-        return Law({(seed, symbol): self.p if symbol == true else self.apart for symbol in range(self.hash_range)})
+        return OutputLaw({(seed, symbol): self.p if symbol == true else self.apart for symbol in range(self.hash_range)})
 
 
 def best_range(epsilon: float) -> int:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from deniable.client.mean import Linear, MeanSpec
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.wire import Column, Layout
@@ -50,9 +50,9 @@ class OneBitProtocol(MeanSpec):
     def perturb(self, key: int, source: Source) -> int:
         return int(source.bernoulli(self.first + key * self.step))
 
-    def output_law(self, key: int) -> Law[int]:
+    def output_law(self, key: int) -> OutputLaw[int]:
         one = Fraction(self.first + key * self.step, ONE)
-        return Law({0: 1 - one, 1: one})
+        return OutputLaw({0: 1 - one, 1: one})
 
     def features(self, report: int) -> tuple[int, ...]:
         return (report,)

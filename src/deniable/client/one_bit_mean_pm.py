@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from deniable.client.chain import exact_share
 from deniable.client.longitudinal import Longitudinal
 from deniable.client.one_bit import OneBitProtocol
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import ceil_threshold, exp_above, exp_below, log_above
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
@@ -152,8 +152,8 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
     def personal(self, source: Source = SYSTEM) -> int:
         return source.below(self.cell)
 
-    def personal_law(self, seed: tuple[int, ...]) -> Law[Any]:
-        return Law({alpha: Fraction(1, self.cell) for alpha in range(self.cell)})
+    def personal_law(self, seed: tuple[int, ...]) -> OutputLaw[Any]:
+        return OutputLaw({alpha: Fraction(1, self.cell) for alpha in range(self.cell)})
 
     def class_of(self, key: int, personal: int) -> int:
         return (key + personal) // self.cell
@@ -164,12 +164,12 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
     def instantaneous(self, memo: int, source: Source = SYSTEM) -> int:
         return memo ^ source.bernoulli_bits(self.flip_again, 1)
 
-    def permanent_law(self, group: int, personal: object) -> Law[int]:
+    def permanent_law(self, group: int, personal: object) -> OutputLaw[int]:
         one = Fraction(self.first + group * self.step, ONE)
-        return Law({0: 1 - one, 1: one})
+        return OutputLaw({0: 1 - one, 1: one})
 
-    def instantaneous_law(self, memo: int) -> Law[int]:
-        return Law({memo: 1 - self.gamma, 1 - memo: self.gamma})
+    def instantaneous_law(self, memo: int) -> OutputLaw[int]:
+        return OutputLaw({memo: 1 - self.gamma, 1 - memo: self.gamma})
 
     # --- one report ---
 
@@ -177,8 +177,8 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
         """One report of a device that has nothing yet."""
         return int(self.perturb(self.key_of(value), source))
 
-    def output_law(self, key: int) -> Law[int]:
-        return Law({0: 1 - self._one(key), 1: self._one(key)})
+    def output_law(self, key: int) -> OutputLaw[int]:
+        return OutputLaw({0: 1 - self._one(key), 1: self._one(key)})
 
     @cached_property
     def score_range(self) -> tuple[Fraction, Fraction]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deniable.client.geometries import best_geometry, points_in
 from deniable.client.pure import PureProtocol
-from deniable.contract.law import Law, PairLaw
+from deniable.contract.law import OutputLaw, PairLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -141,9 +141,9 @@ class PGR(PureProtocol):
         point[place] = (product - sum(x * y for x, y in zip(point, value, strict=True))) % self.order
         return self.index(point)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
         inside, outside = self.p / self.orthogonal, (1 - self.p) / (self.points - self.orthogonal)
-        return Law({point: inside if self.supports(point, key) else outside for point in range(self.points)})
+        return OutputLaw({point: inside if self.supports(point, key) else outside for point in range(self.points)})
 
     def supports(self, report: int, key: int) -> bool:
         pairs = zip(self.coordinates(report), reversed(self.coordinates(key)), strict=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deniable.client.lattice import LatticeProtocol, score_moments
 from deniable.client.windows import Line, Parabola, best_window, window_moments, window_share
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below, favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -71,9 +71,9 @@ class Piecewise(LatticeProtocol):
     def perturb(self, key: int, source: Source) -> int:
         return draw_cell(key, self.steps, self.window, self.keep, source)
 
-    def output_law(self, key: int) -> Law[int]:
+    def output_law(self, key: int) -> OutputLaw[int]:
         inside, outside = Fraction(self.keep, ONE * self.window), Fraction(ONE - self.keep, ONE * self.steps)
-        return Law({cell: inside if key <= cell < key + self.window else outside for cell in range(self.points)})
+        return OutputLaw({cell: inside if key <= cell < key + self.window else outside for cell in range(self.points)})
 
     @cached_property
     def _moments(self) -> tuple[Line, Parabola]:

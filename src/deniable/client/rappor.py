@@ -13,7 +13,7 @@ from deniable.client.chain import Coin, again_law, bits_again, chained, exact_sh
 from deniable.client.linear import check_crowd
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.longitudinal_unary import second_raise
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import ceil_threshold, exp_below, floor_threshold, log_above
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import mechanism
@@ -140,8 +140,8 @@ class RAPPOR(LongitudinalSpec, BloomRR):
     def personal(self, source: Source = SYSTEM) -> int:
         return source.below(self.cohorts)
 
-    def personal_law(self, seed: tuple[int, ...]) -> Law[Any]:
-        return Law({cohort: Fraction(1, self.cohorts) for cohort in range(self.cohorts)})
+    def personal_law(self, seed: tuple[int, ...]) -> OutputLaw[Any]:
+        return OutputLaw({cohort: Fraction(1, self.cohorts) for cohort in range(self.cohorts)})
 
     def class_of(self, key: int, personal: int) -> int:
         """The filter itself: values that it cannot tell apart are one class."""
@@ -153,18 +153,18 @@ class RAPPOR(LongitudinalSpec, BloomRR):
     def instantaneous(self, memo: int, source: Source = SYSTEM) -> int:
         return bits_again(memo, self.bits, self.coin[1], self.coin[2], source)
 
-    def permanent_law(self, group: int, personal: object) -> Law[int]:
-        return Law(again_law(group, self.bits, self.kept))
+    def permanent_law(self, group: int, personal: object) -> OutputLaw[int]:
+        return OutputLaw(again_law(group, self.bits, self.kept))
 
-    def instantaneous_law(self, memo: int) -> Law[int]:
-        return Law(again_law(memo, self.bits, _second(self.coin)))
+    def instantaneous_law(self, memo: int) -> OutputLaw[int]:
+        return OutputLaw(again_law(memo, self.bits, _second(self.coin)))
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[Any]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[Any]:
         weights = {}
         for cohort in range(self.cohorts):
             for bits, weight in again_law(self.filter(cohort, key), self.bits, self.both).items():
                 weights[cohort, bits] = weight / self.cohorts
-        return Law(weights)
+        return OutputLaw(weights)
 
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
         """For candidates whose filters do not overlap, like ``variance``."""

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from deniable.client.answerable import task_domain
-from deniable.client.board import Asked, Board, error_code
+from deniable.client.board import Board, CurrentQuestions, error_code
 from deniable.client.budget import no_consent, read_id
 from deniable.client.diary import Diary
 from deniable.client.enrolment import enrol, seeds_for, stamp_for
@@ -159,7 +159,7 @@ class Reporter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _question(self, asked: Asked) -> Question | None:
+    def _question(self, asked: CurrentQuestions) -> Question | None:
         """The question for this device, by a ticket drawn once for the whole task; where all get the same one, none is drawn."""
         scale = asked.scale
         return asked.question(self.ledger.ticket(self.task_id, lambda: self._source.below(scale)) if scale > 1 else 0)
@@ -171,7 +171,7 @@ class Reporter:
         with _answerable(task, question):
             return Diary(question.spec, question.encoder.encode(answer, self._source), question.name)
 
-    def _envelope(self, task: Task, asked: Asked, question: Question, stratum: int, payload: bytes) -> Envelope:
+    def _envelope(self, task: Task, asked: CurrentQuestions, question: Question, stratum: int, payload: bytes) -> Envelope:
         first, second = self._source.words(2)
         return Envelope(
             task=task.id,

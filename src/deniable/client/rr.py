@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from deniable.client.pure import PureProtocol
 from deniable.contract.domain import Domain, IndexRange
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import ceil_threshold, favored_threshold, floor_threshold, log_above
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -121,9 +121,9 @@ class RR(PureProtocol):
     def perturb(self, key: int, source: Source) -> int:
         return int(source.bernoulli(self.coin[0] if key else self.coin[1]))
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
         yes = self.p if key else self.q
-        return Law({0: 1 - yes, 1: yes})
+        return OutputLaw({0: 1 - yes, 1: yes})
 
     def supports(self, report: int, key: int) -> bool:
         return report == key

@@ -9,7 +9,7 @@ from typing import ClassVar
 from deniable.client.primes import next_prime
 from deniable.client.pure import PureProtocol
 from deniable.client.subset_selection import best_size, check_size
-from deniable.contract.law import Law, PairLaw
+from deniable.contract.law import OutputLaw, PairLaw
 from deniable.contract.probability import favored_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -106,11 +106,11 @@ class RWS(PureProtocol):
         place = source.below(self.size) if source.bernoulli(self.keep) else self.size + source.below(self.modulus - self.size)
         return step, (key - (step + 1) * place) % self.modulus
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[ProgressionReport]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[ProgressionReport]:
         member = self.p / (self.size * (self.modulus - 1))
         other = (1 - self.p) / ((self.modulus - self.size) * (self.modulus - 1))
         reports = [(step, shift) for step in range(self.modulus - 1) for shift in range(self.modulus)]
-        return Law({report: member if self.supports(report, key) else other for report in reports})
+        return OutputLaw({report: member if self.supports(report, key) else other for report in reports})
 
     def supports(self, report: ProgressionReport, key: int) -> bool:
         step, shift = report

@@ -10,7 +10,7 @@ from math import ceil, prod
 from typing import ClassVar
 
 from deniable.client.linear import LinearProtocol, check_crowd
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exact_epsilon, exp_below
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -150,12 +150,12 @@ class SHE(LinearProtocol):
         noisy[key] = self.points - 1 - noisy[key]
         return tuple(noisy)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[tuple[int, ...]]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[tuple[int, ...]]:
         mirrored = self.weights[::-1]
         tables = [mirrored if entry == key else self.weights for entry in range(self.domain_size)]
         reports = product(range(self.points), repeat=self.domain_size)
         whole = ONE**self.domain_size
-        return Law({report: Fraction(prod(table[x] for table, x in zip(tables, report, strict=True)), whole) for report in reports})
+        return OutputLaw({report: Fraction(prod(table[x] for table, x in zip(tables, report, strict=True)), whole) for report in reports})
 
     def score(self, report: tuple[int, ...], key: int) -> Fraction:
         return (report[key] - self.mean) / self.gap

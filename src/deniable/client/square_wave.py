@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.client.numeric import NumericSpec
 from deniable.client.piecewise import Piecewise, check_window, draw_cell
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.numbers import Numbers
 from deniable.contract.probability import exact_epsilon, favored_threshold
 from deniable.contract.source import ONE, Source
@@ -111,9 +111,9 @@ class SquareWave(NumericSpec):
     def perturb(self, key: int, source: Source) -> int:
         return draw_cell(key, self.steps, self.window, self.keep, source)
 
-    def output_law(self, key: int) -> Law[int]:
+    def output_law(self, key: int) -> OutputLaw[int]:
         window = range(key, key + self.window)
-        return Law({cell: self.inside if cell in window else self.outside for cell in range(self.outputs)})
+        return OutputLaw({cell: self.inside if cell in window else self.outside for cell in range(self.outputs)})
 
     @property
     def mean_spec(self) -> Piecewise:

@@ -9,7 +9,7 @@ from math import comb, exp
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol
-from deniable.contract.law import Class, Law, PairLaw
+from deniable.contract.law import Class, OutputLaw, PairLaw
 from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, Source
 from deniable.contract.spec import mechanism
@@ -123,10 +123,10 @@ class SubsetSelection(PureProtocol):
         low = members & ((1 << key) - 1)
         return low | included << key | (members >> key) << (key + 1)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
         with_key, without = self._weights
         sets = combinations(range(self.domain_size), self.size)
-        return Law({sum(1 << value for value in members): with_key if key in members else without for members in sets})
+        return OutputLaw({sum(1 << value for value in members): with_key if key in members else without for members in sets})
 
     def supports(self, report: int, key: int) -> bool:
         return bool(report >> key & 1)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deniable.client.pure import PureProtocol, independent_guess
-from deniable.contract.law import Class, Coins, Law, PairLaw
+from deniable.contract.law import Class, Coins, OutputLaw, PairLaw
 from deniable.contract.source import ONE, Source
 from deniable.contract.wire import Column, Layout
 
@@ -87,8 +87,8 @@ class UnaryEncoding(PureProtocol):
     def perturb(self, key: int, source: Source) -> int:
         return perturb_bits(key, self.domain_size, self.raise_other, self.keep, source)
 
-    def output_law(self, key: int, seed: tuple[int, ...]) -> Law[int]:
-        return Law(bits_law(key, self.domain_size, self.p, self.q))
+    def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[int]:
+        return OutputLaw(bits_law(key, self.domain_size, self.p, self.q))
 
     def supports(self, report: int, key: int) -> bool:
         return bool(report >> key & 1)

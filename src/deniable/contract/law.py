@@ -37,13 +37,13 @@ class PairLaw(NamedTuple):
 
 
 @typed
-class Law(Mapping[Report, Fraction]):
+class OutputLaw(Mapping[Report, Fraction]):
     """Which report appears with which probability, exactly: ``weights`` by report. Reports of probability zero are left out.
 
-    >>> law = Law({0: Fraction(3, 4), 1: Fraction(1, 4), 2: Fraction(0)})
+    >>> law = OutputLaw({0: Fraction(3, 4), 1: Fraction(1, 4), 2: Fraction(0)})
     >>> law.total, len(law), law[2]
     (Fraction(1, 1), 2, Fraction(0, 1))
-    >>> law.ratio(Law({0: Fraction(1, 4), 1: Fraction(3, 4)}))
+    >>> law.ratio(OutputLaw({0: Fraction(1, 4), 1: Fraction(3, 4)}))
     Fraction(3, 1)
     """
 
@@ -60,23 +60,23 @@ class Law(Mapping[Report, Fraction]):
         return len(self._weights)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Law) and self._weights == other._weights
+        return isinstance(other, OutputLaw) and self._weights == other._weights
 
     def __hash__(self) -> int:
         return hash(frozenset(self._weights.items()))
 
     def __repr__(self) -> str:
         if len(self) <= _SHOWN:
-            return f"Law({self._weights!r})"
+            return f"OutputLaw({self._weights!r})"
         shown = ", ".join(f"{report!r}: {weight!r}" for report, weight in islice(self._weights.items(), _SHOWN // 2))
-        return f"Law({{{shown}, ... {len(self):,} reports}})"
+        return f"OutputLaw({{{shown}, ... {len(self):,} reports}})"
 
     @property
     def total(self) -> Fraction:
         """The sum of all weights: 1 for a law that is one."""
         return sum(self._weights.values(), Fraction(0))
 
-    def ratio(self, other: Law[Report]) -> Fraction | None:
+    def ratio(self, other: OutputLaw[Report]) -> Fraction | None:
         """The largest factor by which a report is likelier here than under the ``other`` law; None where it is impossible there."""
         if not self._weights.keys() <= other._weights.keys():
             return None

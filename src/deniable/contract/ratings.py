@@ -86,8 +86,8 @@ class Rated(Domain):
         return f"a mapping of items, from 0 to {self.items - 1}, to ratings: {self.scale.describe()}"
 
 
-class Asking:
-    """What the encoders of this module share: the domain, and the item that is asked about."""
+class AboutItem:
+    """A question about one item: what the encoders of this module share, the domain and the item."""
 
     domain: Rated
     item: int
@@ -111,7 +111,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class HeldRating(Asking, Encoder):
+class HeldRating(AboutItem, Encoder):
     """Whether a person rated an item: 1, or 0.
 
     >>> HeldRating(Rated(5, Numbers(1, 5, steps=4096)), 3).encode({3: 5}, source=None)
@@ -130,7 +130,7 @@ class HeldRating(Asking, Encoder):
 
 
 @dataclass(frozen=True)
-class RatingGradient(Asking, Encoder):
+class RatingGradient(AboutItem, Encoder):
     """Where a person wants one number of an item to move, in units of 2^-26.
 
     ``model`` has a row for each item: how good it is, and its factors, over 2^11. A prediction is goodness + kindness + factors · taste.

@@ -19,7 +19,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.figures import Figures
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.mechanisms import Mechanisms
 from deniable.contract.record import Document
 from deniable.contract.source import SYSTEM, Source
@@ -88,7 +88,7 @@ class Spec(Figures, Document):
         """One person's report about the ``value`` that the person holds."""
 
     @abstractmethod
-    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
         """The exact output law for a value, given the public seed where the mechanism has one."""
 
     @property

@@ -11,13 +11,13 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.reports import Reports
 from deniable.core.supports import Supports
 from deniable.core.tally import Candidates, Tally
-from deniable.testing.identity import Identity
+from deniable.testing.identity import PlainAnswer
 
 
-class BulkIdentity:
+class BulkPlainAnswer:
     """A report supports the answer that it is."""
 
-    def __init__(self, spec: Identity) -> None:
+    def __init__(self, spec: PlainAnswer) -> None:
         self.spec = spec
 
     def privatize(self, values: Any, source: Source | None) -> Reports:

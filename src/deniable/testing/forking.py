@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from deniable.contract.arguments import typed
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.source import ONE, Source
 from deniable.errors import ParameterError, ProtocolError
 
@@ -92,13 +92,15 @@ class ForkingSource(Source):
 
 
 @typed
-def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (), fork: type[ForkingSource] = ForkingSource) -> Law[Report]:
+def law_of(
+    randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (), fork: type[ForkingSource] = ForkingSource
+) -> OutputLaw[Report]:
     """The exact output law of ``randomize``, by walking every branch of its draws.
 
     ``seed`` is what the source answers where raw words are drawn, and ``fork`` the kind of source that walks.
 
     >>> law_of(lambda source: source.below(3) + source.bernoulli(ONE // 4))
-    Law({0: Fraction(1, 4), 1: Fraction(1, 3), 2: Fraction(1, 3), 3: Fraction(1, 12)})
+    OutputLaw({0: Fraction(1, 4), 1: Fraction(1, 3), 2: Fraction(1, 3), 3: Fraction(1, 12)})
     """
     weights: defaultdict[Report, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
     scripts: list[tuple[int, ...]] = [()]
@@ -107,4 +109,4 @@ def law_of(randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (),
         report = randomize(source)
         scripts += source.others
         weights[report][source.denominator] += source.numerator
-    return Law({report: sum((Fraction(*reversed(part)) for part in parts.items()), Fraction(0)) for report, parts in weights.items()})
+    return OutputLaw({report: sum((Fraction(*reversed(part)) for part in parts.items()), Fraction(0)) for report, parts in weights.items()})

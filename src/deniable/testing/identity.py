@@ -13,18 +13,18 @@ from typing import Any
 
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import MECHANISMS, BulkHalf, Spec, mechanism
 from deniable.contract.wire import Column, Layout
 
 
 @mechanism
-class Identity(Spec):
+class PlainAnswer(Spec):
     """The answer itself, in the clear.
 
     >>> from deniable.contract.domain import IndexRange
-    >>> open_book = Identity(domain=IndexRange(9))
+    >>> open_book = PlainAnswer(domain=IndexRange(9))
     >>> open_book.randomize(7), open_book.epsilon
     (7, inf)
     """
@@ -42,8 +42,8 @@ class Identity(Spec):
     def randomize(self, value: Any, source: Source = SYSTEM) -> int:
         return self.domain.key(value)
 
-    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[int]:
-        return Law({self.domain.key(value): Fraction(1)})
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[int]:
+        return OutputLaw({self.domain.key(value): Fraction(1)})
 
     @property
     def guarantee(self) -> Guarantee:
@@ -55,13 +55,14 @@ class Identity(Spec):
 
     @cached_property
     def _bulk(self) -> BulkHalf:
-        bulk: BulkHalf = importlib.import_module("deniable.local.identity").BulkIdentity(self)  # the analyst's half, known by name only
+        bulk: BulkHalf = importlib.import_module("deniable.local.identity").BulkPlainAnswer(self)  # the analyst's half, known by name only
         return bulk
 
 
-del MECHANISMS[Identity.mechanism]
+del MECHANISMS[PlainAnswer.mechanism]
+PlainAnswer.mechanism = "Identity"  # as published tasks name it
 
 
 def know_identity() -> None:
     """From now on this process reads specs of the identity."""
-    MECHANISMS[Identity.mechanism] = Identity
+    MECHANISMS[PlainAnswer.mechanism] = PlainAnswer

@@ -10,7 +10,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.client.answerable import takes_all
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.core.run import answer, ask, draw_tickets
@@ -79,7 +79,7 @@ def test_the_twin_that_tells_every_level_is_rejected():
     worst = max(a.ratio(b) for a in laws for b in laws)
     assert worst > exp_below(1.99)
     assert worst == questions[0].spec.ratio * questions[1].spec.ratio
-    assert isinstance(laws[0], Law)
+    assert isinstance(laws[0], OutputLaw)
 
 
 @pytest.mark.parametrize("way", ["flat", "tree", "Haar"])

@@ -18,14 +18,14 @@ from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, Text
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.errors import ParameterError
 from deniable.lab.audit.family import collisions, reduced
 from deniable.lab.audit.numeric import mean_checks, numeric_laws
 from deniable.testing import law_of
 
-Tables = dict[tuple[int, ...], dict[Any, Law[Any]]]
+Tables = dict[tuple[int, ...], dict[Any, OutputLaw[Any]]]
 """Each value's law, for each seed."""
 LARGEST_ENUMERATION = 1 << 16
 SEEDS = (0, 1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, (1 << 64) - 1)
@@ -124,7 +124,7 @@ def _(spec: FrequencySpec) -> Tables:
     return {seed: {v: law_of(partial(spec.randomize, v), seed=seed) for v in values} for seed in seeds}
 
 
-def worst_ratio(tables: list[list[Law[Hashable]]]) -> Fraction | None:
+def worst_ratio(tables: list[list[OutputLaw[Hashable]]]) -> Fraction | None:
     """The largest factor between two laws of a table, for any report; None where one of them cannot make it."""
     worst = Fraction(1)
     for laws in tables:
@@ -214,7 +214,7 @@ def _(spec: HashedProtocol, tables: Tables) -> list[Check]:
     ]
 
 
-def _by_function(law: Law[Any]) -> dict[Any, dict[Any, Fraction]]:
+def _by_function(law: OutputLaw[Any]) -> dict[Any, dict[Any, Fraction]]:
     """The law taken apart by the hash function that a report names first."""
     parts: dict[Any, dict[Any, Fraction]] = {}
     for report, weight in law.items():

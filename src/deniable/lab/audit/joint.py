@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from deniable.contract.arguments import typed
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.contract.question import Question
 from deniable.errors import ParameterError
@@ -19,7 +19,7 @@ LARGEST_CROWD = 4096
 """The most different people that are compared."""
 
 
-def answer_laws(question: Question, values: Sequence[Any], seed: tuple[int, ...] = ()) -> list[Law[Any]]:
+def answer_laws(question: Question, values: Sequence[Any], seed: tuple[int, ...] = ()) -> list[OutputLaw[Any]]:
     """The exact law of each person's whole answer, given the public seed where the mechanism has one."""
     return [law_of(partial(question.answer, value), seed=seed) for value in values]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.errors import DomainError, ParameterError
 from deniable.testing import law_of
 
@@ -17,7 +17,7 @@ LARGEST_ENUMERATION = 1 << 16
 _BETWEEN = (Fraction(1, 3), Fraction(99, 100))
 
 
-def numeric_laws(spec: NumericSpec) -> dict[Any, Law[Any]]:
+def numeric_laws(spec: NumericSpec) -> dict[Any, OutputLaw[Any]]:
     """The enumerated law of every grid point, and of some values between the first two and the last two."""
     if spec.outputs * spec.domain.size > LARGEST_ENUMERATION:
         raise ParameterError(
@@ -36,7 +36,7 @@ def numeric_laws(spec: NumericSpec) -> dict[Any, Law[Any]]:
     return laws
 
 
-def mean_checks(spec: MeanSpec, laws: dict[Any, Law[Any]]) -> tuple[bool, bool]:
+def mean_checks(spec: MeanSpec, laws: dict[Any, OutputLaw[Any]]) -> tuple[bool, bool]:
     """Whether every score has exactly the expectation that it should have, and exactly the variance; both in fractions."""
     unbiased = stated = True
     for value, law in laws.items():

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.law import Law
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.contract.spec import BulkHalf, Spec
@@ -184,7 +184,7 @@ class PrivUnit(Spec):
         except DomainError:
             raise self.domain.refuse(value) from None
 
-    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> Law[Any]:
+    def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
         raise ParameterError(
             "mechanism", self.mechanism, allowed="a mechanism with an exact law", fix="it is floating-point; sample from it"
         )
