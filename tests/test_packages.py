@@ -18,6 +18,7 @@ import yaml
 from packaging.metadata import Metadata
 from trove_classifiers import classifiers
 
+import deniable
 from deniable.cli.statuses import ERROR
 from tests.conftest import ROOT
 from tests.packed import unpacked_client
@@ -91,6 +92,17 @@ def test_the_wheel_needs_nothing(built, installed, tmp_path):
     assert told.splitlines()[-1] == "[]"
     bare = subprocess.run([installed.parent / "deniable"], capture_output=True, text=True, check=False)
     assert (bare.returncode, 'pip install ".[cli]"' in bare.stderr) == (ERROR, True)
+
+
+def test_a_bare_installation_tells_its_version_and_what_it_lacks(installed):
+    command = installed.parent / "deniable"
+    assert ran(command, "--version").strip() == f"deniable {deniable.__version__}"
+    told = ran(command, "doctor")
+    assert f"deniable {deniable.__version__}, " in told
+    assert "exact law: missing; no module named 'numpy'; pip install \".[cli]\"" in told
+    assert re.search(r'^cli: missing; no .*typer.*; pip install "\.\[cli\]"$', told, re.MULTILINE)
+    found = json.loads(ran(command, "doctor", "--json"))
+    assert {each["state"] for each in found["checks"]} == {"fine", "missing"}
 
 
 def test_types_reach_whoever_installs_it(installed, tmp_path):

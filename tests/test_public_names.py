@@ -10,6 +10,7 @@ import ast
 import importlib
 import inspect
 import re
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -137,6 +138,35 @@ def explains(text: str, name: str) -> bool:
 
 def listed(names: list[str]) -> str:
     return "\n" + "\n".join(sorted(set(names)))
+
+
+def test_rooms_are_reached_without_an_import_of_their_own():
+    code = """
+    import deniable as dn
+    assert dn.tasks.heavy_hitters.PEM is dn.PEM
+    assert dn.lab.populations.Zipf(1.1, 4).values.size == 4
+    assert dn.engines.local.run and dn.collect.tasks.statement and dn.contract.domain.Text and dn.testing.ReplaySource
+    assert {"heavy_hitters", "places"} <= set(dir(dn.tasks)) and {"tasks", "lab", "collect", "PEM"} <= set(dir(dn))
+    assert "GRR" in dn.__all__ and "lab" not in dn.__all__
+    for wrong in ("dn.tasks.heavy_hiters", "dn.lab.nothing", "dn.nothing"):
+        try:
+            eval(wrong)
+        except AttributeError as error:
+            assert wrong.rpartition(".")[2] in str(error), error
+        else:
+            raise AssertionError(wrong)
+    from deniable import *
+    GRR
+    """
+    subprocess.run([sys.executable, "-c", inspect.cleandoc(code)], check=True)
+
+
+def test_a_room_whose_packages_are_missing_names_the_extra():
+    code = "import sys; sys.modules['networkx'] = sys.modules['numpy'] = None; import deniable as dn; dn.lab.graphs"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert 'MissingExtra: deniable.lab.graphs: got "no module named' in done.stderr
+    assert 'pip install ".[lab]"' in done.stderr
 
 
 def test_everything_says_what_it_is(room):

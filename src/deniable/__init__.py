@@ -24,12 +24,22 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES and the mechanisms' own files decide
+if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES, the rooms and the mechanisms' own files decide
     from deniable import accounting as accounting
     from deniable import central as central
+    from deniable import client as client
+    from deniable import collect as collect
+    from deniable import contract as contract
+    from deniable import core as core
+    from deniable import engines as engines
     from deniable import errors as errors
+    from deniable import lab as lab
+    from deniable import local as local
     from deniable import multiparty as multiparty
+    from deniable import sealing as sealing
     from deniable import shuffle as shuffle
+    from deniable import tasks as tasks
+    from deniable import testing as testing
     from deniable.client import presets as presets
     from deniable.client.blh import BLH as BLH
     from deniable.client.bloom_rr import BloomRR as BloomRR
@@ -109,23 +119,21 @@ _HOMES = {
     "deniable.tasks.heavy_hitters.pem": ("PEM",),
     "deniable.tasks.plan": ("plan",),
 }
-_MODULES = {
-    "accounting": "deniable.accounting",
-    "central": "deniable.central",
-    "errors": "deniable.errors",
-    "multiparty": "deniable.multiparty",
-    "presets": "deniable.client.presets",
-    "shuffle": "deniable.shuffle",
-}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":  # without the rooms: a star imports what one extra has
+        return _names()
     if name.startswith("_"):
         raise AttributeError(f"module 'deniable' has no attribute {name!r}")
+    from deniable.rooms import EXTRAS, open_room
+
+    if name in EXTRAS:
+        return open_room(name)
+    if name == "presets":
+        return open_room("client.presets")
     try:
-        if name in _MODULES:
-            return importlib.import_module(_MODULES[name])
         value = getattr(importlib.import_module(_HOME.get(name, "deniable.client")), name)
     except ModuleNotFoundError as error:
         from deniable.errors import MissingExtra
@@ -140,4 +148,10 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_HOME, *dir(importlib.import_module("deniable.client")), *_MODULES])
+    from deniable.rooms import EXTRAS
+
+    return sorted([*_names(), *EXTRAS])
+
+
+def _names() -> list[str]:
+    return sorted({*_HOME, "presets", *dir(importlib.import_module("deniable.client"))})

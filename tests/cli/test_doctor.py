@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from deniable.cli import doctor
+from deniable.cli import doctor, installation
 from deniable.cli.commands import COMMANDS
 from tests.cli.running import COMMAND, run
 
@@ -35,7 +35,7 @@ def test_a_healthy_installation():
     ids=["there", "missing", "too old"],
 )
 def test_an_extra_is_there_missing_or_too_old(needs, state, words):
-    finding = doctor._extra("some", needs)
+    finding = installation._extra("some", needs)
     assert (finding.state, words in finding.detail) == (state, True)
     assert (finding.advice == 'pip install ".[some]"') == (state != "fine")
 
@@ -44,7 +44,7 @@ def test_what_does_not_work_is_told_and_ends_with_status_1(monkeypatch, capsys):
     def broken():
         raise OSError("no room for compiled code")
 
-    monkeypatch.setitem(doctor.LOOKS, "kernels", broken)
+    monkeypatch.setitem(installation.LOOKS, "kernels", broken)
     with pytest.raises(doctor.typer.Exit) as ended:
         doctor.doctor(json_output=True)
     assert ended.value.exit_code == 1

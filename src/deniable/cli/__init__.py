@@ -1,4 +1,4 @@
-"""The ``deniable`` command. Without the extra ``cli`` it says how to get it."""
+"""The ``deniable`` command. Without the extra ``cli`` it says how to get it; it tells its version and looks at itself all the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from deniable.cli.ending import plain_end
 def main() -> None:
     """Run the command line, reading no more of it than was asked for."""
     with plain_end():
-        from deniable.cli.app import command_line, outline
+        if sys.argv[1:] == ["--version"]:
+            from deniable import __version__
+
+            sys.stdout.write(f"deniable {__version__}\n")
+            return
+        try:
+            from deniable.cli.app import command_line, outline
+        except ModuleNotFoundError as error:
+            if sys.argv[1:2] != ["doctor"] or (error.name or "").startswith("deniable"):
+                raise
+            from deniable.cli.installation import tell
+
+            raise SystemExit(tell("--json" in sys.argv)) from None
         from deniable.cli.commands import COMMANDS
 
         completing = "_DENIABLE_COMPLETE" in os.environ

@@ -1,0 +1,157 @@
+"""What is installed, what works, and what to do about the rest. It needs no other package: a bare installation can say what it lacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
+from typing import Any, NamedTuple
+
+import deniable
+from deniable.cli.extra import extra_of, packages
+from deniable.cli.statuses import DIFFERS
+from deniable.errors import DeniableError, install_command
+
+FINE, MISSING, BROKEN = "fine", "missing", "broken"
+JAVA = 17
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    what: str
+    state: str
+    detail: str
+    advice: str = ""
+
+
+class Installation(NamedTuple):
+    """Everything that was looked at."""
+
+    checks: list[Check]
+    extras: list[Check]
+
+    @property
+    def title(self) -> str:
+        """The version, and how many cores there are."""
+        known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return f"deniable {deniable.__version__}, {known or 1} cores"
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 if something that is installed does not work."""
+        return DIFFERS if any(each.state == BROKEN for each in self.checks + self.extras) else 0
+
+    def fields(self) -> dict[str, Any]:
+        """The same for machines."""
+        named = {"extras": self.extras, "checks": self.checks}
+        return {"version": deniable.__version__, **{key: [each._asdict() for each in found] for key, found in named.items()}}
+
+
+def looked_at() -> Installation:
+    """Look at this installation."""
+    works = [_python(), *(_tried(what, look) for what, look in LOOKS.items()), _java(), _device()]
+    return Installation(works, [_extra(name, needs) for name, needs in packages().items()])
+
+
+def tell(machine: bool) -> int:
+    """Write everything to standard output, without the packages that draw tables, and return the exit status."""
+    found = looked_at()
+    if machine:
+        lines = [json.dumps(found.fields(), indent=2)]
+    else:
+        checks = found.checks + found.extras
+        lines = [found.title, *("; ".join(filter(None, (f"{each.what}: {each.state}", each.detail, each.advice))) for each in checks)]
+    sys.stdout.write("\n".join([*lines, ""]))
+    return found.status
+
+
+def _extra(name: str, needs: dict[str, str]) -> Check:
+    install = install_command(name)
+    there: list[str] = []
+    absent: list[str] = []
+    old: list[str] = []
+    for package, least in needs.items():
+        try:
+            installed = version_of(package)
+        except PackageNotFoundError:
+            absent.append(package)
+            continue
+        (there if _numbers(installed) >= _numbers(least) else old).append(f"{package} {installed}")
+    if old:
+        return Check(name, BROKEN, f"too old: {', '.join(old)}", install)
+    if absent:
+        return Check(name, MISSING, f"no {', '.join(absent)}", install)
+    return Check(name, FINE, ", ".join(there))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text.partition("+")[0]))
+
+
+def _python() -> Check:
+    return Check("Python", FINE, f"{sys.version.split()[0]} at {sys.prefix}")
+
+
+def _law() -> str:
+    from deniable.lab.audit import exact_audit
+
+    result = exact_audit(deniable.GRR(domain_size=3, epsilon=1.0))
+    if not result.passed:
+        raise RuntimeError("the audit of GRR failed: run deniable audit GRR")
+    return f"GRR at epsilon 1 was enumerated: really {result.epsilon:.6f}"
+
+
+def _kernels() -> str:
+    start = time.perf_counter()
+    oracle = deniable.OUE(domain_size=16, epsilon=1.0)
+    oracle.estimate(oracle.tally(oracle.privatize([3] * 1000)))
+    return f"compiled and run in {time.perf_counter() - start:.1f} s; later starts find them compiled"
+
+
+def _chart() -> str:
+    import vl_convert
+
+    drawn = vl_convert.vegalite_to_svg({"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x"}}})
+    return f"drawn without a browser, {len(drawn)} bytes"
+
+
+LOOKS: dict[str, Callable[[], str]] = {"exact law": _law, "kernels": _kernels, "charts": _chart}
+
+
+def _tried(what: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(what, FINE, look())
+    except ImportError as error:
+        return Check(what, MISSING, f"no module named {error.name!r}", install_command(extra_of(error.name or "")))
+    except Exception as error:  # whatever it is: finding out is what this command is for
+        return Check(what, BROKEN, f"{type(error).__name__}: {error}", "install deniable anew, with the extra cli")
+
+
+def _java() -> Check:
+    found = shutil.which("java")
+    advice = f"only Spark needs it; on Debian and Ubuntu: apt-get install openjdk-{JAVA}-jre-headless"
+    if found is None:
+        return Check("Java", MISSING, "no java on the path", advice)
+    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603  # found on the path
+    number = re.search(r'version "(\d+)', told)
+    fine = number is not None and int(number[1]) >= JAVA
+    return Check("Java", FINE if fine else MISSING, told.partition("\n")[0] or "says no version", "" if fine else advice)
+
+
+def _device() -> Check:
+    try:
+        from deniable.engines.cuda import device
+
+        name: Any = device().cuda.runtime.getDeviceProperties(0)["name"]
+    except (DeniableError, ModuleNotFoundError) as error:
+        detail = str(error.received if isinstance(error, DeniableError) else error).lower()
+        return Check("graphics processor", MISSING, detail, "only counting of hashed reports gains from one")
+    return Check("graphics processor", FINE, name.decode())
