@@ -12,7 +12,7 @@ from deniable.lab import flowers, prose
 from deniable.lab.flowers import Clustered, Irises
 from deniable.lab.populations import Zipf
 from deniable.lab.prose import OTHER, Prose
-from deniable.lab.writing import Foretold
+from deniable.lab.writing import NextWordPrediction
 from deniable.tasks.text import Bigrams, Texts
 from deniable.testing import ReplaySource
 
@@ -48,7 +48,7 @@ def test_prose_has_the_table_that_its_pieces_have():
     crowd = people.draw(300, ReplaySource.from_key("draw"))
     pieces = {tuple(piece) for piece in people.pieces.tolist()}
     assert {tuple(row) for row in crowd.codes.reshape(-1, 5).tolist()} <= pieces
-    method = Foretold("not private", "not private")
+    method = NextWordPrediction("not private", "not private")
     outcome = method.run(method.setup(people, 1.0, 300), texts, ReplaySource.from_key("plain"))
     assert outcome.counts == pytest.approx(outcome.truth, abs=1e-6)
 

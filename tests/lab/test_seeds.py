@@ -18,7 +18,7 @@ from deniable.lab.attacks import Attack, craft
 from deniable.lab.populations import Zipf
 from deniable.lab.releases import SeriesSetup
 from deniable.lab.seeds import expected_fullest, fullest_bound, fullest_law, seed_gain
-from deniable.lab.writing import Asked, Sentences
+from deniable.lab.writing import Sentences, WritingSetup
 from deniable.testing import ReplaySource
 
 Z = float(stats.norm.isf(5e-7))
@@ -96,7 +96,7 @@ def test_setups_keep_the_bytes_that_identify_them():
     series = SeriesSetup("FPA", 10, 0.5, (("k", 3), ("x", 0.25)))
     assert series.canonical == b'{"epsilon":"0.5","parameters":{"k":"3","x":"0.25"},"points":10,"way":"FPA"}'
     crowd = Sentences(words=10, length=4)
-    assert json.loads(Asked("one", crowd, 1.0, 1000).canonical) == {
+    assert json.loads(WritingSetup("one", crowd, 1.0, 1000).canonical) == {
         "epsilon": "1.0",
         "people": 1000,
         "population": crowd.identity(),

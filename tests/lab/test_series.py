@@ -18,7 +18,7 @@ from deniable.lab import series_crowds
 from deniable.lab.experiments.fpa_choose_k import EXPERIMENT as CHOOSE
 from deniable.lab.experiments.fpa_vs_lpa import EXPERIMENT as VERSUS
 from deniable.lab.populations import Uniform
-from deniable.lab.releases import Release, expected_error, mechanism_of
+from deniable.lab.releases import SeriesRelease, expected_error, mechanism_of
 from deniable.lab.series_crowds import Recorded, Switching
 from deniable.testing import ReplaySource
 
@@ -89,7 +89,7 @@ def test_predictions_are_expectations(bias, variables):
     assert expected_error(np.array([bias]), np.ones(1), kurtosis) == pytest.approx(truth, rel=0.01)
 
 
-def spread(method: Release, population, n: int) -> float:
+def spread(method: SeriesRelease, population, n: int) -> float:
     """A bound on the standard deviation of the mean absolute error of one run.
 
     It is a function of the noises whose gradient is no longer than ||R|| / sqrt(points), R being the reconstruction. By Poincare's
@@ -214,7 +214,7 @@ def test_parts_add_up_and_nothing_is_lost_without_loss():
         alike = [replace(CHOOSE.mechanisms[0], part=part, label=part) for part in ("all", "noise", "lost")]
         every, noise, lost = (way.run(way.setup(population, 1.0, k), drawn, ReplaySource.from_key("same")).counts for way in alike)
         assert np.allclose(every - drawn.sums, (noise - drawn.sums) + (lost - drawn.sums))
-    whole = Release("FPA", "all of them", {"k": 1001}, part="lost")
+    whole = SeriesRelease("FPA", "all of them", {"k": 1001}, part="lost")
     assert np.allclose(whole.run(whole.setup(population, 1.0, 1), drawn, source).counts, drawn.sums)
 
 
@@ -233,12 +233,12 @@ def test_the_command_runs_the_comparison_and_draws_it(tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Release("Fourier", "x"),
-        lambda: Release("EFPA", "x", part="noise"),
-        lambda: Release("LPA", "x", part="some"),
-        lambda: Release("LPA", "x").setup(Uniform(0, 3), 1.0, 10),
-        lambda: Release("tree", "x", {"changes": 2}).setup(Recorded(), 1.0, 10),
-        lambda: Release("FPA", "x").setup(Switching(steps=10), 1.0, 11),
+        lambda: SeriesRelease("Fourier", "x"),
+        lambda: SeriesRelease("EFPA", "x", part="noise"),
+        lambda: SeriesRelease("LPA", "x", part="some"),
+        lambda: SeriesRelease("LPA", "x").setup(Uniform(0, 3), 1.0, 10),
+        lambda: SeriesRelease("tree", "x", {"changes": 2}).setup(Recorded(), 1.0, 10),
+        lambda: SeriesRelease("FPA", "x").setup(Switching(steps=10), 1.0, 11),
         lambda: Recorded(name="weather"),
         lambda: Switching(steps=0),
         lambda: Switching(people=0),

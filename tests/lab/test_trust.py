@@ -11,7 +11,7 @@ import pytest
 from deniable.errors import ParameterError
 from deniable.lab.experiments.scaling_laws import EXPERIMENT
 from deniable.lab.populations import Multinomial, Uniform
-from deniable.lab.trust import WAYS, Line, Trust, Yes
+from deniable.lab.trust import WAYS, ReferenceLine, Trust, Yes
 from deniable.testing import ReplaySource
 
 SIGMAS, RUNS, N = 4.892, 300, 300
@@ -48,12 +48,12 @@ def test_the_laws_of_the_slides():
 
 def test_lines_are_where_they_should_be():
     values, source = np.array([0, 1] * 50), ReplaySource.from_key("lines")
-    for line in (method for method in EXPERIMENT.mechanisms if isinstance(method, Line)):
+    for line in (method for method in EXPERIMENT.mechanisms if isinstance(method, ReferenceLine)):
         outcome = line.run(line.setup(Multinomial([0.5, 0.5]), 1.0, 100), values, source)
         estimated, true = outcome.frequencies
         assert np.abs(estimated - true).sum() / 2 == pytest.approx(100**line.power) == outcome.predicted["tv"]
-    assert sorted(m.power for m in EXPERIMENT.mechanisms if isinstance(m, Line)) == [-1.0, -0.5]
-    assert [m.way for m in EXPERIMENT.mechanisms if not isinstance(m, Line)] == ["central", "split and mix", "shuffle", "local"]
+    assert sorted(m.power for m in EXPERIMENT.mechanisms if isinstance(m, ReferenceLine)) == [-1.0, -0.5]
+    assert [m.way for m in EXPERIMENT.mechanisms if not isinstance(m, ReferenceLine)] == ["central", "split and mix", "shuffle", "local"]
 
 
 def test_mistakes_are_told():

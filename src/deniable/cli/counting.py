@@ -17,7 +17,7 @@ from deniable.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedReports:
     """Tallies by period, question and stratum, or one of all; the estimate is None where they are fewer than the task shows."""
 
     tallies: Mapping[tuple[int, ...], Tally]
@@ -68,7 +68,7 @@ def published_task(where: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def count_dataset(where: str, candidates: Path | None, resume: Path | None, progress: Progress | None) -> Counted:
+def count_dataset(where: str, candidates: Path | None, resume: Path | None, progress: Progress | None) -> CountedReports:
     """A dataset as a whole, by the spec that its files name."""
     from deniable.engines import local
     from deniable.engines.dataset import Dataset
@@ -78,12 +78,12 @@ def count_dataset(where: str, candidates: Path | None, resume: Path | None, prog
     named = None if candidates is None else read_candidates(candidates, spec.domain)
     at_once = named if spec.candidates_at_tally else None
     total = local.tally(opened, spec, candidates=at_once, progress=progress, resume=resume)
-    return Counted({(): total}, estimate_of(total, Path(where).name, named))
+    return CountedReports({(): total}, estimate_of(total, Path(where).name, named))
 
 
 def count_task(
     reports: list[str], file: Path, selected: tuple[str, Mapping[str, str]], resume: Path | None, progress: Progress | None
-) -> Counted:
+) -> CountedReports:
     """A task's reports in open folders or, with progress, in a dataset; the estimate is of the periods and strata that were selected."""
     from deniable.collect.analysis.counted import TooFew
     from deniable.collect.analysis.selection import Selection, read_periods
@@ -103,4 +103,4 @@ def count_task(
         estimate = counted.answer(selection).to_json()
     except TooFew:
         estimate = None
-    return Counted({address: each for address, each in counted.tallies.items()}, estimate, task, counted.refused)  # noqa: C416  # a wider key
+    return CountedReports({address: each for address, each in counted.tallies.items()}, estimate, task, counted.refused)  # noqa: C416  # a wider key

@@ -15,9 +15,9 @@ from deniable.cli.answer_tables import print_table
 from deniable.cli.console import out, print_json, remark, tell
 from deniable.cli.demo_collector import Running, running_collector
 from deniable.cli.demo_devices import DURABLE, crowd
-from deniable.cli.demo_questions import Asked, questions
+from deniable.cli.demo_questions import DemoQuestion, questions
 from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
-from deniable.cli.demo_survey import Found, Survey, publish
+from deniable.cli.demo_task import DemoTask, Found, publish
 from deniable.cli.options import Json
 from deniable.cli.statuses import TERMINATED
 from deniable.collect.analysis.shown import table_text
@@ -65,17 +65,17 @@ def demo(
 
 
 def _run(
-    collector: Running, asked: list[Asked], people: int, folder: Path, claim: float | None, *, quiet: bool, serve: bool
+    collector: Running, asked: list[DemoQuestion], people: int, folder: Path, claim: float | None, *, quiet: bool, serve: bool
 ) -> dict[str, Any]:
     """Publish, report, count, ask: all of it over HTTP; with a ``claim``, the first question once more through a shuffler."""
     if not quiet:
         remark(f"A collector serves on {collector.url}, with its store in {folder}.")
-    surveys = publish(collector, asked)
-    with crowd(collector.url, [survey.task for survey in surveys], people, folder) as devices:
+    tasks = publish(collector, asked)
+    with crowd(collector.url, [task.id for task in tasks], people, folder) as devices:
         if not quiet:
             kept = f"{min(people, DURABLE):,} of them in a file"
-            remark(f"{people:,} simulated devices answer {len(surveys)} questions; each has a privacy ledger, {kept}.")
-        found = [survey.run(devices, quiet=quiet, keep_open=serve) for survey in surveys]
+            remark(f"{people:,} simulated devices answer {len(tasks)} questions; each has a privacy ledger, {kept}.")
+        found = [task.run(devices, quiet=quiet, keep_open=serve) for task in tasks]
         sent, ledger = devices.sent(), devices.statement()
     seconds = sum(each.seconds for each in found)
     shuffled = {} if claim is None else {"shuffled": run_shuffled(collector, asked[0], found[0], claim, folder, quiet=quiet)}
@@ -87,16 +87,16 @@ def _run(
         "bytes": sent.bytes,
         "reporting_seconds": round(seconds, 2),
         "reports_per_second": round(sent.reports / seconds),
-        "tasks": [_described(survey, each) for survey, each in zip(surveys, found, strict=True)],
+        "tasks": [_described(task, each) for task, each in zip(tasks, found, strict=True)],
         "ledger": ledger,
     }
 
 
-def _described(survey: Survey, found: Found) -> dict[str, Any]:
+def _described(task: DemoTask, found: Found) -> dict[str, Any]:
     """A task with truth, estimate and interval of each value that the collector names."""
-    estimate, words = found.estimate, survey.asked.shown
+    estimate, words = found.estimate, task.asked.shown
     held = {"truth": [found.truth[value] for value in estimate.values]}
-    held |= {"everyone": [survey.asked.truth[value] for value in estimate.values]} if found.rounds else {}
+    held |= {"everyone": [task.asked.truth[value] for value in estimate.values]} if found.rounds else {}
     about = {name: found.content[name] for name in ("task", "name", "question", "statement")}
     about |= {name: found.answer[name] for name in ("mechanism", "epsilon")}
     named = estimate.to_json()

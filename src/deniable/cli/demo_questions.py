@@ -75,7 +75,7 @@ WORD_COSTS = 4
 
 
 @dataclass(frozen=True)
-class Asked:
+class DemoQuestion:
     """One question: its task file, what each person holds, and how answers are shown."""
 
     toml: str
@@ -88,16 +88,16 @@ class Asked:
         return Counter(self.held)
 
 
-def questions(people: int, epsilon: float) -> list[Asked]:
+def questions(people: int, epsilon: float) -> list[DemoQuestion]:
     """The drink, the bicycle and the word, with as many answers as there are people."""
     settings = {"people": people, "epsilon": epsilon, "word_epsilon": WORD_COSTS * epsilon}
     owners = round(BICYCLES * people)
     drink, bicycle, word = (toml.format(**settings) for toml in (DRINK, BICYCLE, WORD))
     drinks = tomllib.loads(drink)["domain"]["categories"]
     return [
-        Asked(drink, _mixed(_zipf(drinks, 1.1, people), 7919), {}),
-        Asked(bicycle, _mixed([1] * owners + [0] * (people - owners), 104_729), {0: "no", 1: "yes"}),
-        Asked(word, _mixed(_zipf(WORDS.split(), 1.0, people), 15_485_863), {}),
+        DemoQuestion(drink, _mixed(_zipf(drinks, 1.1, people), 7919), {}),
+        DemoQuestion(bicycle, _mixed([1] * owners + [0] * (people - owners), 104_729), {0: "no", 1: "yes"}),
+        DemoQuestion(word, _mixed(_zipf(WORDS.split(), 1.0, people), 15_485_863), {}),
     ]
 
 

@@ -13,8 +13,8 @@ from rich.table import Table
 from deniable.cli.console import progress_bar, table, waiting
 from deniable.cli.demo_collector import Running, running_shuffler
 from deniable.cli.demo_devices import crowd
-from deniable.cli.demo_questions import DRINK, Asked
-from deniable.cli.demo_survey import Found, Survey, publish
+from deniable.cli.demo_questions import DRINK, DemoQuestion
+from deniable.cli.demo_task import DemoTask, Found, publish
 from deniable.cli.extra import server_extra
 from deniable.cli.remote import collector_at
 from deniable.collect.analysis.mixed import in_words
@@ -41,7 +41,7 @@ def shuffled_toml(people: int, epsilon: float, seconds: int, *, url: str, key: s
     return f"{text}\n[shuffle]\nepsilon = {epsilon!r}\nminimum = {minimum}\nshufflers = [{relay}]\n"
 
 
-def run_shuffled(collector: Running, drink: Asked, before: Found, epsilon: float, folder: Path, *, quiet: bool) -> dict[str, Any]:
+def run_shuffled(collector: Running, drink: DemoQuestion, before: Found, epsilon: float, folder: Path, *, quiet: bool) -> dict[str, Any]:
     """Ask the crowd the same through a shuffler; ``before`` is what local trust has found."""
     with server_extra("deniable demo"):
         from deniable.sealing.keys import KeyRing
@@ -50,23 +50,23 @@ def run_shuffled(collector: Running, drink: Asked, before: Found, epsilon: float
     key = KeyRing(own, SHUFFLER).identity.hex()
     seconds = ceil(SLOWER * (collector.seconds + before.seconds)) + SPARE  # as this machine is today
     toml = shuffled_toml(people, epsilon, seconds, url=f"http://127.0.0.1:{port}", key=key)
-    (survey,) = publish(collector, [Asked(toml, drink.held, drink.shown)])
+    (task,) = publish(collector, [DemoQuestion(toml, drink.held, drink.shown)])
     ledgers = folder / "shuffled"
     ledgers.mkdir()
     log = collector.log.with_name("shuffler.log")
     with (
-        running_shuffler(own, log, collector=collector.url, task=survey.task, port=port),
-        crowd(collector.url, [survey.task], people, ledgers) as devices,
-        progress_bar(survey.published.name, quiet) as progress,
+        running_shuffler(own, log, collector=collector.url, task=task.id, port=port),
+        crowd(collector.url, [task.id], people, ledgers) as devices,
+        progress_bar(task.published.name, quiet) as progress,
     ):
-        receipts = devices.report(survey.task, drink.held, range(people), progress)
-        content = _wait(collector, survey, len(receipts))
-    return _described(survey, content, before, {drink.held[place] for place in receipts}, drink)
+        receipts = devices.report(task.id, drink.held, range(people), progress)
+        content = _wait(collector, task, len(receipts))
+    return _described(task, content, before, {drink.held[place] for place in receipts}, drink)
 
 
-def _wait(collector: Running, survey: Survey, sent: int) -> dict[str, Any]:
+def _wait(collector: Running, task: DemoTask, sent: int) -> dict[str, Any]:
     """The answer, once all reports are counted that were sent, or when no more can come."""
-    path, over = f"/v1/tasks/{survey.task.hex()}", survey.published.end + LATE + PATIENCE
+    path, over = f"/v1/tasks/{task.id.hex()}", task.published.end + LATE + PATIENCE
     with collector_at(collector.url, collector.analyst) as analyst, waiting("the shuffler's last batch", over - time.time()):
         while time.time() < over:
             periods = analyst.call("GET", f"{path}/status")["periods"]
@@ -77,7 +77,7 @@ def _wait(collector: Running, survey: Survey, sent: int) -> dict[str, Any]:
     return content
 
 
-def _described(survey: Survey, content: dict[str, Any], before: Found, held: set[Any], drink: Asked) -> dict[str, Any]:
+def _described(task: DemoTask, content: dict[str, Any], before: Found, held: set[Any], drink: DemoQuestion) -> dict[str, Any]:
     """Both answers side by side, value by value, with both errors."""
     answer = content["answers"][0]
     local, shuffled = (estimate_from_json(each["estimate"]).top(len(held) + 1) for each in (before.answer, answer))
@@ -95,11 +95,11 @@ def _described(survey: Survey, content: dict[str, Any], before: Found, held: set
         if value in found
     ]
     about = {name: content[name] for name in ("task", "name", "question", "statement", "shuffle")}
-    return about | {"n": shuffled.n, "mechanism": answer["mechanism"], "result": rows, "end": survey.published.end}
+    return about | {"n": shuffled.n, "mechanism": answer["mechanism"], "result": rows, "end": task.published.end}
 
 
 def both_table(told: dict[str, Any], epsilon: float) -> Table:
-    """One survey under both kinds of trust."""
+    """One question under both kinds of trust."""
     title = f"{told['question']}\nThe same promise, epsilon = {epsilon:.4g}, under local trust and through a shuffler"
     names = ("value", "truth", "local trust", "± std. err.", "shuffled", "± std. err.")
     rows = table(title, names, caption=in_words(told["shuffle"]))

@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from deniable.cli.console import out, print_json, table, working
-from deniable.cli.installation import BROKEN, FINE, MISSING, Check, looked_at
+from deniable.cli.installation import BROKEN, FINE, MISSING, Diagnosis, looked_at
 from deniable.cli.options import Json
 
 STYLES = {FINE: "green", MISSING: "yellow", BROKEN: "bold red"}
@@ -28,7 +28,7 @@ def doctor(json_output: Json = False) -> None:
         raise typer.Exit(found.status)
 
 
-def _show(title: str, what: str, found: list[Check]) -> None:
+def _show(title: str, what: str, found: list[Diagnosis]) -> None:
     rows = table(title, (what, "state", "detail"), words=("state", "detail"))
     for each in found:
         rows.add_row(each.what, Text(each.state, STYLES[each.state]), "\n".join(filter(None, (each.detail, each.advice))))

@@ -23,7 +23,7 @@ FINE, MISSING, BROKEN = "fine", "missing", "broken"
 JAVA = 17
 
 
-class Check(NamedTuple):
+class Diagnosis(NamedTuple):
     """One thing that was looked at."""
 
     what: str
@@ -35,8 +35,8 @@ class Check(NamedTuple):
 class Installation(NamedTuple):
     """Everything that was looked at."""
 
-    checks: list[Check]
-    extras: list[Check]
+    checks: list[Diagnosis]
+    extras: list[Diagnosis]
 
     @property
     def title(self) -> str:
@@ -73,7 +73,7 @@ def tell(machine: bool) -> int:
     return found.status
 
 
-def _extra(name: str, needs: dict[str, str]) -> Check:
+def _extra(name: str, needs: dict[str, str]) -> Diagnosis:
     install = install_command(name)
     there: list[str] = []
     absent: list[str] = []
@@ -86,18 +86,18 @@ def _extra(name: str, needs: dict[str, str]) -> Check:
             continue
         (there if _numbers(installed) >= _numbers(least) else old).append(f"{package} {installed}")
     if old:
-        return Check(name, BROKEN, f"too old: {', '.join(old)}", install)
+        return Diagnosis(name, BROKEN, f"too old: {', '.join(old)}", install)
     if absent:
-        return Check(name, MISSING, f"no {', '.join(absent)}", install)
-    return Check(name, FINE, ", ".join(there))
+        return Diagnosis(name, MISSING, f"no {', '.join(absent)}", install)
+    return Diagnosis(name, FINE, ", ".join(there))
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text.partition("+")[0]))
 
 
-def _python() -> Check:
-    return Check("Python", FINE, f"{sys.version.split()[0]} at {sys.prefix}")
+def _python() -> Diagnosis:
+    return Diagnosis("Python", FINE, f"{sys.version.split()[0]} at {sys.prefix}")
 
 
 def _law() -> str:
@@ -126,32 +126,32 @@ def _chart() -> str:
 LOOKS: dict[str, Callable[[], str]] = {"exact law": _law, "kernels": _kernels, "charts": _chart}
 
 
-def _tried(what: str, look: Callable[[], str]) -> Check:
+def _tried(what: str, look: Callable[[], str]) -> Diagnosis:
     try:
-        return Check(what, FINE, look())
+        return Diagnosis(what, FINE, look())
     except ImportError as error:
-        return Check(what, MISSING, f"no module named {error.name!r}", install_command(extra_of(error.name or "")))
+        return Diagnosis(what, MISSING, f"no module named {error.name!r}", install_command(extra_of(error.name or "")))
     except Exception as error:  # whatever it is: finding out is what this command is for
-        return Check(what, BROKEN, f"{type(error).__name__}: {error}", "install deniable anew, with the extra cli")
+        return Diagnosis(what, BROKEN, f"{type(error).__name__}: {error}", "install deniable anew, with the extra cli")
 
 
-def _java() -> Check:
+def _java() -> Diagnosis:
     found = shutil.which("java")
     advice = f"only Spark needs it; on Debian and Ubuntu: apt-get install openjdk-{JAVA}-jre-headless"
     if found is None:
-        return Check("Java", MISSING, "no java on the path", advice)
+        return Diagnosis("Java", MISSING, "no java on the path", advice)
     told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603  # found on the path
     number = re.search(r'version "(\d+)', told)
     fine = number is not None and int(number[1]) >= JAVA
-    return Check("Java", FINE if fine else MISSING, told.partition("\n")[0] or "says no version", "" if fine else advice)
+    return Diagnosis("Java", FINE if fine else MISSING, told.partition("\n")[0] or "says no version", "" if fine else advice)
 
 
-def _device() -> Check:
+def _device() -> Diagnosis:
     try:
         from deniable.engines.cuda import device
 
         name: Any = device().cuda.runtime.getDeviceProperties(0)["name"]
     except (DeniableError, ModuleNotFoundError) as error:
         detail = str(error.received if isinstance(error, DeniableError) else error).lower()
-        return Check("graphics processor", MISSING, detail, "only counting of hashed reports gains from one")
-    return Check("graphics processor", FINE, name.decode())
+        return Diagnosis("graphics processor", MISSING, detail, "only counting of hashed reports gains from one")
+    return Diagnosis("graphics processor", FINE, name.decode())

@@ -9,7 +9,7 @@ import typer
 
 from deniable.cli.answer_tables import print_answer
 from deniable.cli.console import print_json, progress_bar, tell, working
-from deniable.cli.counting import Counted, count_dataset, count_task, is_dataset, published_task
+from deniable.cli.counting import CountedReports, count_dataset, count_task, is_dataset, published_task
 from deniable.cli.estimate import read_labels
 from deniable.cli.options import Json, Period, Strata, Top
 from deniable.cli.statuses import TOO_FEW
@@ -76,7 +76,7 @@ def tally(
         raise typer.Exit(TOO_FEW)
 
 
-def _tell(counted: Counted, top: int) -> None:
+def _tell(counted: CountedReports, top: int) -> None:
     if counted.task is not None:
         tell(f"task {counted.task.name} {counted.task.id.hex()}")
     tell(f"{counted.reports:,} reports counted, {sum(map(len, counted.refused.values())):,} files not")

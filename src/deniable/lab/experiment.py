@@ -32,7 +32,7 @@ QUICK = 2
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """One repetition of one mechanism on one population."""
 
     population: Population
@@ -132,8 +132,8 @@ class Experiment:
                 raise ParameterError("metrics", name, allowed="metrics of labels, which have no distance", fix="tv is one")
 
     @cached_property
-    def _grid(self) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
-        cells: list[Cell] = []
+    def _grid(self) -> tuple[tuple[GridCell, ...], tuple[str, ...]]:
+        cells: list[GridCell] = []
         left_out: dict[str, None] = {}
         for population in self.populations:
             identity = population.identity()
@@ -148,7 +148,7 @@ class Experiment:
                             left_out[f"{method.label} on {population.describe()}, epsilon = {epsilon:g}: {error}"] = None
                             continue
                         parts = [self.name, identity, method.identity(), digest_of(setup), repr(epsilon), n]
-                        cells += [Cell(population, method, epsilon, n, i, key_of(*parts, i)) for i in range(self.repetitions)]
+                        cells += [GridCell(population, method, epsilon, n, i, key_of(*parts, i)) for i in range(self.repetitions)]
         if not cells:
             raise ParameterError("mechanisms", [m.label for m in self.mechanisms], allowed="one that can do this", fix=next(iter(left_out)))
         return tuple(cells), tuple(left_out)
@@ -159,7 +159,7 @@ class Experiment:
         return prod(len(axis) for axis in (self.populations, self.mechanisms, self.epsilons, self.people)) * self.repetitions
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[GridCell, ...]:
         """All there is to do, in the order of the declaration, repetitions last."""
         return self._grid[0]
 
@@ -168,7 +168,7 @@ class Experiment:
         """What mechanisms cannot do, and why."""
         return self._grid[1]
 
-    def measure(self, cell: Cell) -> list[dict[str, Any]]:
+    def measure(self, cell: GridCell) -> list[dict[str, Any]]:
         """Run one cell: a row for each metric."""
         source = ReplaySource.from_key(cell.key)
         values = cell.population.draw(cell.n, source)

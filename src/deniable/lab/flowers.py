@@ -22,7 +22,7 @@ from deniable.errors import MissingExtra
 from deniable.kernels.compiled import Array
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require
-from deniable.lab.records import Fit, OneWay, draw_rows
+from deniable.lab.records import OneWay, RecordSetup, draw_rows
 from deniable.tasks.learning import KMeans
 
 RANGES = {"petal length": (1, 7), "petal width": (0, 3), "sepal length": (4, 8), "sepal width": (2, 5)}
@@ -90,7 +90,7 @@ class Clustered(OneWay):
     ways: ClassVar[tuple[str, ...]] = ("private", "noisy records", "not private", "one center")
     crowd: ClassVar[type[Population]] = Irises
 
-    def run(self, setup: Fit, values: Any, source: Source) -> Outcome:
+    def run(self, setup: RecordSetup, values: Any, source: Source) -> Outcome:
         search = KMeans(features=setup.population.ranges, clusters=KINDS, epsilon=setup.epsilon, people=max(setup.people, 1))
         flowers = FeatureTable(setup.population.rows(np.arange(FLOWERS)), search.features).points / HALF
         if self.way == "private":
@@ -100,7 +100,7 @@ class Clustered(OneWay):
         near = np.argmin(((flowers[:, None] - centers) ** 2).sum(axis=2), axis=1)
         return Outcome(range(flowers.size), flowers.ravel(), centers[near].ravel())
 
-    def _plain(self, setup: Fit, points: Array, source: Source) -> Array:
+    def _plain(self, setup: RecordSetup, points: Array, source: Source) -> Array:
         """Centers by ordinary k-means of the records as they are, or as they came in."""
         from sklearn.cluster import KMeans as Plain  # type: ignore[import-untyped]  # Irises came from there
 

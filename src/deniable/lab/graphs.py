@@ -64,7 +64,7 @@ class Friends(Population, named=False):
 
 
 @dataclass(frozen=True)
-class Plan(Document):
+class GraphSetup(Document):
     """A way to count in a graph of so many people."""
 
     noun = "setup"
@@ -100,7 +100,7 @@ WAYS: dict[str, Callable[[Any, Graph, Source], Said]] = {
 
 
 @dataclass(frozen=True)
-class Counting(Method):
+class GraphCounting(Method):
     """One way to count: its ``relative_error`` is measured, and predicted by its own standard error. "nothing" says 0, without data."""
 
     way: str
@@ -115,9 +115,9 @@ class Counting(Method):
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Friends):
             raise ParameterError("population", population, allowed="a graph", fix="take Friends")
-        return Plan(self.way, n, epsilon)
+        return GraphSetup(self.way, n, epsilon)
 
-    def run(self, setup: Plan, values: Graph, source: Source) -> Outcome:
+    def run(self, setup: GraphSetup, values: Graph, source: Source) -> Outcome:
         truth, said = WAYS[self.way]({"nodes": setup.nodes, "epsilon": setup.epsilon}, values, source)
         predicted = {}
         if isinstance(said, NumberEstimate):

@@ -23,7 +23,7 @@ from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require
-from deniable.lab.records import Fit, OneWay, draw_rows
+from deniable.lab.records import OneWay, RecordSetup, draw_rows
 from deniable.tasks.learning import LogisticRegression, RotatingModels, WholeGradients
 
 LABEL = "diagnosis"
@@ -100,11 +100,11 @@ class Fitted(OneWay):
     ways: ClassVar[tuple[str, ...]] = ("private", "whole", "rotating", "not private", "majority")
     crowd: ClassVar[type[Population]] = Tumors
 
-    def run(self, setup: Fit, values: Any, source: Source) -> Outcome:
+    def run(self, setup: RecordSetup, values: Any, source: Source) -> Outcome:
         hidden = setup.population.hidden()
         return Outcome([], np.empty(0), rate=float(np.mean(self._said(setup, values, hidden, source) == hidden[LABEL])))
 
-    def _said(self, setup: Fit, values: Any, hidden: Any, source: Source) -> Any:
+    def _said(self, setup: RecordSetup, values: Any, hidden: Any, source: Source) -> Any:
         if self.way == "majority":
             labels, counts = np.unique(values[LABEL], return_counts=True)
             return labels[np.argmax(counts)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -91,7 +91,7 @@ def _inside() -> Array:
 
 
 @dataclass(frozen=True)
-class Guess(Document):
+class EvenMap(Document):
     """What is said without asking anyone: everybody is spread evenly."""
 
     noun = "setup"
@@ -99,7 +99,7 @@ class Guess(Document):
 
 
 @dataclass(frozen=True)
-class Asked:
+class GridSetup:
     """A grid as a setup of an experiment: its identity is the bytes of its question alone."""
 
     asking: UniformGrid
@@ -107,12 +107,12 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Where(Method):
+class PlaceCounting(Method):
     """A way to count people in boxes: a ``grid`` of so many columns and rows, a ``quadtree`` or an ``adaptive`` one, or a ``guess``.
 
     A naive one adds up a grid's cells as they are, without knowing how many people there are in all.
 
-    >>> Where("grid", "grid", cells=8, oracle="GRR").setup(Airports(), 1.0, 1000).asking.spec
+    >>> PlaceCounting("grid", "grid", cells=8, oracle="GRR").setup(Airports(), 1.0, 1000).asking.spec
     GRR(domain_size=64, epsilon=1.0)
     """
 
@@ -129,10 +129,10 @@ class Where(Method):
         if not isinstance(population, Airports):
             raise ParameterError("population", population, allowed="a crowd with places", fix="take Airports")
         if self.way == "guess":
-            return Guess()
+            return EvenMap()
         if self.way == "grid":
             asking = UniformGrid(grid=Grid(BOX, self.cells, self.cells), epsilon=epsilon, people=n, oracle=self.oracle)
-            return Asked(asking, Survey(asking.open().questions).canonical)
+            return GridSetup(asking, Survey(asking.open().questions).canonical)
         depth, adaptive = self.cells.bit_length() - 1, self.way == "adaptive"
         return QuadTree(box=BOX, depth=depth, epsilon=epsilon, people=n, adaptive=adaptive, oracle=self.oracle)
 
@@ -140,7 +140,7 @@ class Where(Method):
         """The share of people in each box, in truth and as it is told."""
         held = np.bincount(np.asarray(values), minlength=len(airports()))
         truth = _inside() @ held / len(values)
-        if isinstance(setup, Guess):
+        if isinstance(setup, EvenMap):
             told = np.array([box.width * box.height / (BOX.width * BOX.height) for box in questions()])
             return Outcome(range(QUESTIONS), truth, told)
         points = airports()[np.asarray(values)]
@@ -158,4 +158,5 @@ class Where(Method):
         return {"counts"}
 
     def identity(self) -> str:
-        return repr(self)
+        settings = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
+        return f"Where({settings})"  # a fixed word, not the class's name: replay keys follow from it

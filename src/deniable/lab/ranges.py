@@ -28,10 +28,10 @@ LIMIT = 256
 
 
 @dataclass(frozen=True)
-class Visits(Population, named=False):
+class DoctorVisits(Population, named=False):
     """How often 20,190 people saw a doctor in a year (RAND health insurance experiment, in statsmodels), drawn with replacement.
 
-    >>> crowd = Visits()
+    >>> crowd = DoctorVisits()
     >>> crowd.domain, crowd.probabilities[:4].round(3).tolist()
     (IndexRange(count=256), [0.312, 0.189, 0.139, 0.093])
     """
@@ -40,7 +40,7 @@ class Visits(Population, named=False):
         try:
             from statsmodels import datasets  # type: ignore[import-untyped]  # it has no types
         except ModuleNotFoundError as error:
-            raise MissingExtra("Visits", "lab", error.name) from error
+            raise MissingExtra("DoctorVisits", "lab", error.name) from error
         visits = datasets.randhie.load_pandas().data["mdvis"].to_numpy(dtype=np.int64)
         if visits.size != ROWS:
             raise ParameterError("statsmodels", f"{visits.size} rows", allowed=f"{ROWS} of randhie", fix="install a known version")
@@ -55,11 +55,11 @@ class Visits(Population, named=False):
 
     def identity(self) -> str:
         self.table()
-        return f"{self!r}, statsmodels {version('statsmodels')}"  # another edition may have other rows
+        return f"Visits(), statsmodels {version('statsmodels')}"  # another edition may have other rows; the words make replay keys
 
 
 @dataclass(frozen=True)
-class Guess(Document):
+class EvenLine(Document):
     """What is said without asking anyone: everybody is spread evenly."""
 
     noun = "setup"
@@ -81,7 +81,7 @@ class Ranges(Method):
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         domain = population.domain
         if self.branching is None:
-            return Guess(domain)
+            return EvenLine(domain)
         if self.branching == 0:
             return HaarHRR(domain=domain, epsilon=epsilon)
         if self.branching == -1:
@@ -91,7 +91,7 @@ class Ranges(Method):
     def run(self, setup: Any, values: Any, source: Source) -> Outcome:
         size = setup.domain.size
         truth = np.bincount(np.asarray(values) - int(setup.domain.value(0)), minlength=size)
-        counts = np.full(size, len(values) / size) if isinstance(setup, Guess) else setup.run(values, source=source).counts
+        counts = np.full(size, len(values) / size) if isinstance(setup, EvenLine) else setup.run(values, source=source).counts
         return Outcome([setup.domain.value(key) for key in range(size)], truth, counts)
 
     @property

@@ -23,14 +23,14 @@ WAYS = ("private", "asked", "not private", "item means", "constant")
 
 
 @dataclass(frozen=True)
-class Rated(Population, named=False):
+class RatingCrowd(Population, named=False):
     """People with three tastes who rate about 20 items from 1 to 5, in half stars; the k-th item in proportion to 1 / sqrt(k).
 
     A rating is the item's goodness, the person's kindness and how their taste fits, plus a mood of a quarter of the scale's half. One
     rating in ten is hidden.
 
     >>> from deniable.testing import ReplaySource
-    >>> known, hidden = Rated(items=20, rated=5).draw(1000, ReplaySource.from_key("docs"))
+    >>> known, hidden = RatingCrowd(items=20, rated=5).draw(1000, ReplaySource.from_key("docs"))
     >>> known, hidden
     (4,492 ratings from 1 to 5, of 20 items, by 1,000 people, 526 ratings from 1 to 5, of 20 items, by 1,000 people)
     """
@@ -45,6 +45,9 @@ class Rated(Population, named=False):
 
     def table(self) -> tuple[Any, Array]:
         return np.arange(self.items), np.ones(self.items)
+
+    def identity(self) -> str:
+        return f"Rated(items={self.items!r}, rated={self.rated!r})"  # a fixed word: replay keys follow from it
 
     def describe(self) -> str:
         return f"{self.items} items, {self.rated} rated"
@@ -71,7 +74,7 @@ class Rated(Population, named=False):
 
 
 @dataclass(frozen=True)
-class Fit(Document):
+class RatingSetup(Document):
     """A fit of so many items with an epsilon."""
 
     noun = "setup"
@@ -82,7 +85,7 @@ class Fit(Document):
 
 
 @dataclass(frozen=True)
-class Foretold(Method):
+class RatingPrediction(Method):
     """One way to foretell hidden ratings: its ``rmse`` in stars. "asked" is what a collector's rounds find, with one small report each."""
 
     way: str
@@ -93,18 +96,18 @@ class Foretold(Method):
         require_one_of(WAYS, "way", self.way)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
-        if not isinstance(population, Rated):
-            raise ParameterError("population", population, allowed="people who rate items", fix="take Rated")
+        if not isinstance(population, RatingCrowd):
+            raise ParameterError("population", population, allowed="people who rate items", fix="take RatingCrowd")
         if self.way == "asked":
             return SampledFactorization(items=population.items, low=1, high=5, epsilon=epsilon, rounds=self.rounds, people=n)
-        return Fit(self.way, population.items, epsilon, self.rounds)
+        return RatingSetup(self.way, population.items, epsilon, self.rounds)
 
-    def run(self, setup: Fit | SampledFactorization, values: tuple[Ratings, Ratings], source: Source) -> Outcome:
+    def run(self, setup: RatingSetup | SampledFactorization, values: tuple[Ratings, Ratings], source: Source) -> Outcome:
         known, hidden = values
         truth = hidden.original(hidden.values)
         return Outcome(range(truth.size), truth, self._said(setup, known, source)[hidden.people, hidden.items])
 
-    def _said(self, setup: Fit | SampledFactorization, known: Ratings, source: Source) -> Array:
+    def _said(self, setup: RatingSetup | SampledFactorization, known: Ratings, source: Source) -> Array:
         shape = (len(known), known.number_of_items)
         if isinstance(setup, SampledFactorization):
             said: Array = setup.run(known, source=source).predict(known)

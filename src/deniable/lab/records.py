@@ -32,7 +32,7 @@ def draw_rows(n: int, rows: int, source: Source | None) -> Array:
 
 
 @dataclass(frozen=True)
-class Fit(Document):
+class RecordSetup(Document):
     """A fit to records of so many features, with an epsilon, for so many people."""
 
     noun = "setup"
@@ -65,7 +65,7 @@ class OneWay(Method):
         if not isinstance(population, self.crowd):
             name = self.crowd.__name__
             raise ParameterError("population", population, allowed=f"records of {name}", fix=f"take {name}")
-        return Fit(self.way, population, epsilon, n)
+        return RecordSetup(self.way, population, epsilon, n)
 
     def identity(self) -> str:
         return repr((self.way, self.label))

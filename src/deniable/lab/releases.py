@@ -56,7 +56,7 @@ def mechanism_of(plan: SeriesSetup) -> Any:
 
 
 @dataclass(frozen=True)
-class Release(Method):
+class SeriesRelease(Method):
     """One way to release a series: its ``mae``, mean absolute error at a point, is measured, and predicted where k is fixed.
 
     Without a ``k``, FPA takes the grid's number for it. ``part`` shows what the error is made of: only the noise, or only what is lost

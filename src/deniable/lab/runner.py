@@ -24,7 +24,7 @@ from typing import Any
 from deniable.contract.arguments import typed
 from deniable.core.stream import cores
 from deniable.errors import ParameterError, ProtocolError
-from deniable.lab.experiment import Cell, Experiment
+from deniable.lab.experiment import Experiment, GridCell
 from deniable.lab.results import Results, read_table, table_of, write_table
 
 Rows = list[dict[str, Any]]
@@ -121,7 +121,7 @@ def _measured(experiment: Experiment, batches: list[list[int]], workers: int) ->
         leash.close()
 
 
-def _measure(experiment: Experiment, cell: Cell) -> Rows:
+def _measure(experiment: Experiment, cell: GridCell) -> Rows:
     try:
         return experiment.measure(cell)
     except Exception as error:

@@ -96,7 +96,7 @@ class Trust(Method):
 
 
 @dataclass(frozen=True)
-class Line(Trust):
+class ReferenceLine(Trust):
     """No mechanism: a share that is off by exactly n to this power, for a line to compare with."""
 
     power: float = -0.5

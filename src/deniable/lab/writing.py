@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def pair_shares(rows: Array, words: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Asked(Document):
+class WritingSetup(Document):
     """How many words are asked about, in which way, with which epsilon for a whole text."""
 
     noun = "setup"
@@ -142,6 +142,8 @@ class _Way(Method):
 
     label: str
     way: str
+    task: ClassVar[str]
+    """What replay keys call it: a fixed word, whatever the class is called."""
 
     def __post_init__(self) -> None:
         require_one_of(WAYS, "way", self.way)
@@ -149,27 +151,29 @@ class _Way(Method):
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Written):
             raise ParameterError("population", population, allowed="people who write", fix="take Sentences, Prose or Talk")
-        return Asked(self.way, population, epsilon, n)
+        return WritingSetup(self.way, population, epsilon, n)
 
     def identity(self) -> str:
-        return repr((type(self).__name__, self.way))
+        return repr((self.task, self.way))
 
 
 @dataclass(frozen=True)
-class Foretold(_Way):
+class NextWordPrediction(_Way):
     """A table of next words: its distance ``tv`` from the true one, row by row, weighted as words are used.
 
     ``one``: everybody reports one of their pairs. ``all``: everybody reports all of them, each with its part of epsilon. ``guess``: any
     word as people use it, without asking.
     """
 
-    def run(self, setup: Asked, values: Texts, source: Source) -> Outcome:
+    task: ClassVar[str] = "Foretold"
+
+    def run(self, setup: WritingSetup, values: Texts, source: Source) -> Outcome:
         population: Any = setup.population
         weights = population.probabilities[:, None]
         told, truth = self._table(setup, values, source), population.chain
         return Outcome(range(truth.size), (weights * truth).ravel(), (weights * told).ravel())
 
-    def _table(self, setup: Asked, values: Texts, source: Source) -> Array:
+    def _table(self, setup: WritingSetup, values: Texts, source: Source) -> Array:
         population = setup.population
         if self.way == "guess":
             return np.tile(population.usual, (population.words, 1))
@@ -197,7 +201,9 @@ class Grouped(_Way):
     ``one topic``, or a ``guess``: all words are put together, without asking, which scores more than chance.
     """
 
-    def run(self, setup: Asked, values: Texts, source: Source) -> Outcome:
+    task: ClassVar[str] = "Grouped"
+
+    def run(self, setup: WritingSetup, values: Texts, source: Source) -> Outcome:
         population: Any = setup.population
         topic = self._topics(setup, values, source).tolist()
         pairs = list(combinations(range(population.words), 2))
@@ -205,7 +211,7 @@ class Grouped(_Way):
         found = [place for place, (one, other) in enumerate(pairs) if topic[one] == topic[other]]
         return Outcome(range(len(pairs)), truth, k=int(truth.sum()), found=found)
 
-    def _topics(self, setup: Asked, values: Texts, source: Source) -> Array:
+    def _topics(self, setup: WritingSetup, values: Texts, source: Source) -> Array:
         population: Any = setup.population
         if self.way in ("guess", "one topic"):
             return np.zeros(population.words, dtype=np.int64)

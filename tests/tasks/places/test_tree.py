@@ -9,8 +9,8 @@ import pytest
 
 from deniable.errors import ParameterError
 from deniable.tasks.places.flat import Flat
-from deniable.tasks.places.joint import Common, Joint
-from deniable.tasks.places.tree import Tree
+from deniable.tasks.places.joint import GroupErrors, Joint
+from deniable.tasks.places.tree import MeasuredTree
 
 
 def full(branching, height, measured, variance, root):
@@ -20,14 +20,14 @@ def full(branching, height, measured, variance, root):
         level = [len(parents) + place for place in range(branching * len(level))]
         parents += [parent for parent in range(level[0] - len(level) // branching, level[0]) for _ in range(branching)]
     nodes = len(parents)
-    return Tree(np.array(parents), measured[:nodes], np.concatenate([[root], np.full(nodes - 1, variance)]))
+    return MeasuredTree(np.array(parents), measured[:nodes], np.concatenate([[root], np.full(nodes - 1, variance)]))
 
 
 def check_groups(tree, sums, draw):
     """Errors that go together within two groups of nodes: against the covariance written out, through the same weights."""
     weight = np.where(np.isinf(tree.variance), 0.0, 1 / tree.variance)
     solve = sums @ np.linalg.inv(sums.T @ (weight[:, None] * sums)) @ sums.T * weight  # from measurements to counts
-    groups = [Common(start, draw.dirichlet(np.ones(8)), *draw.uniform(0, 0.02, 2), drawn=0.03) for start in (5, 20)]
+    groups = [GroupErrors(start, draw.dirichlet(np.ones(8)), *draw.uniform(0, 0.02, 2), drawn=0.03) for start in (5, 20)]
     covariance = np.diag(np.where(np.isinf(tree.variance), 0.0, tree.variance))
     for group in groups:
         ones, part = np.ones(8), slice(group.start, group.start + 8)
@@ -57,10 +57,10 @@ def test_any_tree_is_solved_like_dense_least_squares(seed):
     draw = np.random.default_rng(seed)
     parents = np.array([0, *(draw.integers(max(0, node // 2 - 3), node) for node in range(1, 40))])
     variance = draw.uniform(0.1, 9, 40)
-    tree = Tree(parents, draw.normal(0, 5, 40), variance)
+    tree = MeasuredTree(parents, draw.normal(0, 5, 40), variance)
     hidden = np.setdiff1d(np.arange(40), tree.leaves)[1::2]
     variance[hidden] = np.inf
-    tree = Tree(parents, tree.measured, variance)
+    tree = MeasuredTree(parents, tree.measured, variance)
     sums = np.zeros((40, tree.leaves.size))
     for column, leaf in enumerate(tree.leaves):
         node = leaf
@@ -107,12 +107,12 @@ def test_the_error_of_all_ranges_is_the_reference():
 
 def test_known_counts_stay_and_nothing_divides_by_nothing():
     parents = np.zeros(3, dtype=np.int64)
-    tree = Tree(parents, np.array([7.0, 3.0, 4.0]), np.zeros(3))
+    tree = MeasuredTree(parents, np.array([7.0, 3.0, 4.0]), np.zeros(3))
     assert tree.counts.tolist() == [7, 3, 4]
     assert tree.total(np.array([1.0, 0.0])) == (3.0, 0.0)
-    free = Tree(parents, np.array([0.0, 3.0, 4.0]), np.array([np.inf, 1.0, 1.0]))
+    free = MeasuredTree(parents, np.array([0.0, 3.0, 4.0]), np.array([np.inf, 1.0, 1.0]))
     assert free.total(np.array([1.0, 1.0])) == (7.0, 2.0)
-    chain = Tree(np.array([0, 0, 1]), np.array([10.0, 9.0, 12.0]), np.array([np.inf, 1.0, 1.0]))  # one place measured twice
+    chain = MeasuredTree(np.array([0, 0, 1]), np.array([10.0, 9.0, 12.0]), np.array([np.inf, 1.0, 1.0]))  # one place measured twice
     assert chain.counts.tolist() == [10.5] * 3
     assert chain.variances.tolist() == [0.5] * 3
 
@@ -120,9 +120,9 @@ def test_known_counts_stay_and_nothing_divides_by_nothing():
 @pytest.mark.parametrize("parents", [[1, 0], [0, 2, 1], []], ids=str)
 def test_what_is_no_tree_is_refused(parents):
     with pytest.raises(ParameterError):
-        Tree(np.array(parents, dtype=np.int64), np.zeros(len(parents)), np.ones(len(parents)))
+        MeasuredTree(np.array(parents, dtype=np.int64), np.zeros(len(parents)), np.ones(len(parents)))
 
 
 def test_a_leaf_that_nobody_measured_is_refused():
     with pytest.raises(ParameterError, match="leaf"):
-        Tree(np.array([0, 0]), np.zeros(2), np.array([0.0, np.inf]))
+        MeasuredTree(np.array([0, 0]), np.zeros(2), np.array([0.0, np.inf]))

@@ -8,9 +8,9 @@ from scipy import stats
 
 from deniable.errors import ParameterError
 from deniable.tasks.enclosed import GROWN
-from deniable.tasks.ranges.consistency import Tree
+from deniable.tasks.ranges.consistency import LevelTree
 
-IRREGULAR = Tree.of_cells([[0], [0, 4], [0, 2, 4], [0, 1, 2, 4, 5, 6]])
+IRREGULAR = LevelTree.of_cells([[0], [0, 4], [0, 2, 4], [0, 1, 2, 4, 5, 6]])
 """A node with one child, one with three, a leaf that is counted again and again."""
 
 
@@ -51,7 +51,7 @@ def test_two_passes_are_least_squares(root):
 def test_the_literature_writes_it_like_this():
     """Hay et al. 2010, equal variances: z = (B^h - B^(h-1)) / (B^h - 1) y + (B^(h-1) - 1) / (B^h - 1) sum of children's z; then down."""
     branching, levels = 3, 4
-    tree = Tree.of_cells([range(0, 27, 3 ** (3 - level)) for level in range(levels)])
+    tree = LevelTree.of_cells([range(0, 27, 3 ** (3 - level)) for level in range(levels)])
     counts = [numbers(3**level, level) for level in range(levels)]
     z = [*counts[:-1], counts[-1]]
     for level in range(levels - 2, -1, -1):
@@ -81,7 +81,7 @@ def test_many_trees_at_once_and_levels_that_nobody_counted():
 @pytest.mark.parametrize("parents", [([0, 2],), ([1, 0, 1],), ([0, 0],), ([[0, 1]],), ([0, 1], [0])], ids=str)
 def test_what_is_no_tree_is_refused(parents):
     with pytest.raises(ParameterError, match="parents"):
-        Tree(2, parents)
+        LevelTree(2, parents)
 
 
 @pytest.mark.parametrize(("branching", "levels"), [(2, 11), (4, 2), (4, 6), (8, 4), (16, 3), (45, 2)])

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from deniable.contract.protocol import protocol_from_json
 from deniable.errors import DomainError, ParameterError, ProtocolError
-from deniable.lab.recommending import Foretold, Rated
+from deniable.lab.recommending import RatingCrowd, RatingPrediction
 from deniable.tasks.recommend import MatrixFactorization, Ratings
 from deniable.tasks.recommend.personal import item_gradients
 from deniable.testing import ReplaySource
@@ -17,7 +17,7 @@ ITEMS = 12
 
 
 def crowd(n, key="crowd"):
-    return Rated(items=ITEMS, rated=10).draw(n, ReplaySource.from_key(key))
+    return RatingCrowd(items=ITEMS, rated=10).draw(n, ReplaySource.from_key(key))
 
 
 def fit(epsilon, **options):
@@ -25,7 +25,7 @@ def fit(epsilon, **options):
 
 
 def rmse_of_means(known, hidden):
-    outcome = Foretold("item means", "means").run(None, (known, hidden), None)
+    outcome = RatingPrediction("item means", "means").run(None, (known, hidden), None)
     return np.sqrt(np.mean((outcome.counts - outcome.truth) ** 2))
 
 

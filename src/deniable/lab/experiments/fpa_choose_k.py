@@ -10,7 +10,7 @@ about half as much again as the best k.
 from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
-from deniable.lab.releases import Release
+from deniable.lab.releases import SeriesRelease
 from deniable.lab.series_crowds import Recorded, Switching
 
 CROWDS = (1000, 10_000, 100_000)
@@ -20,12 +20,12 @@ EXPERIMENT = Experiment(
     title="FPA at epsilon = 1: mean absolute error at a point; n: frequencies kept, k",
     populations=[*(Switching(people=people) for people in CROWDS), Recorded(people=CROWDS[-1], name="elnino")],
     mechanisms=[
-        Release("FPA", "FPA"),
-        Release("FPA", "its noise alone", part="noise"),
-        Release("FPA", "what it loses alone", part="lost"),
-        Release("FPA", "FPA, Gaussian", {"delta": 1e-6}),
-        Release("LPA", "LPA"),
-        Release("EFPA", "EFPA"),
+        SeriesRelease("FPA", "FPA"),
+        SeriesRelease("FPA", "its noise alone", part="noise"),
+        SeriesRelease("FPA", "what it loses alone", part="lost"),
+        SeriesRelease("FPA", "FPA, Gaussian", {"delta": 1e-6}),
+        SeriesRelease("LPA", "LPA"),
+        SeriesRelease("EFPA", "EFPA"),
     ],
     epsilons=[1.0],
     people=[1, 2, 5, 10, 20, 50, 100, 200],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from deniable.core.chart import Chart
 from deniable.lab.experiment import Experiment
-from deniable.lab.releases import Release
+from deniable.lab.releases import SeriesRelease
 from deniable.lab.series_crowds import Recorded, Switching
 
 GAUSSIAN = {"delta": 1e-6}
@@ -28,22 +28,22 @@ EXPERIMENT = Experiment(
     title="Releases of a time series at epsilon = 1 (delta = 1e-6 where Gaussian): mean absolute error at a point",
     populations=[Switching(), Recorded(name="co2"), Recorded(name="sunspots"), Recorded(name="elnino")],
     mechanisms=[
-        Release("LPA", "LPA"),
-        Release("LPA", "LPA, Gaussian", GAUSSIAN),
-        Release("FPA", "FPA, k = 20, as published", {"k": 20, "neighbors": "replace"}),
-        Release("FPA", "FPA, k = 20", {"k": 20}),
-        Release("FPA", "FPA, k = 10", {"k": 10}),
-        Release("FPA", "FPA, k = 20, Gaussian", {"k": 20} | GAUSSIAN),
-        Release("FPA", "cosines, 20", {"k": 20, "basis": "cosine"}),
-        Release("FPA", "cosines, 20, Gaussian", {"k": 20, "basis": "cosine"} | GAUSSIAN),
-        Release("EFPA", "EFPA"),
-        Release("decimation", "every 100th point", {"every": 100}),
-        Release("decimation", "every 200th point", {"every": 200}),
-        Release("FPA", "mean only (k = 1)", {"k": 1}),
-        Release("constant", "half, no data"),
-        Release("root", "8 changes, square root, Gaussian", {"changes": 8} | GAUSSIAN),
-        Release("root", "8 changes, square root, 20 cosines", {"changes": 8} | GAUSSIAN, smooth=20),
-        Release("tree", "4 changes, tree", {"changes": 4}),
+        SeriesRelease("LPA", "LPA"),
+        SeriesRelease("LPA", "LPA, Gaussian", GAUSSIAN),
+        SeriesRelease("FPA", "FPA, k = 20, as published", {"k": 20, "neighbors": "replace"}),
+        SeriesRelease("FPA", "FPA, k = 20", {"k": 20}),
+        SeriesRelease("FPA", "FPA, k = 10", {"k": 10}),
+        SeriesRelease("FPA", "FPA, k = 20, Gaussian", {"k": 20} | GAUSSIAN),
+        SeriesRelease("FPA", "cosines, 20", {"k": 20, "basis": "cosine"}),
+        SeriesRelease("FPA", "cosines, 20, Gaussian", {"k": 20, "basis": "cosine"} | GAUSSIAN),
+        SeriesRelease("EFPA", "EFPA"),
+        SeriesRelease("decimation", "every 100th point", {"every": 100}),
+        SeriesRelease("decimation", "every 200th point", {"every": 200}),
+        SeriesRelease("FPA", "mean only (k = 1)", {"k": 1}),
+        SeriesRelease("constant", "half, no data"),
+        SeriesRelease("root", "8 changes, square root, Gaussian", {"changes": 8} | GAUSSIAN),
+        SeriesRelease("root", "8 changes, square root, 20 cosines", {"changes": 8} | GAUSSIAN, smooth=20),
+        SeriesRelease("tree", "4 changes, tree", {"changes": 4}),
     ],
     epsilons=[1.0],
     people=[1000, 10_000, 100_000],

@@ -8,13 +8,13 @@ epsilon = 1 both are then about as good as saying 0.
 from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
-from deniable.lab.graphs import WAYS, Counting, Friends
+from deniable.lab.graphs import WAYS, Friends, GraphCounting
 
 EXPERIMENT = Experiment(
     name="graph-counts",
     title="Counts of a graph under edge-local privacy: error over the true count (1 is what saying 0 gives)",
     populations=[Friends()],
-    mechanisms=[Counting(way) for way in WAYS],
+    mechanisms=[GraphCounting(way) for way in WAYS],
     epsilons=[1.0, 2.0, 4.0],
     people=[100, 300, 1000, 3000],
     repetitions=12,

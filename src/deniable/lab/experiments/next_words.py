@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
 from deniable.lab.prose import Prose
-from deniable.lab.writing import Foretold, Sentences
+from deniable.lab.writing import NextWordPrediction, Sentences
 
 EXPERIMENT = Experiment(
     name="next-words",
     title="Table of next words of 20 words: total variation distance from the true one",
     populations=[Sentences(), Prose()],
     mechanisms=[
-        Foretold("one pair each", "one"),
-        Foretold("naive: all pairs, epsilon split", "all"),
-        Foretold("not private", "not private"),
-        Foretold("any word, no data", "guess"),
+        NextWordPrediction("one pair each", "one"),
+        NextWordPrediction("naive: all pairs, epsilon split", "all"),
+        NextWordPrediction("not private", "not private"),
+        NextWordPrediction("any word, no data", "guess"),
     ],
     epsilons=[1.0, 4.0],
     people=[1000, 3000, 10_000, 30_000, 100_000],

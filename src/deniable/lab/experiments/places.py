@@ -8,19 +8,19 @@ closely only where people are. "Evenly spread" is what is said without asking an
 from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
-from deniable.lab.places import Airports, Where
+from deniable.lab.places import Airports, PlaceCounting
 
 EXPERIMENT = Experiment(
     name="places",
     title="Share of people in a box: mean absolute error over 120 boxes",
     populations=[Airports()],
     mechanisms=[
-        Where("naive: 64 x 64 cells, GRR", "grid", 64, "GRR", naive=True),
-        Where("64 x 64 cells", "grid", 64),
-        Where("16 x 16 cells", "grid", 16),
-        Where("quadtree of 64 x 64", "quadtree", 64),
-        Where("adaptive quadtree", "adaptive", 64),
-        Where("evenly spread, no data", "guess"),
+        PlaceCounting("naive: 64 x 64 cells, GRR", "grid", 64, "GRR", naive=True),
+        PlaceCounting("64 x 64 cells", "grid", 64),
+        PlaceCounting("16 x 16 cells", "grid", 16),
+        PlaceCounting("quadtree of 64 x 64", "quadtree", 64),
+        PlaceCounting("adaptive quadtree", "adaptive", 64),
+        PlaceCounting("evenly spread, no data", "guess"),
     ],
     epsilons=[1.0, 4.0],
     people=[1000, 10_000, 100_000, 1_000_000],

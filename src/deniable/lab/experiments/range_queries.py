@@ -10,12 +10,12 @@ from __future__ import annotations
 from deniable.lab.experiment import Experiment
 from deniable.lab.methods import Oracle
 from deniable.lab.populations import Uniform
-from deniable.lab.ranges import Ranges, Visits
+from deniable.lab.ranges import DoctorVisits, Ranges
 
 EXPERIMENT = Experiment(
     name="range-queries",
     title="Share of people in a range of 256 values: root mean squared error over all ranges",
-    populations=[Visits(), Uniform(0, 255)],
+    populations=[DoctorVisits(), Uniform(0, 255)],
     mechanisms=[
         Oracle("OUE", label="naive: counts of all values"),
         Ranges("flat, total known", 1),

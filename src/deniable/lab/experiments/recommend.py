@@ -7,18 +7,18 @@ people on at epsilon 8, and from 30,000 on at epsilon 4. At epsilon 1 not even 1
 from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
-from deniable.lab.recommending import Foretold, Rated
+from deniable.lab.recommending import RatingCrowd, RatingPrediction
 
 EXPERIMENT = Experiment(
     name="recommend",
     title="Hidden ratings from 1 to 5 foretold: root mean square error in stars",
-    populations=[Rated(items=30, rated=10)],
+    populations=[RatingCrowd(items=30, rated=10)],
     mechanisms=[
-        Foretold("private", "gradients by PrivUnit"),
-        Foretold("asked", "one number a person, in rounds"),
-        Foretold("not private", "the same without privacy"),
-        Foretold("item means", "items' means, not private"),
-        Foretold("constant", "one constant, not private"),
+        RatingPrediction("private", "gradients by PrivUnit"),
+        RatingPrediction("asked", "one number a person, in rounds"),
+        RatingPrediction("not private", "the same without privacy"),
+        RatingPrediction("item means", "items' means, not private"),
+        RatingPrediction("constant", "one constant, not private"),
     ],
     epsilons=[1.0, 4.0, 8.0],
     people=[3000, 10_000, 30_000, 100_000],

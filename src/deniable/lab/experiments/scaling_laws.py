@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
 from deniable.lab.populations import Multinomial
-from deniable.lab.trust import Line, Trust
+from deniable.lab.trust import ReferenceLine, Trust
 
 EXPERIMENT = Experiment(
     name="scaling-laws",
@@ -20,8 +20,8 @@ EXPERIMENT = Experiment(
         Trust("split and mix", "shuffle: split and mix"),
         Trust("shuffle", "shuffle: binary sum"),
         Trust("local", "local: RR"),
-        Line("local", "1 / n", power=-1.0),
-        Line("local", "1 / sqrt(n)", power=-0.5),
+        ReferenceLine("local", "1 / n", power=-1.0),
+        ReferenceLine("local", "1 / sqrt(n)", power=-0.5),
     ],
     epsilons=[1.0],
     people=[300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000],

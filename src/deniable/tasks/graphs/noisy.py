@@ -93,7 +93,7 @@ def _mirrored(coin: RR, lower: Array) -> NoisyGraph:
 
 
 @dataclass(frozen=True)
-class Common:
+class CommonNeighbors:
     """Unbiased sums over pairs of people, of their common neighbors and of the squares of these."""
 
     closed: int
@@ -140,16 +140,16 @@ class NoisyGraph:
         return float(yes * seen + no * (comb(self.nodes, 2) - seen))
 
     @cached_property
-    def common(self) -> Common:
+    def common(self) -> CommonNeighbors:
         """Sums over all pairs and all others."""
         return self._compared(later=False)
 
     @cached_property
-    def common_later(self) -> Common:
+    def common_later(self) -> CommonNeighbors:
         """The same, of common neighbors with larger numbers only."""
         return self._compared(later=True)
 
-    def _compared(self, *, later: bool) -> Common:
+    def _compared(self, *, later: bool) -> CommonNeighbors:
         yes, no = (float(score) for score in self.scores)
         sums = np.zeros(self.nodes, dtype=np.int64)
         parts = in_parallel(
@@ -157,7 +157,7 @@ class NoisyGraph:
             range(0, self.nodes, TOGETHER),
         )
         closed, tied, apart, near, far = (sum(column) for column in zip(*parts, strict=True))
-        return Common(int(closed), tied + apart, yes * tied + no * apart, near + far)
+        return CommonNeighbors(int(closed), tied + apart, yes * tied + no * apart, near + far)
 
     def among(self, people: Array) -> Array:
         """Which of some people are noisily tied, as a matrix of 0 and 1: only if both rows say so, and nobody to themselves.

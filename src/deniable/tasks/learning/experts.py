@@ -40,14 +40,14 @@ from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.learning.play import Following, Play
+from deniable.tasks.learning.play import ExpertProtocol, Play
 
 ONE_DAY = "one day: the losses of all experts on it, over all choices together"
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class WeightedMajority(Following):
+class WeightedMajority(ExpertProtocol):
     """Follow expert i with probability proportional to e^(-rate L_i), exactly, with a rate that keeps a promise.
 
     ``days`` is how long the game lasts at most, T. Without ``epsilon`` nothing is promised, and the rate is the best one without privacy,
@@ -153,7 +153,7 @@ def promise(epsilon: float, delta: float, neighbors: str, certificate: str) -> G
     return Guarantee(
         epsilon=epsilon,
         delta=delta,
-        model=Following.trust,
+        model=ExpertProtocol.trust,
         unit=ONE_DAY,
         neighbors=NEIGHBORS[neighbors].replace("person", "day"),
         honest="the learner",

@@ -16,7 +16,7 @@ from deniable.kernels.compiled import Array
 WHY = "these are the choices themselves, so there is no error to bound"
 
 
-class Following(MemoryProtocol, abstract=True):
+class ExpertProtocol(MemoryProtocol, abstract=True):
     """A curator follows one expert a day; ``run(losses)`` takes the losses of all days, an array of days x experts."""
 
     trust: ClassVar[str] = "central"

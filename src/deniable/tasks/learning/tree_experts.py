@@ -23,14 +23,14 @@ from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.learning.experts import best_rate, check_game, check_losses, hedge_bound, promise
-from deniable.tasks.learning.play import Following, Play
+from deniable.tasks.learning.play import ExpertProtocol, Play
 
 _TOGETHER = 1024
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class TreeExperts(Following):
+class TreeExperts(ExpertProtocol):
     """Follow expert i with probability proportional to e^(-rate M_i), M_i the expert's noisy losses so far.
 
     **How.** A binary tree counts the losses of each expert, on a grid of 1 / ``resolution``, with discrete Gaussian noise. The choice is

@@ -22,7 +22,7 @@ MOST_DECLARED = 512
 
 
 @dataclass(frozen=True)
-class Group:
+class RegionGroup:
     """People who answer one oracle: about the places of a region, with one epsilon."""
 
     region: str
@@ -32,7 +32,7 @@ class Group:
     """What its members declared."""
 
 
-def grouped(taxonomy: Taxonomy, declared: dict[Declared, int], most: int) -> tuple[Group, ...]:
+def grouped(taxonomy: Taxonomy, declared: dict[Declared, int], most: int) -> tuple[RegionGroup, ...]:
     """Groups with at most so many oracles, joined where that adds the least variance over all places.
 
     People who declared a single place need no oracle: they are a group for each place, and never joined.
@@ -52,22 +52,22 @@ def grouped(taxonomy: Taxonomy, declared: dict[Declared, int], most: int) -> tup
 
     common = cache(taxonomy.common)
 
-    def cost(one: Group, other: Group) -> float:
+    def cost(one: RegionGroup, other: RegionGroup) -> float:
         """How much more variance there is if two groups are one."""
         together = price(common(one.region, other.region), min(one.epsilon, other.epsilon))
         return sum(group.people * (together - price(group.region, group.epsilon)) for group in (one, other))
 
-    single: dict[str, Group] = {}
-    alive: dict[tuple[Declared, ...], Group] = {}
+    single: dict[str, RegionGroup] = {}
+    alive: dict[tuple[Declared, ...], RegionGroup] = {}
     for (region, epsilon), people in sorted(declared.items()):
         start, end = taxonomy.span(region)
         if end - start > 1:
-            alive[((region, epsilon),)] = Group(region, epsilon, people, ((region, epsilon),))
+            alive[((region, epsilon),)] = RegionGroup(region, epsilon, people, ((region, epsilon),))
         elif region in single:
             before = single[region]
-            single[region] = Group(region, before.epsilon, before.people + people, (*before.declared, (region, epsilon)))
+            single[region] = RegionGroup(region, before.epsilon, before.people + people, (*before.declared, (region, epsilon)))
         else:
-            single[region] = Group(region, epsilon, people, ((region, epsilon),))
+            single[region] = RegionGroup(region, epsilon, people, ((region, epsilon),))
     if len(alive) > MOST_DECLARED:
         allowed = f"at most {MOST_DECLARED} different pairs of a region and an epsilon"
         raise ParameterError(
@@ -82,7 +82,7 @@ def grouped(taxonomy: Taxonomy, declared: dict[Declared, int], most: int) -> tup
         if first in alive and second in alive:  # else one of them has been joined before
             one, other = alive.pop(first), alive.pop(second)
             name = tuple(sorted((*first, *second)))
-            made = Group(common(one.region, other.region), min(one.epsilon, other.epsilon), one.people + other.people, name)
+            made = RegionGroup(common(one.region, other.region), min(one.epsilon, other.epsilon), one.people + other.people, name)
             for group in alive.values():
                 heappush(pairs, (cost(group, made), group.declared, name))
             alive[name] = made

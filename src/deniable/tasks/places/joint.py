@@ -1,7 +1,7 @@
 """A tree whose nodes were measured in groups of people: counts by least squares, with how errors of one group really go together.
 
-``Tree`` weighs measurements as if they were independent. Those of one group are not: people who are counted in one cell are not in another,
-and a report of GRR that names one cell names no other one. The covariance of a group's counts is a diagonal, and::
+``MeasuredTree`` weighs measurements as if they were independent. Those of one group are not: people who are counted in one cell are not in
+another, and a report of GRR that names one cell names no other one. The covariance of a group's counts is a diagonal, and::
 
     apart 1 1' + (own - apart) (f 1' + 1 f') - drawn f f'
 
@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from deniable.kernels.compiled import Array
-from deniable.tasks.places.tree import Tree
+from deniable.tasks.places.tree import MeasuredTree
 
 
 @dataclass(frozen=True, eq=False)
-class Common:
+class GroupErrors:
     """What errors of the nodes from ``start`` on have in common: one group's shares f of them, and the three factors above."""
 
     start: int
@@ -40,14 +40,14 @@ class Joint:
 
     Four people in one of two cells, by a coin that is right three times in four: the counts have the same error, one the other's opposite.
 
-    >>> tree = Tree(np.zeros(3, dtype=int), np.array([4.0, 4.0, 0.0]), np.array([0.0, 9.0, 3.0]))
-    >>> coin = Common(1, np.array([1.0, 0.0]), apart=0.0, own=-3.0, drawn=0.0)
+    >>> tree = MeasuredTree(np.zeros(3, dtype=int), np.array([4.0, 4.0, 0.0]), np.array([0.0, 9.0, 3.0]))
+    >>> coin = GroupErrors(1, np.array([1.0, 0.0]), apart=0.0, own=-3.0, drawn=0.0)
     >>> tree.variances[1:].tolist(), Joint(tree, (coin,)).variances[1:].tolist()
     ([2.25, 2.25], [3.0, 3.0])
     """
 
-    tree: Tree
-    common: tuple[Common, ...]
+    tree: MeasuredTree
+    common: tuple[GroupErrors, ...]
 
     @property
     def leaves(self) -> Array:
@@ -60,16 +60,16 @@ class Joint:
         return self.tree.counts
 
     @cached_property
-    def _moved(self) -> list[tuple[Common, Array, Array]]:
+    def _moved(self) -> list[tuple[GroupErrors, Array, Array]]:
         """For each group, what its ones and its shares move each node by: q and m of that node."""
         return [(group, self._by(group, np.ones(group.shares.size)), self._by(group, group.shares)) for group in self.common]
 
-    def _by(self, group: Common, numbers: Array) -> Array:
+    def _by(self, group: GroupErrors, numbers: Array) -> Array:
         measured = np.zeros(self.tree.measured.size)
         measured[group.start : group.start + numbers.size] = numbers
-        return Tree(self.tree.parents, measured, self.tree.variance).counts
+        return MeasuredTree(self.tree.parents, measured, self.tree.variance).counts
 
-    def _corrected(self, variance: Array, moved: list[tuple[Common, Array, Array]]) -> Array:
+    def _corrected(self, variance: Array, moved: list[tuple[GroupErrors, Array, Array]]) -> Array:
         for group, q, m in moved:
             variance = variance + group.apart * q**2 + 2 * (group.own - group.apart) * q * m - group.drawn * m**2
         return np.asarray(np.maximum(variance, 0.0))

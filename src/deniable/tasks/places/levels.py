@@ -13,9 +13,9 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.places.joint import Common, Joint
+from deniable.tasks.places.joint import GroupErrors, Joint
 from deniable.tasks.places.morton import blocks_of
-from deniable.tasks.places.tree import Tree
+from deniable.tasks.places.tree import MeasuredTree
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Level(Plain):
         found = [(-count, cell) for cell, count, noise in numbers if self.n and count > errors * noise**0.5]
         return tuple(sorted(cell for _, cell in sorted(found)[:most]))
 
-    def scaled(self, n: int, start: int) -> tuple[Array, Array, list[Common]]:
+    def scaled(self, n: int, start: int) -> tuple[Array, Array, list[GroupErrors]]:
         """Counts among all n people; variances, of the noise and of drawing the group at random; and what errors have in common.
 
         The squares are the nodes from ``start`` on. Of a group of nobody all are taken to be equal, with errors as large as the crowd.
@@ -75,7 +75,7 @@ class Level(Plain):
         shares = norm_sub(counts / self.n, total) if total > 0 else np.zeros(counts.size)  # more than all people share no errors
         drawn = self.n * (1 - self.n / n)
         diagonal = np.array(self.noise) - apart - 2 * (own - apart) * shares + drawn * shares
-        common = Common(start, shares, apart * factor, own * factor, drawn * factor)
+        common = GroupErrors(start, shares, apart * factor, own * factor, drawn * factor)
         return counts * n / self.n, np.maximum(diagonal, 0.0) * factor, [common]
 
 
@@ -93,7 +93,7 @@ def joined(levels: tuple[Level, ...], depth: int, outside: bool) -> tuple[Joint,
     """
     n = sum(level.n for level in levels)
     parents, counts, variances = [np.zeros(1, dtype=np.int64)], [np.array([float(n)])], [np.zeros(1)]
-    common: list[Common] = []
+    common: list[GroupErrors] = []
     above, start, known = np.zeros(1, dtype=np.uint64), 0, 0
     for level in levels:
         cells = np.array(level.cells, dtype=np.uint64)
@@ -104,7 +104,7 @@ def joined(levels: tuple[Level, ...], depth: int, outside: bool) -> tuple[Joint,
         counts.append(told)
         variances.append(spread)
         start, above, known = sum(map(len, parents[:-1])), cells, level.level
-    tree = Joint(Tree(np.concatenate(parents), np.concatenate(counts), np.concatenate(variances)), tuple(common))
+    tree = Joint(MeasuredTree(np.concatenate(parents), np.concatenate(counts), np.concatenate(variances)), tuple(common))
     blocks = np.concatenate([np.zeros((1, 4), dtype=np.int64), *(blocks_of(np.array(each.cells), each.level, depth) for each in levels)])
     leaves = tree.leaves[:-1] if outside else tree.leaves
     return tree, blocks[leaves], n

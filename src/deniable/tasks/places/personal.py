@@ -24,7 +24,7 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.searching import check_oracle
 from deniable.tasks.places.flat import Flat
-from deniable.tasks.places.grouping import Group, grouped
+from deniable.tasks.places.grouping import RegionGroup, grouped
 from deniable.tasks.places.named import NamedPlaces
 from deniable.tasks.places.taxonomy import Taxonomy
 from deniable.tasks.places.uniform import chosen_oracle
@@ -96,7 +96,7 @@ class PersonalPlaces(MemoryProtocol):
         return cls(taxonomy=taxonomy, declared={pair: count for pair, count in pairs.items() if count}, most=most, oracle=oracle)
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[RegionGroup, ...]:
         """Who answers together."""
         return grouped(self.taxonomy, dict(self.declared), self.most)
 

@@ -23,13 +23,13 @@ from deniable.kernels.compiled import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class MeasuredTree:
     """Nodes in an order in which parents come first; the first one is the root, its own parent.
 
     ``measured`` and ``variance`` have an entry for each node: an infinite variance means that it was not measured, and zero that its count
     is known. Measurements of different nodes are taken to be independent.
 
-    >>> tree = Tree(np.array([0, 0, 0]), np.array([10.0, 7.0, 5.0]), np.array([0.0, 1.0, 3.0]))
+    >>> tree = MeasuredTree(np.array([0, 0, 0]), np.array([10.0, 7.0, 5.0]), np.array([0.0, 1.0, 3.0]))
     >>> tree.counts.tolist(), tree.variances.tolist()
     ([10.0, 6.5, 3.5], [0.0, 0.75, 0.75])
     >>> tree.total(np.array([1.0, 1.0])), tree.total(np.array([1.0, 0.0]))

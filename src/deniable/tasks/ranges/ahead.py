@@ -22,7 +22,7 @@ from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.ranges.consistency import Tree
+from deniable.tasks.ranges.consistency import LevelTree
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import (
     check_tree,
@@ -119,7 +119,7 @@ class AHEAD(Protocol):
         asked = [*(before.cells for before in self.state.told), self.state.cells]
         for cells in asked:
             Interval(self.domain, cells)  # refuses what are no cells of this line
-        Tree.of_cells([(0,), *asked])  # refuses rounds that do not refine each other
+        LevelTree.of_cells([(0,), *asked])  # refuses rounds that do not refine each other
         check_feasible(self, "domain", fix="declare a coarser grid", among=level_oracles())
 
     def work(self) -> Work:

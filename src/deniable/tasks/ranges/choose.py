@@ -13,7 +13,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.core.choice import Choice
 from deniable.kernels.compiled import Array
 from deniable.local.choose import check_people
-from deniable.tasks.ranges.consistency import Tree
+from deniable.tasks.ranges.consistency import LevelTree
 from deniable.tasks.ranges.haar import LARGEST_DOMAIN as LARGEST_HAAR
 from deniable.tasks.ranges.haar import HaarHRR, haar_levels
 from deniable.tasks.ranges.hierarchy import Hierarchy
@@ -40,7 +40,7 @@ def tree_variances(size: int, widths: tuple[int, ...], each: list[float]) -> Arr
     """
     cells = [even_starts(size, width) for width in widths]
     spread = [np.zeros(1), *(np.full(len(level), len(widths) * one) for level, one in zip(cells, each, strict=True))]
-    together, _ = Tree.of_cells([(0,), *cells]).covariance(_below(size), spread)
+    together, _ = LevelTree.of_cells([(0,), *cells]).covariance(_below(size), spread)
     return _between(together)
 
 

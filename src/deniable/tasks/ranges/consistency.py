@@ -20,13 +20,13 @@ from deniable.kernels.compiled import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class LevelTree:
     """A tree by levels, the roots first: for each further level, where each node's parent stands in the level before.
 
     Siblings stand together, in the order of their parents, and every node but those of the last level has a child: a leaf further up is
     continued by only children, which are the same thing counted again.
 
-    >>> Tree(2, ([0, 0, 1], [0, 0, 1, 2])).sizes
+    >>> LevelTree(2, ([0, 0, 1], [0, 0, 1, 2])).sizes
     (2, 3, 4)
     """
 
@@ -44,10 +44,10 @@ class Tree:
             above = level.size
 
     @classmethod
-    def of_cells(cls, levels: Sequence[Any]) -> Tree:
+    def of_cells(cls, levels: Sequence[Any]) -> LevelTree:
         """The tree of ever finer partitions of a line, each given by where its cells start; every start appears again further down.
 
-        >>> Tree.of_cells([[0], [0, 2], [0, 1, 2]]).parents[1].tolist()
+        >>> LevelTree.of_cells([[0], [0, 2], [0, 1, 2]]).parents[1].tolist()
         [0, 0, 1]
         """
         starts = [np.asarray(level, dtype=np.int64) for level in levels]
@@ -76,7 +76,7 @@ class Tree:
         A variance of 0 is a count that is known, and one of infinity a node that was not counted: leaves of which nothing else is known
         share what is left evenly. Counts may have further axes, for many trees with the same variances.
 
-        >>> tree = Tree(1, ([0, 0],))
+        >>> tree = LevelTree(1, ([0, 0],))
         >>> tree.consistent([np.array([10.0]), np.array([7.0, 6.0])], [np.array([0.0]), np.array([1.0, 2.0])])
         array([6., 4.])
         """

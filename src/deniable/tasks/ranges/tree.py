@@ -13,7 +13,7 @@ import numpy as np
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.kernels.compiled import Array
-from deniable.tasks.ranges.consistency import Tree
+from deniable.tasks.ranges.consistency import LevelTree
 from deniable.tasks.ranges.levels import level_variance
 from deniable.tasks.ranges.line import Line
 
@@ -42,7 +42,7 @@ class TreeLine(Line):
     @classmethod
     def of(cls, size: int, cells: Sequence[Any], levels: Sequence[FrequencyEstimate], *, grown: bool = False) -> TreeLine:
         """The consistent shares of ever finer cells, each level counted by its own people."""
-        tree = Tree.of_cells([[0], *cells])
+        tree = LevelTree.of_cells([[0], *cells])
         groups, costs = tuple(level.n for level in levels), tuple(level_variance(level.spec) for level in levels)
         counted = [np.array([1.0]), *(level.counts / max(level.n, 1) for level in levels)]
         shares = tree.consistent(counted, _spread(tree, groups, costs)) if any(groups) else np.full(tree.sizes[-1], nan)
@@ -63,9 +63,9 @@ class TreeLine(Line):
         )
 
     @cached_property
-    def tree(self) -> Tree:
+    def tree(self) -> LevelTree:
         """The cells of all levels, under a root with everybody in it."""
-        return Tree(1, self.parents)
+        return LevelTree(1, self.parents)
 
     def variances(self, queries: Array) -> Array:
         found = np.zeros(queries.shape[1])
@@ -78,7 +78,7 @@ class TreeLine(Line):
         return found
 
 
-def _spread(tree: Tree, groups: Sequence[int], costs: Sequence[float]) -> list[Array]:
+def _spread(tree: LevelTree, groups: Sequence[int], costs: Sequence[float]) -> list[Array]:
     """The variances that decide the weights: none for the known total; infinite for levels on which nobody reported."""
     each = [cost / n if n else inf for n, cost in zip(groups, costs, strict=True)]
     return [np.zeros(1), *(np.full(size, spread) for size, spread in zip(tree.sizes[1:], each, strict=True))]

@@ -54,7 +54,7 @@ MOST_PEOPLE = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes(SeriesMechanism):
+class LimitedChanges(SeriesMechanism):
     """A series of ``points`` counts of people who change at most ``changes`` times. See the two ways, below."""
 
     changes: int
@@ -85,7 +85,7 @@ class Changes(SeriesMechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeChanges(Changes):
+class TreeChanges(LimitedChanges):
     """Noise on parts of 1, 2, 4, .. changes (Laplace; Gaussian with delta).
 
     >>> tree = TreeChanges(points=2000, changes=4, epsilon=1.0)
@@ -137,7 +137,7 @@ class TreeChanges(Changes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RootChanges(Changes):
+class RootChanges(LimitedChanges):
     """Gaussian noise between the two factors of the sums of changes: much less than the tree's, and it needs a delta.
 
     >>> root = RootChanges(points=2000, changes=8, epsilon=1.0, delta=1e-6)

@@ -11,7 +11,7 @@ from typing import Any
 from deniable.cli.console import progress_bar
 from deniable.cli.demo_collector import Running
 from deniable.cli.demo_devices import Devices
-from deniable.cli.demo_questions import Asked
+from deniable.cli.demo_questions import DemoQuestion
 from deniable.cli.remote import collector_at
 from deniable.contract.task import Task
 from deniable.core.estimate import Estimate
@@ -43,22 +43,22 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Survey:
+class DemoTask:
     """A published question and those who will answer it."""
 
     collector: Running
-    asked: Asked
+    asked: DemoQuestion
     published: Task
 
     @property
-    def task(self) -> bytes:
+    def id(self) -> bytes:
         """The id that devices pin."""
         return self.published.id
 
     def run(self, devices: Devices, *, quiet: bool, keep_open: bool) -> Found:
         """Let the crowd answer, in as many rounds as it takes; count, and ask for the result.
 
-        A survey that is kept open can be answered by whoever looks at the demo; a search is over when it has found something.
+        A question that is kept open can be answered by whoever looks at the demo; a search is over when it has found something.
         """
         waiting: Sequence[int] = range(len(self.asked.held))
         number, more, seconds = 0, True, 0.0
@@ -66,26 +66,26 @@ class Survey:
             start = time.perf_counter()
             what = f"{self.published.name}, round {number + 1}" if self.published.rounds else self.published.name
             with progress_bar(what, quiet) as progress:
-                receipts = devices.report(self.task, self.asked.held, waiting, progress)
+                receipts = devices.report(self.id, self.asked.held, waiting, progress)
             seconds += time.perf_counter() - start
             waiting = [place for place in waiting if place not in receipts]
             with collector_at(self.collector.url, self.collector.admin) as admin:
                 if self.published.rounds:
                     query = {"round": number, "force": "true"}  # so few people can be asked to take part in a demo
-                    more = admin.call("POST", f"/v1/tasks/{self.task.hex()}/advance", query=query)["more"]
+                    more = admin.call("POST", f"/v1/tasks/{self.id.hex()}/advance", query=query)["more"]
                     devices.refresh()
                     number += 1
                 else:
                     if not keep_open:
-                        admin.call("POST", f"/v1/tasks/{self.task.hex()}/close")
+                        admin.call("POST", f"/v1/tasks/{self.id.hex()}/close")
                     more = False
         with collector_at(self.collector.url, self.collector.analyst) as analyst:
-            content = analyst.call("GET", f"/v1/tasks/{self.task.hex()}/estimate")
+            content = analyst.call("GET", f"/v1/tasks/{self.id.hex()}/estimate")
         return Found(content, Counter(self.asked.held[place] for place in receipts), number, seconds)
 
 
-def publish(collector: Running, asked: list[Asked]) -> list[Survey]:
+def publish(collector: Running, asked: list[DemoQuestion]) -> list[DemoTask]:
     """Publish every question; a task's id is the digest of what the collector made of the file."""
     with collector_at(collector.url, collector.admin) as admin:
         answers = [admin.call("POST", "/v1/tasks", body=question.toml.encode(), media_type="application/toml") for question in asked]
-    return [Survey(collector, question, Task.from_json(answer["task"].encode())) for question, answer in zip(asked, answers, strict=True)]
+    return [DemoTask(collector, question, Task.from_json(answer["task"].encode())) for question, answer in zip(asked, answers, strict=True)]
