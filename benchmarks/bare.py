@@ -2,7 +2,7 @@
 
 import socket
 
-from deniable.collect.server import BACKLOG, Server, server_config
+from deniable.collect.kit.server import BACKLOG, Server, server_config
 from deniable.collect.settings import Settings
 
 

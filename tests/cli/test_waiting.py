@@ -8,8 +8,8 @@ import socket
 import pytest
 
 from deniable.client.transport import Response, TransportError
-from deniable.collect.sums.keeping import PartyFolder
-from deniable.collect.sums.taking_part import Insistence
+from deniable.collect.sums.participation import Insistence
+from deniable.collect.sums.party_folder import PartyFolder
 from deniable.contract.notice import SHUFFLER
 from deniable.sealing.keys import KeyRing
 from tests.cli.running import Started, run

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from deniable.client import GRR
 from deniable.collect.admission import Admission, LiveTask, Rows
 from deniable.collect.clock import Moment
+from deniable.collect.kit.committer import Committer
+from deniable.collect.kit.limits import Limits
 from deniable.collect.storage.block import ID_BYTES, Bucket
 from deniable.collect.storage.log import StorageError
-from deniable.collect.web.committer import Committer
-from deniable.collect.web.ingest import Ingest, Limits
+from deniable.collect.web.ingest import Ingest
 from deniable.collect.web.metrics import Metrics
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from tests.collect.crowd import NOON, survey_task

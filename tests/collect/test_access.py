@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
+from deniable.collect.kit.answers import Refusal
 from deniable.collect.storage.store import Store
 from deniable.collect.web.access import FAILURES_PER_SECOND, OPEN, Access, add_token, list_tokens, remove_token
-from deniable.collect.web.body import Refusal
 from deniable.errors import ParameterError
 
 

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from deniable.collect.kit.answers import Refusal
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.access import OPEN, add_token
-from deniable.collect.web.body import Refusal
 from deniable.collect.web.dispatch import read_query
 from deniable.collect.web.routes import ENDPOINTS, PARQUET, REPORTS, TOML
 from deniable.collect.web.shapes import EstimateQuery, SealQuery

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
+from deniable.collect.kit.committer import Committer, QueueFullError
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.log import StorageError
-from deniable.collect.web.committer import Committer, QueueFullError
 
 PATIENCE = 300
 """Seconds until a test that hangs fails."""

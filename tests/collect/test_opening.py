@@ -49,7 +49,7 @@ def test_a_new_store_survives_a_power_cut(tmp_path, monkeypatch):
 
 def test_a_server_says_in_its_logs_form_that_it_compiles(tmp_path):
     code = (
-        "import deniable; from deniable.collect.web.journal import begin; begin('info'); "
+        "import deniable; from deniable.collect.kit.log import begin; begin('info'); "
         "spec = deniable.RR(epsilon=1.0); spec.tally(spec.privatize([0, 1] * 9))"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable.collect.collector import Collector
+from deniable.collect.kit.committer import Committer
 from deniable.collect.storage.store import Store
-from deniable.collect.web.committer import Committer
 from deniable.collect.web.ingest import Ingest
 from deniable.collect.web.news import News
 from deniable.contract.envelope import MEDIA_TYPE

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deniable.client.transport import Response
-from deniable.collect.shuffler.forwarding import CollectorLink, Forwarder, Link, ShufflerLink
+from deniable.collect.shuffler.forwarder import CollectorLink, Forwarder, Link, ShufflerLink
 from deniable.collect.shuffler.store import Group, ShuffleStore
 from deniable.contract.sealed import open_seals, pack_seals, seal_id
 

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from deniable.client import GRR, OUE
-from deniable.collect.shuffler import arranging, judging
-from deniable.collect.shuffler.arranging import Plan, arrange
-from deniable.collect.shuffler.figures import Figures
-from deniable.collect.shuffler.judging import Judge, Opened, station_of
+from deniable.collect.kit.committer import Committer
+from deniable.collect.kit.limits import Limits
+from deniable.collect.shuffler.figures import ShufflerMetrics
+from deniable.collect.shuffler.judge import Judge, OpenedSeals, station_of
+from deniable.collect.shuffler.plan import ShufflerPlan, arrange
 from deniable.collect.shuffler.reception import Reception
-from deniable.collect.shuffler.settling import AGREEMENT
+from deniable.collect.shuffler.retention import AGREEMENT
 from deniable.collect.shuffler.shuffler import KEPT_SECONDS, Served, Shuffler
 from deniable.collect.shuffler.store import ShuffleStore
-from deniable.collect.web.committer import Committer
-from deniable.collect.web.ingest import Limits
 from deniable.contract.batch import LARGEST_MESSAGE
 from deniable.contract.batch import open_batch as open_message
 from deniable.contract.mixing import Relay
@@ -79,8 +78,8 @@ def planned(tmp_path, monkeypatch):
         task = shuffle_task(KEY, spec, shufflers=(Relay("https://shuffler.example.org", ring.identity),), **rules)
         if period:
             task = replace(task, end=task.start + period, period=period)
-        monkeypatch.setattr(arranging, "fetch_task", lambda *_: task.canonical)
-        made = Plan(folder=tmp_path / "own", tasks=(task.id,), collector="https://collector.example.org", **plan or {})
+        monkeypatch.setattr("deniable.collect.shuffler.plan.fetch_task", lambda *_: task.canonical)
+        made = ShufflerPlan(folder=tmp_path / "own", tasks=(task.id,), collector="https://collector.example.org", **plan or {})
         shuffler, _ = arrange(made, clock=lambda: task.start + 1.0)
         shuffler.store.close()
         return shuffler
@@ -129,9 +128,9 @@ class Opening:
     def __init__(self, task: bytes) -> None:
         self.task = task
 
-    async def open(self, body: bytes) -> Opened:
+    async def open(self, body: bytes) -> OpenedSeals:
         number, _, token = body.partition(b" ")
-        return Opened({(self.task, 0, ROUTE): [row(int(number) + more, token) for more in range(3)]}, [], 3)
+        return OpenedSeals({(self.task, 0, ROUTE): [row(int(number) + more, token) for more in range(3)]}, [], 3)
 
 
 @pytest.mark.parametrize("others", [1, 4])
@@ -153,7 +152,7 @@ def test_whoever_sends_at_the_same_moment_is_told_of_his_own_seals(world, others
         return sent[0]["status"], sent[1]["body"]
 
     async def together() -> list[tuple[int, bytes]]:
-        figures = Figures(lambda: 0)
+        figures = ShufflerMetrics(lambda: 0)
         committer = Committer(shuffler.append, observe=figures.appended)
         app = Reception(Opening(world.task.id), committer, world.store.known, limits=Limits(), figures=figures)
         found = await asyncio.gather(ask(app, b"1000 "), *(ask(app, b"%d spent" % (2000 + 10 * i)) for i in range(others)))
@@ -214,7 +213,8 @@ def test_a_route_that_does_not_lead_to_the_next_key_is_refused(world, monkeypatc
     good, made_up = (seal_report(world.task, each, analyst, [pair.notice(SHUFFLER)]) for each in reports(world.task, 2))
     found = open_outer(pair, made_up)
     changed = Outer(bytes(32), found.token, found.crowd, found.next).pack()
-    monkeypatch.setattr(judging, "open_box", lambda own, seal, role: changed if seal == made_up else open_box(own, seal, role))
+    opener = "deniable.collect.shuffler.judge.open_box"
+    monkeypatch.setattr(opener, lambda own, seal, role: changed if seal == made_up else open_box(own, seal, role))
     opened = judge.open(pack_seals([good, made_up]), {pair.id: pair}, 10)
     assert [code for _, _, code in opened.refused] == ["bad_seal"]
     assert sum(len(rows) for rows in opened.rows.values()) == 1

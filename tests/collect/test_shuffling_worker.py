@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from deniable.collect.shuffler.judging import Station, station_of
+from deniable.collect.shuffler.judge import Station, station_of
 from deniable.collect.shuffler.worker import Worker, WorkerDiedError
 from deniable.contract.notice import ANALYST, SHUFFLER
 from deniable.contract.sealed import pack_seals, seal_id

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from deniable.collect.kit.answers import Refusal
 from deniable.collect.sums.bodies import PartyBodies
-from deniable.collect.web.body import Refusal
 
 PART = bytes(1000)
 

@@ -14,7 +14,7 @@ from deniable.collect.sums.aggregation import estimate_of
 from deniable.collect.sums.agreement import Agreement, described
 from deniable.collect.sums.agreement_file import read_agreement_file
 from deniable.collect.sums.numbers import read_numbers
-from deniable.collect.sums.taking_part import confirmed
+from deniable.collect.sums.participation import confirmed
 from deniable.errors import DeniableError, ParameterError, ProtocolError, WireError
 from deniable.multiparty.masking.party import MaskingParty
 from tests.collect.test_summing import TEXT, Five

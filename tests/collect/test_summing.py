@@ -12,17 +12,17 @@ import pytest
 from deniable.cli.extra import summing_extra
 from deniable.client.transport import Response, TransportError
 from deniable.collect.clock import SYSTEM_CLOCK
+from deniable.collect.kit.limits import Limits
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
-from deniable.collect.sums import keeping
+from deniable.collect.sums import party_folder
 from deniable.collect.sums.aggregation import Aggregation, Over, Patience, estimate_of
 from deniable.collect.sums.agreement_file import read_agreement_file
-from deniable.collect.sums.keeping import PartyFolder
+from deniable.collect.sums.participation import Insistence, Way, take_part
+from deniable.collect.sums.party_folder import PartyFolder
 from deniable.collect.sums.service import SumService
-from deniable.collect.sums.signing import MEDIA_TYPE, path_of, sign_request
+from deniable.collect.sums.signature import MEDIA_TYPE, path_of, sign_request
 from deniable.collect.sums.store import SumStore
-from deniable.collect.sums.taking_part import Insistence, Way, take_part
-from deniable.collect.web.ingest import Limits
 from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireError
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.party import MaskingParty
@@ -142,16 +142,16 @@ def test_a_party_whose_disk_fails_says_nothing(five, monkeypatch, saves):
         five.go()
         five.sum.tend()
     five.go(1, 2, 3, 4)
-    real, before = keeping.write_private, list(five.ways[0].sent)
+    real, before = party_folder.write_private, list(five.ways[0].sent)
 
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(keeping, "write_private", full)
+    monkeypatch.setattr(party_folder, "write_private", full)
     with pytest.raises(OSError, match="No space"):
         five.go(0)
     assert set(five.ways[0].sent) == set(before)  # at most what was on disk
-    monkeypatch.setattr(keeping, "write_private", real)
+    monkeypatch.setattr(party_folder, "write_private", real)
     for _ in range(saves, 4):
         five.go()
         five.sum.tend()
@@ -323,7 +323,7 @@ def test_a_party_shows_no_secret_and_keeps_its_folder_to_itself(five):
     handle = own.hold()
     with pytest.raises(StorageError, match="held by another process"):
         five.go(0)
-    keeping.DISK.close(handle)
+    party_folder.DISK.close(handle)
     (own.folder / "identity.json").chmod(0o644)
     with pytest.raises(ParameterError, match="chmod 600"):
         own.identity()

@@ -11,9 +11,9 @@ from deniable.client.transport import TransportError
 from deniable.collect.sums.aggregation import Aggregation, Over, Patience, estimate_of
 from deniable.collect.sums.agreement import Agreement, described
 from deniable.collect.sums.agreement_file import read_agreement_file
-from deniable.collect.sums.keeping import PartyFolder, read_private
+from deniable.collect.sums.participation import Insistence, Way, take_part
+from deniable.collect.sums.party_folder import PartyFolder, read_private
 from deniable.collect.sums.store import SumStore
-from deniable.collect.sums.taking_part import Insistence, Way, take_part
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.multiparty.dealing import deal_stream
 from deniable.multiparty.message import Message

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from deniable.cli import main as command
-from deniable.collect import server
-from deniable.collect.web.connection import connection_class
+from deniable.collect.kit import server
+from deniable.collect.kit.connection import connection_class
 
 PROGRAM = "tests.system.impatient"
 SECONDS, MOST = 0.5, 12

@@ -31,7 +31,7 @@ PATIENCE, PAUSE = 300.0, 0.02
 COMMAND = "deniable.cli"
 """What is run unless something else is named."""
 ONCE = ("deniable.collect.server", "deniable.collect.publication.tallying", "deniable.collect.shuffler.service", "tests.system.receiver")
-ONCE += tuple(f"deniable.collect.sums.{part}" for part in ("numbers", "service", "taking_part"))
+ONCE += tuple(f"deniable.collect.sums.{part}" for part in ("numbers", "service", "participation"))
 ONCE += ("pydantic", "uvloop", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.lifespan.on")
 """Modules that some command reads when it needs them: here they are read once for all."""
 

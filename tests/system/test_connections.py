@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from deniable.collect.sums.signing import MEDIA_TYPE as MESSAGE
-from deniable.collect.web.connection import LARGEST_HEAD, MOST_PIPELINED
+from deniable.collect.kit.connection import LARGEST_HEAD, MOST_PIPELINED
+from deniable.collect.sums.signature import MEDIA_TYPE as MESSAGE
 from deniable.contract.envelope import MEDIA_TYPE as REPORT
 from deniable.contract.sealed import MEDIA_TYPE as SEAL
 from tests.collect.crowd import envelope

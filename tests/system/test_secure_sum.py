@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from deniable.collect.sums.signing import DIGEST, MEDIA_TYPE, SIGNATURE, path_of, sign_request
+from deniable.collect.sums.signature import DIGEST, MEDIA_TYPE, SIGNATURE, path_of, sign_request
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.message import Message

@@ -7,7 +7,7 @@ import signal
 
 import numpy as np
 
-from deniable.collect.sums.keeping import write_private
+from deniable.collect.sums.party_folder import write_private
 from deniable.multiparty.dealing import deal_stream
 from deniable.multiparty.fixed_point import laplace_reach
 from deniable.testing.faults import STATUS

@@ -69,7 +69,7 @@ def run(
     with summing_extra("deniable aggregate"):
         from deniable.collect.clock import clock_of
         from deniable.collect.sums.aggregation import Aggregation, Patience
-        from deniable.collect.sums.keeping import read_private
+        from deniable.collect.sums.party_folder import read_private
         from deniable.collect.sums.service import serve_sum
         from deniable.collect.sums.store import ABORTED, SumStore
 

@@ -52,7 +52,7 @@ def stream(
 
 
 def _write(folder: Path, make: Callable[[], dict[str, bytes]], json_output: bool) -> None:
-    from deniable.collect.sums.keeping import write_private
+    from deniable.collect.sums.party_folder import write_private
 
     if folder.exists():
         raise ParameterError("--out", str(folder), allowed="a folder that is not there yet", fix="keys are dealt once")

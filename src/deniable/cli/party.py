@@ -31,7 +31,7 @@ ANSWER_SECONDS = 300.0
 def keys(folder: Folder, json_output: Json = False) -> None:
     """Make the party's identity and print its public key, which goes into the terms. Harmless if it is there."""
     with summing_extra("deniable party"):
-        from deniable.collect.sums.keeping import PartyFolder
+        from deniable.collect.sums.party_folder import PartyFolder
     key = PartyFolder(folder).make_identity().hex()
     print_json({"key": key}) if json_output else typer.echo(key)
     remark("Give these digits to whoever writes the terms.")
@@ -45,7 +45,7 @@ def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> No
     with summing_extra("deniable party"):
         from deniable.client.transport import HTTPTransport
         from deniable.collect.sums.agreement import described
-        from deniable.collect.sums.taking_part import Insistence, fetch_agreement
+        from deniable.collect.sums.participation import Insistence, fetch_agreement
 
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
     with waiting(url, ANSWER_SECONDS):
@@ -82,10 +82,10 @@ def run(
         from deniable.client.transport import HTTPTransport
         from deniable.collect.clock import clock_of
         from deniable.collect.sums.aggregation import LATE, LOST
-        from deniable.collect.sums.keeping import PartyFolder, read_private
         from deniable.collect.sums.numbers import read_numbers
+        from deniable.collect.sums.participation import Insistence, Way, confirmed, fetch_agreement, take_part
+        from deniable.collect.sums.party_folder import PartyFolder, read_private
         from deniable.collect.sums.store import OPENED
-        from deniable.collect.sums.taking_part import Insistence, Way, confirmed, fetch_agreement, take_part
         from deniable.collect.tasks.spans import until
 
     clock_of(os.environ)  # tests may have named a point at which this dies
@@ -131,7 +131,7 @@ def _show_terms(agreement: Agreement, say: Callable[[str], None]) -> None:
 def sums(folder: Folder, json_output: Json = False) -> None:
     """Show the sums that this party took part in, and what they cost, opened or not, once its vector was sent: epsilons add up."""
     with summing_extra("deniable party"):
-        from deniable.collect.sums.keeping import PartyFolder
+        from deniable.collect.sums.party_folder import PartyFolder
 
     found = PartyFolder(folder).all()
     if json_output:

@@ -20,7 +20,7 @@ from deniable.contract.notice import SHUFFLER
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
-    from deniable.collect.shuffler.forwarding import Link
+    from deniable.collect.shuffler.forwarder import Link
     from deniable.collect.shuffler.shuffler import Shuffler
     from deniable.sealing.keys import KeyRing
 
@@ -67,11 +67,11 @@ def run(
         return
     with server_extra("deniable shuffle"):
         from deniable.collect.clock import clock_of
-        from deniable.collect.shuffler.arranging import ANSWER_SECONDS, Plan, arrange
+        from deniable.collect.kit.limits import Limits
+        from deniable.collect.kit.log import note
+        from deniable.collect.shuffler.plan import ANSWER_SECONDS, ShufflerPlan, arrange
         from deniable.collect.shuffler.service import serve_shuffler
         from deniable.collect.tasks.spans import until
-        from deniable.collect.web.ingest import Limits
-        from deniable.collect.web.journal import note
         from deniable.core.stream import cores
 
     if folder is None or not collector:
@@ -81,7 +81,7 @@ def run(
         raise ParameterError("--workers", workers, allowed="from 0 to 1024", fix="0 takes one for each core")
     if not 0 <= metrics_port < 1 << 16:
         raise ParameterError("--metrics-port", metrics_port, allowed="a port, or 0", fix="0 serves no figures")
-    plan = Plan(
+    plan = ShufflerPlan(
         folder=folder,
         tasks=tuple(_identity(text) for text in task or ()),
         collector=collector,

@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import os
-import signal
-import socket
-import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from types import FrameType
-from typing import Any
+from collections.abc import Callable
 
-import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from deniable.collect.clock import SYSTEM_CLOCK
 from deniable.collect.collector import Collector
 from deniable.collect.dashboard.site import Dashboard
+from deniable.collect.kit.answers import guarded
+from deniable.collect.kit.committer import Committer
+from deniable.collect.kit.log import note
+from deniable.collect.kit.server import LAST_SECONDS, Server, live, port, server_config
+from deniable.collect.kit.troubles import Troubles
 from deniable.collect.settings import Settings
 from deniable.collect.storage.database import CONNECT_SECONDS
 from deniable.collect.storage.store import Store
 from deniable.collect.tasks.spans import until
 from deniable.collect.web.api import Api
 from deniable.collect.web.batches import PATH, BatchIngest
-from deniable.collect.web.committer import Committer
-from deniable.collect.web.connection import connection_class
 from deniable.collect.web.dispatch import application
 from deniable.collect.web.ingest import Ingest
-from deniable.collect.web.journal import begin, note
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import News
-from deniable.collect.web.policy import guarded
 from deniable.collect.web.routes import REPORTS
-from deniable.collect.web.troubles import Troubles
-
-BACKLOG = 2048
-HANDSHAKE_SECONDS = 10.0
-"""How long the handshake of TLS may take."""
-LISTENERS = 16
-"""How often the port is listened on: uvloop takes one new connection from each listening socket in a turn of its loop, and under load,
-where a turn is long, the others would wait for seconds."""
-GRACE_SECONDS = 2
-"""How long requests may take to end once the process is told to stop."""
-LAST_SECONDS = 1.5
-"""How long everything else may take after that."""
-HEADERS = [("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer")]
-"""Of every answer; ``policy`` has the one that pages and data differ in."""
-TLS_ONLY = ("strict-transport-security", "max-age=31536000")
 
 
 class Service:
@@ -134,56 +110,6 @@ class Service:
         return sum(len(live.parked) or bool(live.unreadable) for live in waiting)
 
 
-class Server(uvicorn.Server):
-    """Says where it listens once it is ready, and ends in time whatever still computes."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer."""
-        if self.config.is_ssl:  # uvicorn has no setting for it: a peer that only connects would be there for a minute, and not be counted
-            loop: Any = asyncio.get_running_loop()
-            loop.create_server = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_SECONDS)
-        await super().startup(sockets and [listening.dup() for listening in sockets for _ in range(LISTENERS)])
-        if sockets and self.started:
-            host, port = sockets[0].getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            sys.stdout.write(f"serving on {'https' if self.config.is_ssl else 'http'}://{shown}:{port}\n")
-            sys.stdout.flush()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop answering. What was acknowledged is durable, so a thread that is cut off in the middle of an estimate loses nothing."""
-        last = threading.Timer(GRACE_SECONDS + LAST_SECONDS, os._exit, (0,))
-        last.daemon = True
-        last.start()
-        await super().shutdown(sockets)
-
-
-async def live(receive: Receive, send: Send, threads: Sequence[threading.Thread], stop: Callable[[], Awaitable[None]]) -> None:
-    """Follow a server from its start, and so that of the threads, to its end."""
-    await receive()
-    for thread in threads:
-        thread.start()
-    gc.freeze()  # what was loaded stays: the collector of garbage need not look at it over and over, which is milliseconds each time
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
-    await stop()
-    await send({"type": "lifespan.shutdown.complete"})
-
-
-@contextmanager
-def port(settings: Settings) -> Iterator[socket.socket]:
-    """The port of a process that logs and can be told to stop, held before anything else is opened."""
-
-    def leave(_: int, __: FrameType | None) -> None:
-        raise SystemExit(0)
-
-    begin(settings.log_level)
-    signal.signal(signal.SIGTERM, leave)  # also what uvicorn falls back to in the end: being stopped is no failure
-    signal.signal(signal.SIGINT, leave)
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG) as listening:
-        yield listening
-
-
 def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
     """Run a collector until the process is told to stop."""
     with port(settings) as listening:
@@ -195,23 +121,3 @@ def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> N
             Server(server_config(service, settings)).run([listening])
         finally:
             note("stopped")
-
-
-def server_config(service: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """What uvicorn is told."""
-    tls: dict[str, Any] = {"ssl_certfile": settings.certificate, "ssl_keyfile": settings.key_file} if settings.secure else {}
-    return uvicorn.Config(
-        service,
-        loop="uvloop",
-        http=connection_class(settings.limits.body_seconds, settings.limits.connections),
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        headers=HEADERS + ([TLS_ONLY] if settings.secure or settings.behind_proxy else []),
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        backlog=BACKLOG,
-        **tls,
-    )

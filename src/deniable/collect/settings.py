@@ -25,13 +25,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
 
-from deniable.collect.web.ingest import Limits
+from deniable.collect.kit.limits import Limits
+from deniable.collect.kit.settings import ProcessSettings
 from deniable.core.declared import did_you_mean, read_toml
 from deniable.errors import ParameterError
 
@@ -46,71 +46,29 @@ ELSEWHERE = (
     "DENIABLE_URL",
 )
 """Names in the environment that are read by others."""
-LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(ProcessSettings):
     """Everything that is decided before a collector starts. Its ``repr`` does not show the store, whose address may hold a password."""
 
     store: str = field(default="deniable-store", repr=False)
-    host: str = "127.0.0.1"
-    port: int = 8000
-    certificate: str = ""
-    key_file: str = ""
-    behind_proxy: bool = False
     public_estimates: bool = False
     publications: str = ""
     lifetime_epsilon: float = 10.0
-    tend_seconds: float = 1.0
-    log_level: str = "info"
-    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.store:
             raise ParameterError("store", self.store, allowed="a folder or a postgresql:// address", fix="say where reports are kept")
-        if not 0 <= self.port < 1 << 16:
-            raise ParameterError("port", self.port, allowed="from 0 to 65535", fix="0 takes one that is free")
-        if bool(self.certificate) != bool(self.key_file):
-            raise ParameterError(
-                "certificate, key_file", (self.certificate, self.key_file), allowed="both or neither", fix="TLS needs both"
-            )
-        for parameter in ("certificate", "key_file"):
-            path = getattr(self, parameter)
-            if path and not os.access(path, os.R_OK):
-                raise ParameterError(parameter, path, allowed="a file that can be read", fix="check its path and its owner")
         if not 0 < self.lifetime_epsilon <= 10:
             fix = "propose less than the usual 10; only the person raises the limit"
             raise ParameterError("lifetime_epsilon", self.lifetime_epsilon, allowed="above 0, at most 10", fix=fix)
-        if not 0.01 <= self.tend_seconds <= 3600:
-            raise ParameterError("tend_seconds", self.tend_seconds, allowed="from 0.01 to 3600", fix="the default is 1")
-        if self.log_level not in LEVELS:
-            raise ParameterError("log_level", self.log_level, allowed=f"one of {list(LEVELS)}", fix=did_you_mean(self.log_level, LEVELS))
-        if not (self.secure or self.behind_proxy or is_loopback(self.host)):
-            fix = "give a certificate and a key_file, or say behind_proxy if something in front speaks TLS"
-            raise ParameterError("host", self.host, allowed="a loopback address, since there is no TLS", fix=fix)
-
-    @property
-    def secure(self) -> bool:
-        """True if this process speaks TLS itself."""
-        return bool(self.certificate)
 
     @property
     def store_in_words(self) -> str:
         """The store as logs may name it."""
         return "PostgreSQL" if self.store.startswith("postgresql") else self.store
-
-
-def is_loopback(host: str) -> bool:
-    """True if only this machine can reach the host.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("example.org")
-    (True, True, True, False, False)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def read_settings(

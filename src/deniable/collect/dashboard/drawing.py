@@ -15,8 +15,8 @@ import sys
 import threading
 from typing import Any
 
-from deniable.collect.web.body import Refusal
-from deniable.collect.web.journal import note
+from deniable.collect.kit.answers import Refusal
+from deniable.collect.kit.log import note
 
 PATIENCE = 60.0
 MOST = 32

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from deniable.collect.dashboard.html import Element, Node, element
 from deniable.collect.dashboard.pages import PAGES
-from deniable.collect.web.policy import NAME, page_policy
+from deniable.collect.kit.answers import NAME, page_policy
 
 TITLE = "deniable"
 HTML = "text/html; charset=utf-8"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from deniable.collect.dashboard.html import Element, element, quoted
+from deniable.collect.kit.answers import Refusal
 from deniable.collect.publication.published import MANIFEST, read_manifest
-from deniable.collect.web.body import Refusal
 from deniable.contract.task import Task
 from deniable.errors import DeniableError
 

@@ -21,10 +21,10 @@ from deniable.collect.dashboard.layout import Visit, message, page
 from deniable.collect.dashboard.pages import PAGES, Page
 from deniable.collect.dashboard.sessions import Sessions, is_same_origin
 from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
+from deniable.collect.kit.answers import Refusal, unknown_task
+from deniable.collect.kit.bodies import BodyReader
 from deniable.collect.settings import Settings
 from deniable.collect.web.access import Access
-from deniable.collect.web.body import BodyReader, Refusal
-from deniable.collect.web.call import unknown_task
 from deniable.collect.web.dispatch import failure, in_thread, refusal_of
 from deniable.collect.web.routes import ID_PATTERN
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from deniable.collect.dashboard.client_files import client_files
 from deniable.collect.dashboard.drawing import Drawing
-from deniable.collect.web.body import Refusal
+from deniable.collect.kit.answers import Refusal
 
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json"}
 VEGA = "vega.js"

@@ -31,8 +31,7 @@ from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
 from deniable.collect.dashboard.static import CLIENT, KINDS, asset
 from deniable.collect.dashboard.task_page import Seen, see_task, task_body
 from deniable.collect.dashboard.tasks_page import several_body, tasks_body
-from deniable.collect.web.body import Refusal
-from deniable.collect.web.call import json_response, unknown_task
+from deniable.collect.kit.answers import Refusal, json_response, unknown_task
 from deniable.collect.web.dispatch import read_query
 from deniable.collect.web.routes import PARQUET
 from deniable.collect.web.shapes import CompareQuery, Labels, LogQuery, Periods, Strict

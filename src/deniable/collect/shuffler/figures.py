@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from deniable.collect.shuffler.judging import BAD_SEAL, BAD_TOKEN, UNKNOWN_KEY, UNKNOWN_TASK, Address, Row
+from deniable.collect.shuffler.judge import BAD_SEAL, BAD_TOKEN, UNKNOWN_KEY, UNKNOWN_TASK, Address, Row
 from deniable.collect.web.metrics import _SECONDS
 from deniable.shuffle.mixer import CLOSED, USED
 
@@ -15,7 +15,7 @@ CODES = (UNKNOWN_TASK, UNKNOWN_KEY, BAD_SEAL, BAD_TOKEN, USED, "too_early", CLOS
 STATUSES = (200, 201, 204, 400, 404, 405, 408, 413, 415, 429, 500, 503, 507)
 
 
-class Figures:
+class ShufflerMetrics:
     """The figures of one shuffler, in a registry of their own. ``held`` gives the seals that waited when it was last looked."""
 
     def __init__(self, held: Callable[[], int]) -> None:

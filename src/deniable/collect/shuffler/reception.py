@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 
 from starlette.types import Receive
 
-from deniable.collect.shuffler.figures import Figures
-from deniable.collect.shuffler.judging import UNKNOWN_KEY, Address, Opened, Row
-from deniable.collect.shuffler.opening import Openers
+from deniable.collect.kit.answers import Refusal
+from deniable.collect.kit.bodies import BodyReader
+from deniable.collect.kit.committer import Committer, QueueFullError
+from deniable.collect.kit.entrance import Entrance
+from deniable.collect.kit.limits import Limits
+from deniable.collect.kit.log import note_error
+from deniable.collect.shuffler.figures import ShufflerMetrics
+from deniable.collect.shuffler.judge import UNKNOWN_KEY, Address, OpenedSeals, Row
+from deniable.collect.shuffler.openers import Openers
 from deniable.collect.shuffler.worker import WorkerDiedError
 from deniable.collect.storage.log import StorageError
-from deniable.collect.web.body import BodyReader, Refusal
-from deniable.collect.web.committer import Committer, QueueFullError
-from deniable.collect.web.entrance import Entrance
-from deniable.collect.web.ingest import Limits
-from deniable.collect.web.journal import note_error
 from deniable.contract.sealed import MEDIA_TYPE
 from deniable.errors import WireError
 
@@ -40,7 +41,7 @@ class Reception(Entrance):
         known: Known,
         *,
         limits: Limits,
-        figures: Figures,
+        figures: ShufflerMetrics,
     ) -> None:
         super().__init__(committer, figures.requests, at_once=limits.requests_at_once)
         self._openers = openers
@@ -70,7 +71,7 @@ class Reception(Entrance):
             raise self.no_room() from error
         return await self._sort_out(opened, dict(told))
 
-    async def _sort_out(self, opened: Opened, told: dict[bytes, str]) -> list[tuple[bytes, str]]:
+    async def _sort_out(self, opened: OpenedSeals, told: dict[bytes, str]) -> list[tuple[bytes, str]]:
         """What was not taken: what could not be opened, unless it was taken while its key was there, and what the store refused."""
         refused = opened.refused
         late = [(task, seal) for task, seal, code in refused if code == UNKNOWN_KEY]

@@ -10,19 +10,18 @@ import msgspec
 from prometheus_client import start_http_server
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.server import LAST_SECONDS, Server, live, port, server_config
+from deniable.collect.kit.answers import DATA, Refusal
+from deniable.collect.kit.committer import Committer
+from deniable.collect.kit.entrance import JSON, ORIGIN
+from deniable.collect.kit.log import note
+from deniable.collect.kit.server import LAST_SECONDS, Server, live, port, server_config
+from deniable.collect.kit.troubles import Troubles
 from deniable.collect.settings import Settings
-from deniable.collect.shuffler.figures import Figures
-from deniable.collect.shuffler.forwarding import Forwarder, Link
-from deniable.collect.shuffler.opening import Openers
+from deniable.collect.shuffler.figures import ShufflerMetrics
+from deniable.collect.shuffler.forwarder import Forwarder, Link
+from deniable.collect.shuffler.openers import Openers
 from deniable.collect.shuffler.reception import Reception
 from deniable.collect.shuffler.shuffler import Shuffler
-from deniable.collect.web.body import Refusal
-from deniable.collect.web.committer import Committer
-from deniable.collect.web.entrance import JSON, ORIGIN
-from deniable.collect.web.journal import note
-from deniable.collect.web.policy import DATA
-from deniable.collect.web.troubles import Troubles
 
 SEALS, KEYS, HEALTH = "/v1/seals", "/v1/keys", "/v1/health"
 PATIENCE = 60.0
@@ -34,7 +33,7 @@ class ShuffleService:
 
     def __init__(self, shuffler: Shuffler, links: Mapping[bytes, Link], settings: Settings, *, workers: int) -> None:
         self.shuffler = shuffler
-        self.figures = Figures(lambda: sum(shuffler.held.values()))
+        self.figures = ShufflerMetrics(lambda: sum(shuffler.held.values()))
         stations = [served.station for served in shuffler.tasks.values()]
         limits = settings.limits
         self._openers = Openers(stations, shuffler.pairs, workers=workers, most=limits.max_reports)

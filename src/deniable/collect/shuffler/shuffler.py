@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from deniable.collect.admission import SKEW
 from deniable.collect.clock import Watch
-from deniable.collect.shuffler.judging import BAD_SEAL, Address, Row, Station
-from deniable.collect.shuffler.settling import Settled
+from deniable.collect.kit.log import note
+from deniable.collect.shuffler.judge import BAD_SEAL, Address, Row, Station
+from deniable.collect.shuffler.retention import Settled
 from deniable.collect.shuffler.store import Group, ShuffleStore
-from deniable.collect.web.journal import note
 from deniable.contract.batch import BATCH_CONTEXT, Manifest, pack_batch
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.notice import KeyNotice

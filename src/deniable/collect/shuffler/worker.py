@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
-from deniable.collect.shuffler.judging import Judge, Opened, Station
+from deniable.collect.shuffler.judge import Judge, OpenedSeals, Station
 from deniable.errors import WireError
 from deniable.sealing.keys import KeyPair
 
@@ -41,11 +41,11 @@ class Worker:
         write(_pipe(process.stdin), self._stations)
         return process
 
-    def ask(self, bodies: Sequence[bytes], pairs: Sequence[KeyPair], most: int) -> list[Opened | WireError]:
+    def ask(self, bodies: Sequence[bytes], pairs: Sequence[KeyPair], most: int) -> list[OpenedSeals | WireError]:
         """What is in each of some bodies; WorkerDiedError if the process is no more."""
         try:
             write(_pipe(self._process.stdin), (bodies, pairs, most))
-            found: list[Opened | WireError] = read(_pipe(self._process.stdout))
+            found: list[OpenedSeals | WireError] = read(_pipe(self._process.stdout))
         except (OSError, EOFError, ValueError) as error:  # ValueError: the pipe was closed by ``stop``
             if not self._stopped:
                 self._end()
@@ -91,7 +91,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _opened(judge: Judge, body: bytes, pairs: Mapping[bytes, KeyPair], most: int) -> Opened | WireError:
+def _opened(judge: Judge, body: bytes, pairs: Mapping[bytes, KeyPair], most: int) -> OpenedSeals | WireError:
     try:
         return judge.open(body, pairs, most)
     except WireError as error:

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from deniable.collect.kit.log import note
 from deniable.collect.storage.log import StorageError
 from deniable.collect.sums.agreement import Agreement
 from deniable.collect.sums.store import ABORTED, OPENED, RUNNING, SumStore
-from deniable.collect.web.journal import note
 from deniable.core.estimate import Estimate
 from deniable.errors import ParameterError, ProtocolError
 from deniable.multiparty.message import Message

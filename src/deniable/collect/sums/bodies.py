@@ -9,7 +9,8 @@ from typing import Any
 
 from starlette.types import Receive
 
-from deniable.collect.web.body import BodyReader, Refusal
+from deniable.collect.kit.answers import Refusal
+from deniable.collect.kit.bodies import BodyReader
 
 BODY_SECONDS = 120.0
 """How long a message may take to arrive, as for batches at a collector: it can be of 134 MB, and only a party's is read."""

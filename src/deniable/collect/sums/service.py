@@ -23,18 +23,17 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from deniable.collect.clock import Clock
-from deniable.collect.server import LAST_SECONDS, Server, live, port, server_config
+from deniable.collect.kit.answers import DATA, JSON, Refusal
+from deniable.collect.kit.log import note, note_error
+from deniable.collect.kit.server import LAST_SECONDS, Server, live, port, server_config
+from deniable.collect.kit.troubles import Troubles
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
 from deniable.collect.sums.aggregation import Aggregation, Over
 from deniable.collect.sums.bodies import PartyBodies
-from deniable.collect.sums.signing import DIGEST, MEDIA_TYPE, PATH, SIGNATURE, signed_digest
+from deniable.collect.sums.signature import DIGEST, MEDIA_TYPE, PATH, SIGNATURE, signed_digest
 from deniable.collect.sums.store import RUNNING
 from deniable.collect.tasks.spans import until
-from deniable.collect.web.body import JSON, Refusal
-from deniable.collect.web.journal import note, note_error
-from deniable.collect.web.policy import DATA
-from deniable.collect.web.troubles import Troubles
 from deniable.errors import ProtocolError, WireError
 
 LONGEST_WAIT = 20.0

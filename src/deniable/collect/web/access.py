@@ -15,9 +15,9 @@ from typing import NamedTuple, Protocol
 import sqlalchemy as sql
 from sqlalchemy import Engine
 
+from deniable.collect.kit.answers import Refusal
 from deniable.collect.storage import tables as db
 from deniable.collect.storage.database import READING
-from deniable.collect.web.body import Refusal
 from deniable.contract.source import SYSTEM
 from deniable.errors import ParameterError
 
@@ -28,7 +28,7 @@ PREFIX = "dn_"
 FAILURES_PER_SECOND = 20
 
 
-class Keeper(Protocol):
+class TokenStore(Protocol):
     """Whatever has the database, a store above all."""
 
     @property
@@ -42,7 +42,7 @@ class Token(NamedTuple):
     role: str
 
 
-def add_token(store: Keeper, role: str, label: str) -> str:
+def add_token(store: TokenStore, role: str, label: str) -> str:
     """A new token, to be shown now and never again; the label tells it from others."""
     if role not in ROLES:
         raise ParameterError("role", role, allowed=f"one of {list(ROLES)}", fix="an analyst reads, an admin also publishes and deletes")
@@ -56,14 +56,14 @@ def add_token(store: Keeper, role: str, label: str) -> str:
     return token
 
 
-def remove_token(store: Keeper, label: str) -> None:
+def remove_token(store: TokenStore, label: str) -> None:
     """From now on the token with this label opens nothing."""
     with store.engine.begin() as connection:
         if not connection.execute(db.token.delete().where(db.token.c.label == label)).rowcount:
             raise ParameterError("label", label, allowed="the label of a token", fix="see: deniable token list")
 
 
-def list_tokens(store: Keeper) -> list[Token]:
+def list_tokens(store: TokenStore) -> list[Token]:
     """All tokens by label, without what would open anything."""
     with store.engine.begin() as connection:
         return [Token(*row) for row in connection.execute(sql.select(db.token.c.label, db.token.c.role).order_by(db.token.c.label))]
@@ -76,7 +76,7 @@ class Access:
     the answer to a wrong token is 429, which asks the sender to wait. Addresses play no part.
     """
 
-    def __init__(self, store: Keeper, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: TokenStore, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._reader = store.engine.execution_options(**{READING: True})
         self._clock = clock
         self._second = 0

@@ -5,7 +5,7 @@ What estimates and task files need is imported when it is first asked for: a col
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from starlette.responses import Response
@@ -14,21 +14,21 @@ from deniable.collect.admission import LiveTask
 from deniable.collect.closing import close_period
 from deniable.collect.collector import Collector
 from deniable.collect.issuing import CodeError
+from deniable.collect.kit.answers import JSON, Refusal, json_response, unknown_task
+from deniable.collect.kit.log import note
 from deniable.collect.storage.block import Bucket
-from deniable.collect.web.body import JSON, Refusal
-from deniable.collect.web.call import Call, json_response, unknown_task
-from deniable.collect.web.journal import note
+from deniable.collect.web.access import OPEN
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.openapi import document
 from deniable.collect.web.routes import PARQUET, TEXT
 from deniable.collect.web.shapes import (
     Advanced,
+    Health,
     LogLine,
     PublicLog,
     SignedRound,
     SignedTask,
     SignedTokens,
-    State,
     TaskSummary,
     TokenRequest,
 )
@@ -37,6 +37,16 @@ from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
     from deniable.collect.analysis.analyst import Answer, Changes, Selection
+
+
+class Call(NamedTuple):
+    """A request as its handler sees it: checked, and without anything about its sender."""
+
+    task: bytes
+    query: Any
+    body: bytes
+    role: str = OPEN
+    """Of whoever asks."""
 
 
 class Api:
@@ -197,13 +207,13 @@ class Api:
 
     def healthz(self, _: Call) -> Response:
         """The process is there, or nobody would answer."""
-        return json_response(State("up"))
+        return json_response(Health("up"))
 
     def readyz(self, _: Call) -> Response:
         """Whether reports can be stored; why not is for the log, not for everyone."""
         trouble = self.collector.ready()
         if trouble is None:
-            return json_response(State("ready, but the clock is in doubt" if self.collector.watch.now().doubt else "ready"))
+            return json_response(Health("ready, but the clock is in doubt" if self.collector.watch.now().doubt else "ready"))
         note("not ready", level="warning", trouble=trouble)
         raise Refusal(503, "not_ready", "reports cannot be stored now", retry=5)
 

@@ -14,14 +14,12 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from deniable.collect.collector import Collector
+from deniable.collect.kit.answers import DATA, Refusal, stopping
+from deniable.collect.kit.log import note
 from deniable.collect.receiving import BatchRefused, Received
-from deniable.collect.web.body import Refusal
 from deniable.collect.web.dispatch import refusal_of
-from deniable.collect.web.entrance import stopping
-from deniable.collect.web.journal import note
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import News
-from deniable.collect.web.policy import DATA
 from deniable.contract.batch import LARGEST_MANIFEST, MEDIA_TYPE, SIGNATURE_BYTES, Manifest, open_batch, open_manifest
 from deniable.contract.task import Task
 from deniable.errors import WireError

@@ -19,13 +19,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from deniable.collect.kit.answers import Refusal, json_response, stopping, unknown_task
+from deniable.collect.kit.bodies import BodyReader
+from deniable.collect.kit.entrance import PREFLIGHT
+from deniable.collect.kit.log import note_error
 from deniable.collect.storage.log import StorageError
 from deniable.collect.web.access import OPEN, Access
-from deniable.collect.web.api import Api
-from deniable.collect.web.body import BodyReader, Refusal
-from deniable.collect.web.call import Call, json_response, unknown_task
-from deniable.collect.web.entrance import PREFLIGHT, stopping
-from deniable.collect.web.journal import note_error
+from deniable.collect.web.api import Api, Call
 from deniable.collect.web.news import News
 from deniable.collect.web.routes import ELSEWHERE, ENDPOINTS, ID_PATTERN, Endpoint
 from deniable.collect.web.shapes import Failure, Problem

@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, fields
 from math import ceil
 from typing import Protocol
 
 from starlette.types import Receive
 
 from deniable.collect.admission import Address, Rows
+from deniable.collect.kit.answers import JSON, Refusal
+from deniable.collect.kit.bodies import BodyReader
+from deniable.collect.kit.committer import Committer, QueueFullError
+from deniable.collect.kit.entrance import Entrance
+from deniable.collect.kit.limits import Limits, Rate
 from deniable.collect.storage.block import Bucket
-from deniable.collect.web.body import JSON, BodyReader, Refusal, open_json
-from deniable.collect.web.committer import MOST_WAITING, Committer, QueueFullError
-from deniable.collect.web.entrance import Entrance
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import UNHEARD, News
-from deniable.collect.web.rate import Rate
+from deniable.collect.web.shapes import open_json
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
-from deniable.errors import ParameterError, WireError
+from deniable.errors import WireError
 
 _BINARY = MEDIA_TYPE.encode()
 _OPENERS = {_BINARY: open_batch, JSON.encode(): open_json}
@@ -30,26 +31,6 @@ MOST_SEALED = 64
 """In how many sealed periods a request may have reports: each is another file, or another search in the database."""
 _OVER = frozenset({"too_late", "closed"})
 """Codes of reports that may be there already: only a sealed period is searched for them, and so it is waited for."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What a collector puts up with. ``reports_per_second`` counts all senders together; 0 is no limit. ``period_bytes``: of a task."""
-
-    max_body: int = 1 << 20
-    max_reports: int = 10_000
-    most_waiting: int = MOST_WAITING
-    requests_at_once: int = 4_096
-    connections: int = 8_192
-    body_seconds: float = 10.0
-    reports_per_second: int = 0
-    period_bytes: int = 1 << 30
-
-    def __post_init__(self) -> None:
-        for limit in fields(self):
-            value = getattr(self, limit.name)
-            if value < 0 or (value == 0 and limit.name != "reports_per_second"):
-                raise ParameterError(limit.name, value, allowed="a number above 0", fix=f"the default is {limit.default}")
 
 
 class Gate(Protocol):

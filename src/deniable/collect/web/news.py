@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from deniable.collect.kit.answers import Refusal
 from deniable.collect.storage.database import database_errors
-from deniable.collect.web.body import Refusal
 
 UNHEARD = frozenset({"unknown_task", "wrong_round"})
 """Codes that another collector may have made obsolete."""

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import NODEFAULT, UNSET
 
 import deniable
+from deniable.collect.kit.answers import JSON
 from deniable.collect.web.access import OPEN
-from deniable.collect.web.body import JSON
 from deniable.collect.web.routes import ELSEWHERE, ENDPOINTS, ID_PATTERN, REPORTS, Endpoint
 from deniable.collect.web.shapes import Failure, Rejected
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from deniable.collect.kit.answers import JSON
 from deniable.collect.web.access import OPEN
-from deniable.collect.web.body import JSON, JsonBatch
 from deniable.collect.web.shapes import (
     Advanced,
     AdvanceQuery,
     CompareQuery,
     EstimateQuery,
+    Health,
+    JsonBatch,
     LogQuery,
     PublicLog,
     PublishQuery,
@@ -23,7 +25,6 @@ from deniable.collect.web.shapes import (
     SignedRound,
     SignedTask,
     SignedTokens,
-    State,
     Strict,
     TaskSummary,
     TokenRequest,
@@ -214,8 +215,8 @@ ENDPOINTS = (
         role="admin",
         status=204,
     ),
-    Endpoint(method="GET", path="/healthz", name="healthz", summary="Is the process there?", answers={JSON: State}, at_once=True),
-    Endpoint(method="GET", path="/readyz", name="readyz", summary="Can it store reports?", answers={JSON: State}, errors=(503,)),
+    Endpoint(method="GET", path="/healthz", name="healthz", summary="Is the process there?", answers={JSON: Health}, at_once=True),
+    Endpoint(method="GET", path="/readyz", name="readyz", summary="Can it store reports?", answers={JSON: Health}, errors=(503,)),
     Endpoint(method="GET", path="/metrics", name="metrics", summary="Figures for Prometheus.", answers={TEXT: {"type": "string"}}),
     Endpoint(method="GET", path="/openapi.json", name="openapi", summary="This document.", answers=_ANY),
 )

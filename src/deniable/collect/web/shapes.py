@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from deniable.contract.envelope import Envelope
+from deniable.errors import WireError
+
 Period = Annotated[int, Meta(ge=0, lt=1 << 32)]
 Periods = Annotated[
     str,
@@ -171,7 +174,62 @@ class Advanced(msgspec.Struct):
     more: bool
 
 
-class State(msgspec.Struct):
+class Health(msgspec.Struct):
     """How the collector is."""
 
     status: str
+
+
+Number16 = Annotated[int, Meta(ge=0, lt=1 << 16)]
+Number32 = Annotated[int, Meta(ge=0, lt=1 << 32)]
+Hex16 = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
+Hex32 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+HexToken = Annotated[str, Meta(pattern=r"^([0-9a-f]{2})*\Z", max_length=2 * (2**16 - 1))]
+HexBytes = Annotated[str, Meta(pattern=r"^([0-9a-f]{2})*\Z")]
+
+
+class JsonReport(Strict):
+    """An envelope as JSON: numbers as they are, bytes as lower-case hexadecimal digits."""
+
+    task: Hex32
+    period: Number32
+    question: Number16
+    stratum: Number16
+    id: Hex16
+    payload: HexBytes
+    token: HexToken = ""
+
+
+class JsonBatch(Strict):
+    """A batch as JSON."""
+
+    reports: Annotated[list[JsonReport], Meta(min_length=1)]
+
+
+_DECODER = msgspec.json.Decoder(JsonBatch)
+
+
+def open_json(data: bytes) -> list[Envelope]:
+    """The envelopes of a batch as JSON; WireError if anything in it is missing, unknown, of another type or out of range.
+
+    >>> open_json(b'{"reports": [{"task": true}]}')
+    Traceback (most recent call last):
+    deniable.errors.WireError: JSON: ... Expected `str`, got `bool` - at `$.reports[0].task`
+    """
+    try:
+        reports = _DECODER.decode(data).reports
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        allowed = "an object with a list of reports"
+        raise WireError("JSON", f"{len(data)} bytes", allowed=allowed, fix=f"nothing of this batch was counted: {error}") from error
+    return [
+        Envelope(
+            bytes.fromhex(report.task),
+            report.period,
+            report.question,
+            report.stratum,
+            bytes.fromhex(report.id),
+            bytes.fromhex(report.payload),
+            bytes.fromhex(report.token),
+        )
+        for report in reports
+    ]

@@ -15,10 +15,9 @@ import msgspec
 from prometheus_client import Counter
 from starlette.types import Receive, Scope, Send
 
+from deniable.collect.kit.answers import DATA, Refusal, stopping
+from deniable.collect.kit.committer import Committer
 from deniable.collect.storage.log import StorageError
-from deniable.collect.web.body import Refusal
-from deniable.collect.web.committer import Committer
-from deniable.collect.web.policy import DATA
 
 ORIGIN = (b"access-control-allow-origin", b"*")
 JSON = (b"content-type", b"application/json")
@@ -123,8 +122,3 @@ class Entrance(ABC):
         self._requests[status].inc()
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
-
-
-def stopping(where: str = "collector") -> Refusal:
-    """The answer to whoever comes too late, or would have to be waited for."""
-    return Refusal(503, "stopping", f"the {where} is being stopped", retry=5, close=True)

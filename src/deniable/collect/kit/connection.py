@@ -43,7 +43,7 @@ class TooMuchError(Exception):
     """Stops the parser: the rest of what came is not worth reading."""
 
 
-class Connection(HttpToolsProtocol):
+class PatientConnection(HttpToolsProtocol):
     """HTTP/1.1 whose peers have ``seconds`` for everything that they owe.
 
     They owe a first request, the rest of a head, the rest of a body that was answered, and reading: each piece of a long answer, and what
@@ -201,6 +201,6 @@ async def _send_pieces(message: Any, send: Any) -> None:
         await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": more})
 
 
-def connection_class(seconds: float, most: int) -> type[Connection]:
+def connection_class(seconds: float, most: int) -> type[PatientConnection]:
     """The class of connections that wait for so long, and of which there are so many."""
-    return type("PatientConnection", (Connection,), {"seconds": seconds, "most": most})
+    return type("PatientConnection", (PatientConnection,), {"seconds": seconds, "most": most})

@@ -1,36 +1,14 @@
-"""The body of a request with reports: read within limits of size and time, and its JSON form for use by hand."""
+"""The bodies of requests, read within limits of size and time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 from starlette.types import Receive
 
-from deniable.contract.envelope import Envelope
-from deniable.errors import WireError
-
-JSON = "application/json"
-
-
-class Refusal(Exception):  # noqa: N818  # not an error of the program: how a request is answered early
-    """A request is answered without having been counted.
-
-    ``close`` if what it still sends is not worth reading, ``allow`` has the methods that are served, for a status of 405.
-    """
-
-    def __init__(
-        self, status: int, code: str, message: str, *, retry: int | None = None, close: bool = False, allow: bytes = b"POST, OPTIONS"
-    ) -> None:
-        super().__init__(message)
-        self.allow = allow
-        self.status = status
-        self.code = code
-        self.message = message
-        self.retry = retry
-        self.close = close
+from deniable.collect.kit.answers import Refusal
 
 
 class BodyReader:
@@ -126,58 +104,3 @@ class BodyReader:
             task.cancel()
         self._old, self._young = self._young, set()
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._grow_old) if self._old else None
-
-
-Number16 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
-Number32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
-Hex16 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
-Hex32 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
-HexToken = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2})*\Z", max_length=2 * (2**16 - 1))]
-HexBytes = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2})*\Z")]
-
-
-class JsonReport(msgspec.Struct, forbid_unknown_fields=True):
-    """An envelope as JSON: numbers as they are, bytes as lower-case hexadecimal digits."""
-
-    task: Hex32
-    period: Number32
-    question: Number16
-    stratum: Number16
-    id: Hex16
-    payload: HexBytes
-    token: HexToken = ""
-
-
-class JsonBatch(msgspec.Struct, forbid_unknown_fields=True):
-    """A batch as JSON."""
-
-    reports: Annotated[list[JsonReport], msgspec.Meta(min_length=1)]
-
-
-_DECODER = msgspec.json.Decoder(JsonBatch)
-
-
-def open_json(data: bytes) -> list[Envelope]:
-    """The envelopes of a batch as JSON; WireError if anything in it is missing, unknown, of another type or out of range.
-
-    >>> open_json(b'{"reports": [{"task": true}]}')
-    Traceback (most recent call last):
-    deniable.errors.WireError: JSON: ... Expected `str`, got `bool` - at `$.reports[0].task`
-    """
-    try:
-        reports = _DECODER.decode(data).reports
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        allowed = "an object with a list of reports"
-        raise WireError("JSON", f"{len(data)} bytes", allowed=allowed, fix=f"nothing of this batch was counted: {error}") from error
-    return [
-        Envelope(
-            bytes.fromhex(report.task),
-            report.period,
-            report.question,
-            report.stratum,
-            bytes.fromhex(report.id),
-            bytes.fromhex(report.payload),
-            bytes.fromhex(report.token),
-        )
-        for report in reports
-    ]

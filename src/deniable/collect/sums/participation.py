@@ -1,7 +1,7 @@
 """A party takes part in a sum: it asks the aggregator, answers, and goes on after whatever interrupts it.
 
-Each answer is on disk, with the state after it, before it is sent (``keeping``). So a party that was killed sends the same bytes again,
-and a second message of the same step, or one for other survivors, finds a party that has moved on: it is refused, here, by the engine.
+Each answer is on disk, with the state after it, before it is sent (``party_folder``). So a party that was killed sends the same bytes
+again, and a second message of the same step, or one for other survivors, finds a party that has moved on: the engine refuses it here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from deniable.client.transport import Response, Transport, TransportError, is_te
 from deniable.collect.storage.files import DISK
 from deniable.collect.sums.aggregation import LATE, LONGEST_STEP, LOST
 from deniable.collect.sums.agreement import Agreement
-from deniable.collect.sums.keeping import RUNNING, PartyFolder, Standing, begun
-from deniable.collect.sums.signing import MEDIA_TYPE, path_of, sign_request
+from deniable.collect.sums.party_folder import RUNNING, PartyFolder, Standing, begun
+from deniable.collect.sums.signature import MEDIA_TYPE, path_of, sign_request
 from deniable.collect.sums.store import ABORTED, OPENED
 from deniable.collect.tasks.spans import until
 from deniable.contract.source import ONE, SYSTEM, Source

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from deniable.client.transport import Response, Transport, is_temporary
-from deniable.collect.shuffler.judging import BAD_SEAL, BAD_TOKEN
+from deniable.collect.kit.log import note, note_error
+from deniable.collect.shuffler.judge import BAD_SEAL, BAD_TOKEN
 from deniable.collect.shuffler.store import ShuffleStore, Waiting
-from deniable.collect.web.journal import note, note_error
 from deniable.contract.batch import MEDIA_TYPE as BATCH
 from deniable.contract.sealed import MEDIA_TYPE as SEALS
 from deniable.contract.sealed import open_seals, pack_seals, seal_id
@@ -36,7 +36,7 @@ FINAL = frozenset({BAD_SEAL, BAD_TOKEN, USED})
 _CODE, _ID = re.compile(r"[a-z_]{1,40}"), re.compile(r"[0-9a-f]{32}")
 
 
-class Outcome(NamedTuple):
+class Delivery(NamedTuple):
     """What became of a batch: acknowledged, or to be tried again after so many seconds at least; ``why`` as the log tells it.
 
     ``left`` has the seals that are still to be delivered, where the others were taken.
@@ -55,14 +55,14 @@ class CollectorLink:
     transport: Transport
     task: bytes
 
-    def deliver(self, batch: bytes, message: bytes) -> Outcome:
+    def deliver(self, batch: bytes, message: bytes) -> Delivery:
         """Send a batch, and wait for an answer that names it."""
         answer = self.transport.request("POST", f"/v1/tasks/{self.task.hex()}/batches", message, {"Content-Type": BATCH})
         if answer.status not in (200, 201):
             return _refused(answer)
         if _content(answer).get("batch") != batch.hex():
-            return Outcome(False, 0.0, f"status {answer.status}, but not from a collector that has it")
-        return Outcome(True)
+            return Delivery(False, 0.0, f"status {answer.status}, but not from a collector that has it")
+        return Delivery(True)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ShufflerLink:
 
     transport: Transport
 
-    def deliver(self, batch: bytes, message: bytes) -> Outcome:
+    def deliver(self, batch: bytes, message: bytes) -> Delivery:
         """Send a batch in pieces, each until it is answered."""
         left: list[bytes] = []
         codes: set[str] = set()
@@ -87,10 +87,10 @@ class ShufflerLink:
             dropped += sum(code in FINAL for code in rejected.values())
             left += [seal for seal in piece if rejected.get(seal_id(seal), USED) not in FINAL]  # not named: taken
         if left:
-            return Outcome(False, 0.0, f"rejected: {', '.join(sorted(codes))}", tuple(left))
+            return Delivery(False, 0.0, f"rejected: {', '.join(sorted(codes))}", tuple(left))
         if dropped:
             note("the next shuffler rejects seals that were made wrong", level="warning", seals=dropped, codes=", ".join(sorted(codes)))
-        return Outcome(True)
+        return Delivery(True)
 
 
 Link = CollectorLink | ShufflerLink
@@ -157,26 +157,26 @@ class Forwarder:
         attempt.at = self._clock() + max(found.least, attempt.wait * (1 - self._source.word() / ONE / 2))
         attempt.wait = min(2 * attempt.wait, LONGEST_WAIT)
 
-    def _deliver(self, link: Link, batch: Waiting, attempt: _Try) -> Outcome:
+    def _deliver(self, link: Link, batch: Waiting, attempt: _Try) -> Delivery:
         """Try once. Whatever one receiver does, the batches for others must go."""
         try:
             return link.deliver(batch.id, self._store.message(batch.id))
         except OSError as error:  # nobody there, or cut off: whether it arrived is not known, and does not matter
-            return Outcome(False, 0.0, type(error).__name__)
+            return Delivery(False, 0.0, type(error).__name__)
         except Exception as error:
             if attempt.why != type(error).__name__:
                 note_error("an answer was not understood", error)
-            return Outcome(False, 0.0, type(error).__name__)
+            return Delivery(False, 0.0, type(error).__name__)
 
 
-def _refused(answer: Response) -> Outcome:
+def _refused(answer: Response) -> Delivery:
     seconds = answer.headers.get("retry-after", "")
     least = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 10 else 0.0
     problem = _content(answer).get("error", {})
     code = problem.get("code") if isinstance(problem, dict) else None
     shown = code if isinstance(code, str) and _CODE.fullmatch(code) else "no code"
     final = "" if is_temporary(answer.status) else ", refused"
-    return Outcome(False, min(least, LONGEST_WAIT), f"status {answer.status}, {shown}{final}")
+    return Delivery(False, min(least, LONGEST_WAIT), f"status {answer.status}, {shown}{final}")
 
 
 def _rejected(answer: Response, sent: set[bytes]) -> dict[bytes, str]:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from deniable.collect.web.journal import note, note_error
+from deniable.collect.kit.limits import MOST_WAITING
+from deniable.collect.kit.log import note, note_error
 from deniable.errors import DeniableError
 
-MOST_WAITING = 32 << 20
 Address = TypeVar("Address")
 Row = TypeVar("Row")
 Told = TypeVar("Told")

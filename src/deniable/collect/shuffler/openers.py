@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from deniable.collect.shuffler.judging import Opened, Station
+from deniable.collect.shuffler.judge import OpenedSeals, Station
 from deniable.collect.shuffler.worker import Worker
 from deniable.errors import WireError
 from deniable.sealing.keys import KeyPair
 
 TOGETHER = 1 << 18
 """How many bytes of waiting bodies go to a process together."""
-Job = tuple[bytes, "asyncio.Future[Opened]"]
+Job = tuple[bytes, "asyncio.Future[OpenedSeals]"]
 
 
 class Openers:
@@ -41,9 +41,9 @@ class Openers:
         for worker in self._workers:
             worker.stop()
 
-    async def open(self, body: bytes) -> Opened:
+    async def open(self, body: bytes) -> OpenedSeals:
         """What is in a body; WireError if it is no list of seals, WorkerDiedError if the process died over it."""
-        done: asyncio.Future[Opened] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[OpenedSeals] = asyncio.get_running_loop().create_future()
         self._queue.append((body, done))
         self.waiting += len(body)
         try:
@@ -63,12 +63,12 @@ class Openers:
             running = self._threads.submit(worker.ask, [body for body, _ in jobs], self._pairs(), self._most)
             running.add_done_callback(partial(self._tell, asyncio.get_running_loop(), worker, jobs))
 
-    def _tell(self, loop: asyncio.AbstractEventLoop, worker: Worker, jobs: list[Job], found: Future[list[Opened | WireError]]) -> None:
+    def _tell(self, loop: asyncio.AbstractEventLoop, worker: Worker, jobs: list[Job], found: Future[list[OpenedSeals | WireError]]) -> None:
         """In the thread."""
         if not loop.is_closed():  # a shuffler that was stopped in the middle
             loop.call_soon_threadsafe(self._finish, worker, jobs, found)
 
-    def _finish(self, worker: Worker, jobs: list[Job], found: Future[list[Opened | WireError]]) -> None:
+    def _finish(self, worker: Worker, jobs: list[Job], found: Future[list[OpenedSeals | WireError]]) -> None:
         self._idle.append(worker)
         self._next()  # first, so that the process works while the loop answers
         if found.cancelled():
@@ -76,7 +76,7 @@ class Openers:
                 done.cancel()
             return
         error = found.exception()
-        results: Sequence[Opened | BaseException] = found.result() if error is None else [error] * len(jobs)
+        results: Sequence[OpenedSeals | BaseException] = found.result() if error is None else [error] * len(jobs)
         for (_, done), result in zip(jobs, results, strict=True):
             if done.done():  # its sender is gone
                 continue

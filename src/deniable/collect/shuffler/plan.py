@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deniable.client.transport import HTTPTransport, Transport
-from deniable.collect.shuffler.forwarding import CollectorLink, Link, ShufflerLink
-from deniable.collect.shuffler.judging import Station, station_of
+from deniable.collect.shuffler.forwarder import CollectorLink, Link, ShufflerLink
+from deniable.collect.shuffler.judge import Station, station_of
 from deniable.collect.shuffler.shuffler import Served, Shuffler
 from deniable.collect.shuffler.store import ShuffleStore
 from deniable.collect.tasks.pricing import check_claim
@@ -28,7 +28,7 @@ ANSWER_SECONDS = 300.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ShufflerPlan:
     """What an operator decides.
 
     ``batch``: seals that go at once while a period is open; 0 takes the larger of 16,384 and the minimum. ``grace``: seconds for which a
@@ -55,7 +55,7 @@ class Plan:
                 raise ParameterError(parameter, value, allowed=allowed, fix="keys that live long open what was seized long ago")
 
 
-def arrange(plan: Plan, *, clock: Callable[[], float]) -> tuple[Shuffler, Mapping[bytes, Link]]:
+def arrange(plan: ShufflerPlan, *, clock: Callable[[], float]) -> tuple[Shuffler, Mapping[bytes, Link]]:
     """A shuffler and the ways from it, by task; DeniableError if it has no place in one of them, or one claims what does not hold."""
     store = ShuffleStore(plan.folder)
     try:
@@ -65,7 +65,7 @@ def arrange(plan: Plan, *, clock: Callable[[], float]) -> tuple[Shuffler, Mappin
         raise
 
 
-def _arrange(plan: Plan, store: ShuffleStore, clock: Callable[[], float]) -> tuple[Shuffler, Mapping[bytes, Link]]:
+def _arrange(plan: ShufflerPlan, store: ShuffleStore, clock: Callable[[], float]) -> tuple[Shuffler, Mapping[bytes, Link]]:
     ring = KeyRing(plan.folder, SHUFFLER)
     collector = HTTPTransport(plan.collector, timeout=ANSWER_SECONDS, insecure=plan.insecure)
     kept = store.tasks()
@@ -81,7 +81,7 @@ def _arrange(plan: Plan, store: ShuffleStore, clock: Callable[[], float]) -> tup
     return Shuffler(store, ring, served, clock=clock, lifetime=plan.lifetime), links
 
 
-def _grace(plan: Plan, tasks: Sequence[Task]) -> int:
+def _grace(plan: ShufflerPlan, tasks: Sequence[Task]) -> int:
     """How long keys open after their end: what was sealed as a period began may come when the shuffler before lets it go at the end."""
     longest = max(task.period + task.late for task in tasks)
     if plan.grace and plan.grace < longest:
@@ -108,7 +108,7 @@ def read_task(text: bytes, identity: bytes) -> Task:
     return task
 
 
-def _served(plan: Plan, station: Station, collector: Transport) -> Served:
+def _served(plan: ShufflerPlan, station: Station, collector: Transport) -> Served:
     mixing = mixing_of(station.task)
     size = seal_sizes(station.task)[station.position + 1]
     most = min(MOST_SEALS, (LARGEST_MESSAGE - LARGEST_MANIFEST - 1024) // size)  # seals in a message
@@ -131,7 +131,7 @@ def _served(plan: Plan, station: Station, collector: Transport) -> Served:
     return Served(station, rules, analyst)
 
 
-def _next(plan: Plan, station: Station) -> ShufflerLink:
+def _next(plan: ShufflerPlan, station: Station) -> ShufflerLink:
     """By the address in the task, unless the operator knows a better one."""
     url = plan.following or mixing_of(station.task).shufflers[station.position + 1].url
     return ShufflerLink(HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=plan.insecure))

@@ -47,7 +47,7 @@ class Station(NamedTuple):
         return self.task.period_span(period)[1] + late
 
 
-class Opened(NamedTuple):
+class OpenedSeals(NamedTuple):
     """What was in one body: rows by address, and task, id and code of what cannot be taken."""
 
     rows: dict[Address, list[Row]]
@@ -80,7 +80,7 @@ class Judge:
     def __init__(self, stations: Sequence[Station]) -> None:
         self._shapes = {station.task.id: Shape.at(station) for station in stations}
 
-    def open(self, body: bytes, pairs: Mapping[bytes, KeyPair], most: int) -> Opened:
+    def open(self, body: bytes, pairs: Mapping[bytes, KeyPair], most: int) -> OpenedSeals:
         """What was in a body; WireError if it is no list of seals, or of too many."""
         seals = open_seals(body, most=most)
         rows: dict[Address, list[Row]] = {}
@@ -93,7 +93,7 @@ class Judge:
             else:
                 route, row = found
                 rows.setdefault((task, period, route), []).append(row)
-        return Opened(rows, refused, len(seals))
+        return OpenedSeals(rows, refused, len(seals))
 
     def _look(self, seal: bytes, shape: Shape | None, pair: KeyPair | None) -> tuple[bytes, Row] | str:
         """The route of a seal and what is kept of it, or why it is not taken. Most of what a shuffler does beside opening: hence flat."""

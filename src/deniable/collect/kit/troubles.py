@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from deniable.collect.web.journal import note_error
+from deniable.collect.kit.log import note_error
 
 Found = TypeVar("Found")
 Instead = TypeVar("Instead")
