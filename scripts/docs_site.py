@@ -86,7 +86,7 @@ REFERENCE = {
     "curator-attacks": ("Attacks on a curator", "deniable.lab.curator_attacks"),
     "audit": ("Audits", "deniable.lab.audit"),
     "engines": ("Engines", "deniable.engines.local", "deniable.engines.spark", "deniable.engines.gpu"),
-    "testing": ("For tests", "deniable.testing"),
+    "testing": ("For tests", "deniable.contract.replay", "deniable.contract.enumeration"),
     "errors": ("Errors", "deniable.errors"),
 }
 """The reference's pages: a title, and the public names of each: all that a module offers, or single ones."""

@@ -24,7 +24,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.core.estimate import Estimate
 from tests.conftest import ROOT
 
-ROOMS = ("errors", "contract", "client", "sealing", "testing", "core", "accounting", "local", "central", "shuffle", "multiparty")
+ROOMS = ("errors", "contract", "client", "sealing", "core", "accounting", "local", "central", "shuffle", "multiparty")
 ROOMS += ("tasks", "lab", "engines")
 ORDER = [name for line in re.findall(r"^- (``.*?``):", deniable.__doc__, re.MULTILINE) for name in re.findall(r"``(\w+)``", line)]
 """Parameters that mean the same everywhere, in the order in which they come."""

@@ -25,8 +25,8 @@ DEVICE = [path for folder in ("contract", "client", "testing") for path in sorte
     SOURCE / "__init__.py",
 ]
 ORDER = (
-    "removed < errors < rooms < contract < client < sealing, testing < kernels < core < accounting < local, central"
-    " < shuffle, multiparty < tasks < lab, engines < collect < cli"
+    "removed < errors < rooms < contract < client < sealing < kernels < core < accounting < local, central < shuffle, multiparty"
+    " < tasks < lab, engines < collect < cli < testing"
 )
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 

@@ -8,9 +8,9 @@ import sqlite3
 import pytest
 
 from deniable.collect.collector import Collector
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
-from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.collect.crowd import NOON, envelope, send, survey_task
 

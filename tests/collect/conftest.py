@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deniable.collect.collector import Collector
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
-from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import NOON
 
 

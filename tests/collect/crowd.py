@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deniable.collect.collector import Collector
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.contract.domain import IndexRange
 from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question
@@ -10,7 +11,6 @@ from deniable.contract.source import SYSTEM
 from deniable.contract.spec import Spec
 from deniable.contract.survey import Survey
 from deniable.contract.task import Task
-from deniable.testing.identity import PlainAnswer
 
 NOON = 1_800_000_000
 """When the tests' tasks begin."""

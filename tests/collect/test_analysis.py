@@ -12,13 +12,13 @@ import deniable as dn
 from deniable.collect.analysis import analyst
 from deniable.collect.analysis.analyst import Selection, TooFew, compare, estimate, task_status
 from deniable.collect.collector import Collector
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.store import Store
 from deniable.contract.envelope import Envelope
 from deniable.contract.spec import MECHANISMS
 from deniable.core.run import ask
 from deniable.errors import ParameterError, ProtocolError
 from deniable.testing import ReplaySource
-from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 from tests.collect.rows import rows_of
 

@@ -15,6 +15,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from deniable.collect.kit.answers import Refusal
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
@@ -26,7 +27,6 @@ from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.public_log import LogEntry, verify_chain
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import OpenedRound, Task
-from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 from tests.collect.rows import rows_of
 

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
+from deniable.collect.faults import COMPACTION_POINTS, STATUS
 from deniable.collect.storage.block import Block, sort_once
 from deniable.collect.storage.embedded import EmbeddedLog
 from deniable.collect.storage.log import StorageError
-from deniable.testing.faults import COMPACTION_POINTS, STATUS
 from tests.collect.crowd import envelope, send, survey_task
 from tests.collect.disk import LOG, A, CrashError, Disk, block, reports, row, seal
 from tests.collect.test_faults import LOSSES
@@ -289,7 +289,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from deniable.collect.storage.embedded import EmbeddedLog
-from deniable.testing.faults import arm
+from deniable.collect.faults import arm
 from tests.collect.disk import A, block
 
 log = EmbeddedLog(Path(sys.argv[1]), segment_bytes=2000)

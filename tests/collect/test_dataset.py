@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.publication.dataset import FILE, export_dataset
 from deniable.collect.storage.block import total
 from deniable.contract.spec import MECHANISMS
 from deniable.engines import local
 from deniable.errors import ParameterError
-from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.collect.crowd import send, survey_task
 from tests.collect.publishing import SPECS, crowd, files_of, opened, sealed, searched

@@ -88,9 +88,9 @@ from deniable.client import FileLedger
 from deniable.client.enrolment import enrol
 from deniable.contract.source import SYSTEM
 from deniable.contract.task import Task
-from deniable.testing.identity import know_identity
+from deniable.collect.plain_answer import know_plain_answer
 
-know_identity()
+know_plain_answer()
 
 def post(body):
     pathlib.Path({str(asked)!r}).write_bytes(body)

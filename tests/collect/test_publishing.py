@@ -10,6 +10,7 @@ import pytest
 
 from deniable.collect.analysis.analyst import TooFew, estimate
 from deniable.collect.collector import Collector
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.publication.publish import publish_reports
 from deniable.collect.publication.verification import read_publication, verify_publication
 from deniable.collect.storage import tables
@@ -18,7 +19,6 @@ from deniable.collect.storage.store import Store
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.collect.crowd import NOON, envelope, send, survey_task
 from tests.collect.publishing import crowd, files_of, opened, resign, sealed, searched

@@ -12,12 +12,12 @@ from sqlalchemy.exc import OperationalError
 import deniable as dn
 from deniable.collect.collector import Collector
 from deniable.collect.kit.answers import Refusal
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.store import Store
 from deniable.collect.web.news import MOST_WAITING, News
 from deniable.contract.spec import MECHANISMS
-from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 
 PATIENCE = 300

@@ -25,11 +25,11 @@ from hypothesis.stateful import (
 )
 
 from deniable.collect.collector import Collector
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.store import Store
 from deniable.contract.domain import IndexRange
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.testing.identity import PlainAnswer
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 
 USUAL = {"deadline": None, "suppress_health_check": list(HealthCheck)}

@@ -9,6 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.client.frequency import FrequencySpec
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.tasks.compatibility import changes_of_meaning
 from deniable.collect.tasks.task_file import read_task, read_task_file
 from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text
@@ -18,7 +19,6 @@ from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
 from deniable.errors import DeniableError
 from deniable.tasks import heavy_hitters
-from deniable.testing.identity import PlainAnswer
 
 SEARCHES = [name for name in heavy_hitters.__all__ if name in PROTOCOLS and name != "TrieHH"]
 KEY = bytes(range(32))
@@ -192,7 +192,7 @@ def test_the_identity_is_refused_until_a_test_makes_it_known(monkeypatch):
     monkeypatch.delitem(MECHANISMS, "Identity", raising=False)
     with pytest.raises(DeniableError, match="mechanism: got 'Identity'"):
         read(text)
-    monkeypatch.setitem(MECHANISMS, "Identity", PlainAnswer)  # what know_identity does, until the end of this test
+    monkeypatch.setitem(MECHANISMS, "Identity", PlainAnswer)  # what know_plain_answer does, until the end of this test
     task = read(text)
     assert (task.epsilon, task.survey.questions[0].spec) == (inf, PlainAnswer(domain=IndexRange(9)))
     assert task.statement.startswith("Nothing is protected")

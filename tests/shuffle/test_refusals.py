@@ -9,9 +9,9 @@ import pytest
 
 import deniable as dn
 from deniable.accounting import Repeated, account, event_from_json
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.contract.guarantee import Guarantee
 from deniable.errors import ParameterError, WireError
-from deniable.testing.identity import PlainAnswer
 
 GRR = dn.GRR(domain_size=4, epsilon=1.0)
 LINKED = dn.LongitudinalGRR(domain_size=4, epsilon=2.0, first_epsilon=1.0)

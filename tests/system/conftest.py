@@ -20,12 +20,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from deniable.cli.stores import Database
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.database import connect
 from deniable.collect.web.access import add_token, list_tokens
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
-from deniable.testing.identity import PlainAnswer
 from tests.cli.running import run
 from tests.system.nursery import COMMAND as PROGRAM
 from tests.system.nursery import Child, Nursery, nursery
@@ -192,7 +192,7 @@ class Server:
         return self.request("GET", path, token=token)
 
     def fault(self, point: str) -> None:
-        """Name the point at which the next process dies: see ``deniable.testing.faults``; none if empty."""
+        """Name the point at which the next process dies: see ``deniable.collect.faults``; none if empty."""
         self.environment["DENIABLE_TEST_FAULT"] = point
 
     def seal(self, task: bytes, period: int, token: str) -> Answer:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import deniable as dn
+from deniable.collect.faults import STATUS
 from deniable.collect.tasks.pricing import price_of
 from deniable.contract.batch import Batch, open_batch
 from deniable.contract.envelope import HEADER, Envelope
@@ -26,7 +27,6 @@ from deniable.contract.task import Task
 from deniable.sealing.identity import public_key
 from deniable.sealing.keys import KeyPair, KeyRing, announce
 from deniable.sealing.seal import open_inners, seal_report
-from deniable.testing.faults import STATUS
 from tests.system.conftest import Answer, NotStartedError, Server
 from tests.system.load import wait_for
 from tests.system.nursery import COMMAND, Child, nursery

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from deniable.collect.collector import Collector
+from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.task import Task
-from deniable.testing.identity import PlainAnswer
 from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, unique, wait_for
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from deniable.client.ledger import MemoryLedger
 from deniable.client.reporter import Reporter
+from deniable.collect.faults import POINTS, STATUS
 from deniable.contract.public_log import LogEntry, verify_chain
 from deniable.contract.task import Task
-from deniable.testing.faults import POINTS, STATUS
 from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, Crowd, audit, go_on, wait_for
 

@@ -11,11 +11,11 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
+from deniable.collect.faults import STATUS
 from deniable.collect.sums.signature import DIGEST, MEDIA_TYPE, SIGNATURE, path_of, sign_request
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.message import Message
-from deniable.testing.faults import STATUS
 from tests.system.conftest import COMMAND, TIMEOUT
 from tests.system.load import wait_for
 from tests.system.summing import Sum, agreement_text

@@ -7,10 +7,10 @@ import signal
 
 import numpy as np
 
+from deniable.collect.faults import STATUS
 from deniable.collect.sums.party_folder import write_private
 from deniable.multiparty.dealing import deal_stream
 from deniable.multiparty.fixed_point import laplace_reach
-from deniable.testing.faults import STATUS
 from tests.multiparty.inside import contribution
 from tests.multiparty.small_keys import long_files
 from tests.system.summing import Sum, named

@@ -8,9 +8,9 @@ import pytest
 
 from deniable.client.ledger import MemoryLedger
 from deniable.client.reporter import Reporter
+from deniable.collect.faults import STATUS
 from deniable.contract.notice import ANALYST, read_keys
 from deniable.sealing.seal import seal_report
-from deniable.testing.faults import STATUS
 from tests.collect.crowd import envelope
 from tests.system.conftest import Server
 from tests.system.load import wait_for

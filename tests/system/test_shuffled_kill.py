@@ -7,10 +7,10 @@ import time
 
 import pytest
 
+from deniable.collect.faults import STATUS
 from deniable.contract.batch import MEDIA_TYPE
 from deniable.contract.notice import ANALYST, read_keys
 from deniable.sealing.identity import public_key
-from deniable.testing.faults import STATUS
 from tests.collect.mixing import SEED, dummies, message, reports, seals
 from tests.system.conftest import Server
 

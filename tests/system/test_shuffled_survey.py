@@ -9,7 +9,7 @@ from deniable.client.board import Board
 from deniable.client.ledger import SENT, MemoryLedger
 from deniable.client.reporter import Reporter
 from deniable.client.transport import HTTPTransport
-from deniable.testing.faults import STATUS
+from deniable.collect.faults import STATUS
 from tests.system.conftest import Server
 from tests.system.load import wait_for
 from tests.system.shuffling import ShufflerProcess

@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from deniable.collect.faults import SHUFFLER_POINTS
 from deniable.contract.sealed import seal_sizes
 from deniable.sealing.keys import KeyPair
 from deniable.sealing.seal import open_inners
 from deniable.shuffle import mixer
 from deniable.shuffle.mixer import Held, Rules
-from deniable.testing.faults import SHUFFLER_POINTS
 from tests.shuffle.ordering import REJECTED, likeness, score
 from tests.system.shuffling import (
     Receiver,

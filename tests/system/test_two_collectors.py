@@ -13,7 +13,7 @@ import pytest
 from deniable.client.ledger import MemoryLedger
 from deniable.client.reporter import Reporter
 from deniable.client.transport import HTTPTransport, Response
-from deniable.testing.faults import STATUS
+from deniable.collect.faults import STATUS
 from tests.postgres import Cluster
 from tests.system.conftest import Server
 from tests.system.load import HOUR, UNIQUE, Crowd, audit, unique

@@ -144,7 +144,7 @@ def by_hand(folder: Path) -> dict[str, Call]:
         "tasks.plan.figures.at_epsilon": ((DRINKS, 2.0), {}),
         "tasks.plan.means.plan_mean": ((), {"low": 0, "high": 9, "epsilon": 1.0}),
         "tasks.ranges.choose.range_method": ((), {"domain": dn.Integers(0, 15), "epsilon": 1.0}),
-        "testing.forking.ForkingSource": (((1,),), {}),
+        "contract.enumeration.ForkingSource": (((1,),), {}),
     }
     return calls
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from deniable.testing.faults import arm
-from deniable.testing.identity import know_identity
+from deniable.collect.faults import arm
 
 TESTING, OFFSET_FILE, FAULT = "DENIABLE_TESTING", "DENIABLE_TEST_CLOCK", "DENIABLE_TEST_FAULT"
 TOLERANCE = 300
@@ -86,7 +85,9 @@ def clock_of(environment: Mapping[str, str]) -> Clock:
     """
     if environment.get(TESTING) != "1":
         return SYSTEM_CLOCK
-    know_identity()
+    from deniable.collect.plain_answer import know_plain_answer
+
+    know_plain_answer()
     arm(environment.get(FAULT, ""))
     name = environment.get(OFFSET_FILE)
     if not name:

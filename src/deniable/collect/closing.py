@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import SQLAlchemyError
 
 from deniable.collect.admission import LiveTask
+from deniable.collect.faults import fault_point
 from deniable.collect.finishing import UnfinishedError
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.parking import TRIES, Attempt
 from deniable.contract.protocol import Protocol
-from deniable.testing.faults import fault_point
 
 if TYPE_CHECKING:
     from deniable.collect.collector import Collector

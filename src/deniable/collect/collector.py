@@ -13,6 +13,7 @@ from deniable.client.answerable import check_answerable
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
 from deniable.collect.clock import SYSTEM_CLOCK, Watch
 from deniable.collect.closing import close_period, close_round
+from deniable.collect.faults import fault_point
 from deniable.collect.finishing import Outcome, finish
 from deniable.collect.issuing import Issuer
 from deniable.collect.keys import AnalystKeys
@@ -35,7 +36,6 @@ from deniable.contract.question import Question
 from deniable.contract.source import SYSTEM
 from deniable.contract.task import Task
 from deniable.errors import ParameterError, ProtocolError
-from deniable.testing.faults import fault_point
 
 
 class Collector:

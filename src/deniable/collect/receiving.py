@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from deniable.collect.admission import Admission, LiveTask, Rows
 from deniable.collect.clock import Moment
+from deniable.collect.faults import fault_point
 from deniable.collect.keys import AnalystKeys
 from deniable.collect.opening import open_seals
 from deniable.collect.storage.batches import Batches
@@ -22,7 +23,6 @@ from deniable.contract.envelope import Envelope
 from deniable.contract.mixing import Mixing
 from deniable.contract.sealed import seal_sizes
 from deniable.errors import DeniableError
-from deniable.testing.faults import fault_point
 
 CODES = {
     "local_task": "this task takes reports one by one, not in batches",

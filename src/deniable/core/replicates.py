@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from deniable.contract.replay import ReplaySource
 from deniable.contract.source import Source
 from deniable.core.interval import Limits
 from deniable.core.law import Law
 from deniable.core.resampling import REPLICATES, Progress
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.testing import ReplaySource
 
 if TYPE_CHECKING:
     from deniable.core.mean import MeanEstimate

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
+from deniable.contract.replay import ReplaySource
 from deniable.errors import ParameterError
 from deniable.lab.methods import Method
 from deniable.lab.outcome import known_metric
 from deniable.lab.populations.base import Population
 from deniable.local.choose import check_people
-from deniable.testing import ReplaySource
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart

@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from deniable.contract.replay import ReplaySource
 from deniable.core.chart import Chart
 from deniable.lab.methods import Method
 from deniable.lab.series_crowds import SeriesCrowd
-from deniable.testing import ReplaySource
 
 DRAWN = 500
 """Points of a line, at most: more would only make the file larger."""

@@ -1,6 +1,6 @@
 """Sources for tests and reproducible experiments. Never for protecting anyone: what can be replayed can be predicted."""
 
-from deniable.testing.forking import ForkingSource, law_of
-from deniable.testing.replay import ReplaySource
+from deniable.contract.enumeration import ForkingSource, law_of
+from deniable.contract.replay import ReplaySource
 
 __all__ = ["ForkingSource", "ReplaySource", "law_of"]

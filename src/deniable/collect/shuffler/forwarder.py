@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from deniable.client.transport import Response, Transport, is_temporary
+from deniable.collect.faults import fault_point
 from deniable.collect.kit.log import note, note_error
 from deniable.collect.shuffler.judge import BAD_SEAL, BAD_TOKEN
 from deniable.collect.shuffler.store import ShuffleStore, Waiting
@@ -25,7 +26,6 @@ from deniable.contract.sealed import open_seals, pack_seals, seal_id
 from deniable.contract.source import ONE, SYSTEM, Source
 from deniable.errors import ProtocolError
 from deniable.shuffle.mixer import USED
-from deniable.testing.faults import fault_point
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 300.0
 """Seconds."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from deniable.collect.admission import SKEW
 from deniable.collect.clock import Watch
+from deniable.collect.faults import fault_point
 from deniable.collect.kit.log import note
 from deniable.collect.shuffler.judge import BAD_SEAL, Address, Row, Station
 from deniable.collect.shuffler.retention import Settled
@@ -20,7 +21,6 @@ from deniable.contract.task import Task
 from deniable.sealing.keys import LIFETIME, KeyPair, KeyRing
 from deniable.sealing.seal import dummy
 from deniable.shuffle.mixer import CLOSED, Held, Release, Rules, Taken, mix
-from deniable.testing.faults import fault_point
 
 KEPT_SECONDS = 86_400
 """How long what is left of a task is kept after its collector has stopped taking reports."""

@@ -12,13 +12,13 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from deniable.collect.faults import fault_point
 from deniable.collect.shuffler.runs import add_run, read_runs
 from deniable.collect.shuffler.schema import PRAGMAS, SCHEMA, TABLES
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.private import PrivateDatabase
 from deniable.shuffle.mixer import CLOSED, USED, Held, Taken
-from deniable.testing.faults import fault_point
 
 _OF_A_TASK = ("seen", "spent", "pile", "closed", "batch")
 _OF_A_PILE = ("held", "run")

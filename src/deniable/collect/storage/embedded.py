@@ -20,6 +20,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from deniable.collect.faults import fault_point
 from deniable.collect.storage import sealed
 from deniable.collect.storage.block import Block, Bucket, split
 from deniable.collect.storage.compacted import COMPACT, LOG, UNLIMITED, by_series, numbered, spare, wipe_old
@@ -30,7 +31,6 @@ from deniable.collect.storage.segment import SEALED, Header, damage
 from deniable.collect.storage.series import Series
 from deniable.collect.storage.turns import Turns
 from deniable.errors import ParameterError
-from deniable.testing.faults import fault_point
 
 SEGMENT_BYTES = 1 << 24
 """Then another one is begun, and those before can be compacted."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine
 
+from deniable.collect.faults import fault_point
 from deniable.collect.storage import tables as db
 from deniable.collect.storage.block import Block, Bucket, digest, ids_of, sort_once, tally_blocks, total, without
 from deniable.collect.storage.catalog import AT_ONCE, Catalog
@@ -25,7 +26,6 @@ from deniable.collect.storage.postgres import PostgresLog
 from deniable.collect.storage.sealed_tallies import Address, sealed_tallies
 from deniable.contract.question import Question
 from deniable.core.tally import Tally
-from deniable.testing.faults import fault_point
 
 Questions = Callable[[Bucket], Sequence[Question]]
 """What was asked in a bucket, candidates included."""

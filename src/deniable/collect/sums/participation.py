@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deniable.client.transport import Response, Transport, TransportError, is_temporary
+from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK
 from deniable.collect.sums.aggregation import LATE, LONGEST_STEP, LOST
 from deniable.collect.sums.agreement import Agreement
@@ -26,7 +27,6 @@ from deniable.kernels.compiled import Array
 from deniable.multiparty.message import Message
 from deniable.multiparty.roles import Party
 from deniable.sealing.identity import public_key
-from deniable.testing.faults import fault_point
 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 30.0
 """Seconds between attempts to reach an aggregator that is away."""

@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.sums.agreement import Agreement
 from deniable.contract.durable import sync, write_durably
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError
 from deniable.sealing.identity import SEED_BYTES, new_identity, public_key
-from deniable.testing.faults import fault_point
 
 RUNNING = "running"
 

@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.private import PrivateDatabase
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.testing.faults import fault_point
 
 SCHEMA = 1
 RUNNING, OPENED, ABORTED = "running", "opened", "aborted"

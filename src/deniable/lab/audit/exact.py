@@ -18,12 +18,12 @@ from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, Text
+from deniable.contract.enumeration import law_of
 from deniable.contract.law import OutputLaw
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.errors import ParameterError
 from deniable.lab.audit.family import collisions, reduced
 from deniable.lab.audit.numeric import mean_checks, numeric_laws
-from deniable.testing import law_of
 
 Tables = dict[tuple[int, ...], dict[Any, OutputLaw[Any]]]
 """Each value's law, for each seed."""

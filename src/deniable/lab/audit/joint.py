@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from deniable.contract.arguments import typed
+from deniable.contract.enumeration import law_of
 from deniable.contract.law import OutputLaw
 from deniable.contract.probability import TIGHTNESS, exp_below, log_above
 from deniable.contract.question import Question
 from deniable.errors import ParameterError
 from deniable.lab.audit.exact import SEEDS, Audit, Check, worst_ratio
-from deniable.testing import law_of
 
 LARGEST_CROWD = 4096
 """The most different people that are compared."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
+from deniable.contract.enumeration import law_of
 from deniable.contract.law import OutputLaw
 from deniable.errors import DomainError, ParameterError
-from deniable.testing import law_of
 
 LARGEST_ENUMERATION = 1 << 16
 _BETWEEN = (Fraction(1, 3), Fraction(99, 100))

@@ -1,4 +1,4 @@
-"""A source that takes every branch: the exact law of shipping code, without a single sample.
+"""The enumeration of every branch: the exact law of shipping code, without a single sample.
 
 Each draw follows a script and multiplies the branch's weight by the exact probability of the scripted outcome. Past the end of the script a
 draw takes its first outcome and notes scripts for the others. Walking all scripts enumerates the law.

@@ -1,15 +1,16 @@
 """A mechanism that hides nothing, to test the way of a report from a device to a count: every report is known, so every count is.
 
-It is no mechanism of the library: in a task its name is unknown, and refused, unless the process has called ``know_identity``.
+It is no mechanism of the library: in a task its name is unknown, and refused, unless the process has called ``know_plain_answer``.
 """
 
 from __future__ import annotations
 
-import importlib
 from fractions import Fraction
 from functools import cached_property
 from math import inf
 from typing import Any
+
+import numpy as np
 
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
@@ -17,6 +18,10 @@ from deniable.contract.law import OutputLaw
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import MECHANISMS, BulkHalf, Spec, mechanism
 from deniable.contract.wire import Column, Layout
+from deniable.core.frequency import FrequencyEstimate
+from deniable.core.reports import Reports
+from deniable.core.supports import Supports
+from deniable.core.tally import Candidates, Tally
 
 
 @mechanism
@@ -55,14 +60,30 @@ class PlainAnswer(Spec):
 
     @cached_property
     def _bulk(self) -> BulkHalf:
-        bulk: BulkHalf = importlib.import_module("deniable.local.identity").BulkPlainAnswer(self)  # the analyst's half, known by name only
-        return bulk
+        return BulkPlainAnswer(self)
 
 
 del MECHANISMS[PlainAnswer.mechanism]
 PlainAnswer.mechanism = "Identity"  # as published tasks name it
 
 
-def know_identity() -> None:
-    """From now on this process reads specs of the identity."""
+class BulkPlainAnswer:
+    """Answers, counted: a report supports the answer that it is."""
+
+    def __init__(self, spec: PlainAnswer) -> None:
+        self.spec = spec
+
+    def privatize(self, values: Any, source: Source | None) -> Reports:
+        return Reports.collect(self.spec, [self.spec.randomize(value) for value in values])  # tests only: crowds are small
+
+    def tally(self, reports: Reports, candidates: Any) -> Tally:
+        return Tally(self.spec, reports.n, np.bincount(reports.columns["symbol"].astype(np.int64), minlength=self.spec.domain.size))
+
+    def estimate(self, tally: Tally, candidates: Any) -> FrequencyEstimate:
+        values = Candidates.everything(self.spec.domain).values
+        return FrequencyEstimate.of(self.spec, values, Supports(tally.n, tally.counters, np.asarray(1.0), np.asarray(0.0)))
+
+
+def know_plain_answer() -> None:
+    """From now on this process reads specs of answers in the clear."""
     MECHANISMS[PlainAnswer.mechanism] = PlainAnswer
