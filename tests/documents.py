@@ -193,22 +193,22 @@ def papers() -> Iterator[tuple[str, bytes]]:
     yield "record", log_record(1, "round", bytes(range(32)), b"the round", bytes(range(32, 64)), period=2)
     yield "record", log_record(2, "closed", bytes(range(32)), b"the end", bytes(range(32, 64)))
     yield from (("agreement", text) for text in agreements())
-    pure, gaussian = leaves.Pure(epsilon=1 / 3), leaves.Gaussian(sigma=1.5)
+    pure, gaussian = leaves.Pure(epsilon=1 / 3), leaves.GaussianEvent(sigma=1.5)
     replaced = {"neighbors": "replace"}
     noises = [
         pure,
         leaves.Approximate(epsilon=1.0, delta=1e-6),
         leaves.BoundedRange(epsilon=0.5),
-        leaves.Laplace(scale=2.0, sensitivity=0.5, **replaced),
-        leaves.DiscreteLaplace(scale=2.0, sensitivity=3, **replaced),
-        leaves.DiscreteGaussian(sigma=2.5, **replaced),
+        leaves.LaplaceEvent(scale=2.0, sensitivity=0.5, **replaced),
+        leaves.DiscreteLaplaceEvent(scale=2.0, sensitivity=3, **replaced),
+        leaves.DiscreteGaussianEvent(sigma=2.5, **replaced),
         leaves.ZCDP(rho=0.1, **replaced),
         leaves.RDP(orders=(2.0, 8.0), epsilons=(0.1, 0.5), **replaced),
     ]
     yield "event", combinations.Sequential(events=tuple(noises)).canonical
     yield "event", combinations.Repeated(event=combinations.Sampled(event=gaussian, rate=0.01), times=100).canonical
     yield "event", combinations.Parallel(events=(pure, pure), by="person").canonical
-    yield "event", combinations.Group(event=gaussian, size=3).canonical
+    yield "event", combinations.GroupEvent(event=gaussian, size=3).canonical
     yield "event", combinations.Replaced(event=gaussian).canonical
     promise: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "n": 10_000}
     yield "shuffle", shuffle.ShuffledBinarySum(**promise).canonical

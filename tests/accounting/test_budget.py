@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from deniable.accounting import ZCDP, BudgetFilter, Gaussian, Pure, Repeated, Sampled, account, journal
+from deniable.accounting import ZCDP, BudgetFilter, GaussianEvent, Pure, Repeated, Sampled, account, journal
 from deniable.accounting.budget import Cost, read_book
 from deniable.accounting.history import read_history
 from deniable.accounting.journal import JournalError
@@ -85,12 +85,12 @@ def test_no_refund_after_sending(path):
 
 def test_a_schedule_is_reserved_as_one_event_at_its_best_price(path):
     book = opened(path, delta=1e-6)
-    ten = Repeated(event=Gaussian(sigma=40.0), times=10)
+    ten = Repeated(event=GaussianEvent(sigma=40.0), times=10)
     cost = book.reserve("ten", ten, delta=5e-7).cost
     assert float(cost.epsilon) == account(ten, delta=5e-7).epsilon
     assert cost.delta == Fraction(1, 2_000_000)
     with pytest.raises(BudgetExceeded, match="delta"):
-        book.reserve("more", Gaussian(sigma=1e9), delta=6e-7)
+        book.reserve("more", GaussianEvent(sigma=1e9), delta=6e-7)
     with pytest.raises(ParameterError, match="delta"):
         book.reserve("none", ten)  # Gaussian noise has no epsilon at delta 0
 
@@ -105,7 +105,7 @@ def test_the_zcdp_filter_stops_where_the_promise_would_break(path):
     with pytest.raises(BudgetExceeded, match="rho"):
         book.reserve("one more", ZCDP(rho=0.001))
     with pytest.raises(ParameterError, match="Sampled"):
-        book.reserve("sample", Sampled(event=Gaussian(sigma=1.0), rate=0.1))
+        book.reserve("sample", Sampled(event=GaussianEvent(sigma=1.0), rate=0.1))
 
 
 def test_events_for_other_neighbors_and_another_budget_are_refused(path):
@@ -321,7 +321,7 @@ test_any_order_of_steps = Steps.TestCase
 def test_the_bill_of_a_ledger_is_what_was_charged(path):
     book = opened(path, delta=1e-6)
     book.reserve("a", tenth(), label="how many?")
-    book.reserve("b", Repeated(event=Gaussian(sigma=40.0), times=10), delta=5e-7)
+    book.reserve("b", Repeated(event=GaussianEvent(sigma=40.0), times=10), delta=5e-7)
     book.reserve("c", tenth())
     book.abandon("c")
     history = read_history(path)

@@ -14,10 +14,10 @@ from scipy.special import gammaln, ndtr
 from deniable.accounting import (
     Approximate,
     BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    GaussianEvent,
+    LaplaceEvent,
     Pure,
     Repeated,
     Sampled,
@@ -27,12 +27,11 @@ from deniable.accounting import (
     tilted,
 )
 from deniable.accounting import pld as pld_module
-from deniable.accounting.basic import advanced, basic, dwork_rothblum_vadhan
 from deniable.accounting.binomial import at_least, at_most, pmf
 from deniable.accounting.combinations import Bag
+from deniable.accounting.composition import advanced, basic, composed_delta, dwork_rothblum_vadhan, optimal
 from deniable.accounting.moments import divergence, rdp, rho_of, zcdp
 from deniable.accounting.pld import curve, pld
-from deniable.accounting.randomized_response import composed_delta, exact
 from tests.conftest import ROOT
 
 PLUS = "add-remove"
@@ -84,13 +83,13 @@ def gaussian_delta(mu, epsilon):
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 3.0])
 def test_gaussian_noise_has_a_closed_form(sigma, times, epsilon):
     truth = gaussian_delta(times**0.5 / sigma, epsilon)
-    found = curve(Bag({Gaussian(sigma=sigma): times}))(epsilon)
+    found = curve(Bag({GaussianEvent(sigma=sigma): times}))(epsilon)
     assert truth <= found <= truth * (1 + 3e-4)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 0.9])
 def test_one_laplace_answer_has_a_closed_form(epsilon):
-    found = curve(Bag({Laplace(scale=1.0): 1}))(epsilon)
+    found = curve(Bag({LaplaceEvent(scale=1.0): 1}))(epsilon)
     truth = -np.expm1((epsilon - 1.0) / 2)
     assert truth <= found <= truth + 1e-5
 
@@ -109,7 +108,7 @@ def test_two_discrete_answers_against_all_pairs_of_outcomes():
         laws.append((np.log(p[kept] / q[kept]), p[kept] / p.sum()))
     losses = np.add.outer(laws[0][0], laws[1][0])
     masses = np.multiply.outer(laws[0][1], laws[1][1])
-    found = curve(Bag({DiscreteLaplace(scale=3.0, sensitivity=2): 1, DiscreteGaussian(sigma=2.0, sensitivity=2): 1}))
+    found = curve(Bag({DiscreteLaplaceEvent(scale=3.0, sensitivity=2): 1, DiscreteGaussianEvent(sigma=2.0, sensitivity=2): 1}))
     for epsilon in (0.0, 0.5, 1.5, 4.0):
         truth = summed(losses, masses, epsilon)
         assert truth * (1 - 1e-12) <= found(epsilon) <= truth * (1 + 1e-3) + 1e-12
@@ -124,9 +123,9 @@ def test_a_sample_is_the_worse_of_its_two_directions(rate, sigma, epsilon):
     p, q = (np.exp(-((x - mean) ** 2) / (2 * sigma**2)) / (sigma * np.sqrt(2 * np.pi)) for mean in (0, 1))
     adding = float(np.maximum(p - exp(epsilon) * (rate * q + (1 - rate) * p), 0).sum() * (x[1] - x[0]))
     truth = max(removing, adding)
-    found = curve(Bag({Sampled(event=Gaussian(sigma=sigma), rate=rate): 1}))(epsilon)
+    found = curve(Bag({Sampled(event=GaussianEvent(sigma=sigma), rate=rate): 1}))(epsilon)
     assert truth * (1 - 1e-6) <= found <= truth * (1 + 1e-3) + 1e-9
-    leaf = Sampled(event=Gaussian(sigma=sigma), rate=rate)
+    leaf = Sampled(event=GaussianEvent(sigma=sigma), rate=rate)
     both = pld_module.known(leaf).losses(leaf, pld_module.known(leaf).spread(leaf) / 500)
     for losses, alone in zip(both, (removing, adding), strict=True):  # each direction by itself: it is composed by itself
         assert alone * (1 - 1e-6) - 1e-12 <= pld_module.Composed([(losses, 1)]).delta(epsilon) <= alone * (1 + 1e-3) + 1e-9
@@ -135,7 +134,7 @@ def test_a_sample_is_the_worse_of_its_two_directions(rate, sigma, epsilon):
 def test_composing_a_hundred_thousand_does_not_lose_small_deltas():
     """Far out in the tail, where a plain transform returns noise: delta = 1e-30, against the exact sum."""
     bag = Bag({Pure(epsilon=0.01): 100_000})
-    epsilon = exact(bag, 1e-30)
+    epsilon = optimal(bag, 1e-30)
     assert pld(bag, 1e-30) == pytest.approx(epsilon, rel=1e-5)
     assert pld(bag, 1e-30) >= epsilon * (1 - 1e-9)
 
@@ -161,7 +160,7 @@ def test_a_dropped_infinite_loss_is_caught(monkeypatch):
 
 def test_a_dropped_tail_is_caught(monkeypatch):
     """A window of a tenth of a standard deviation, and nothing added for what it loses."""
-    bag = Bag({Gaussian(sigma=1.0): 1})
+    bag = Bag({GaussianEvent(sigma=1.0): 1})
     monkeypatch.setattr(pld_module.Composed, "delta", _without_tail)
     assert curve(bag)(1.0) < gaussian_delta(1.0, 1.0)
 
@@ -174,7 +173,7 @@ def _without_tail(composed, epsilon):
     return float((masses[kept] * np.exp(log_total - tilt * points[kept]) * -np.expm1(epsilon - points[kept])).sum())
 
 
-@pytest.mark.parametrize("leaf", [Gaussian(sigma=1.0), Pure(epsilon=0.1), Sampled(event=Gaussian(sigma=0.7), rate=0.3)], ids=repr)
+@pytest.mark.parametrize("leaf", [GaussianEvent(sigma=1.0), Pure(epsilon=0.1), Sampled(event=GaussianEvent(sigma=0.7), rate=0.3)], ids=repr)
 def test_a_window_that_is_used_again_is_as_sharp_as_one_of_its_own(leaf):
     """Both directions of one transform, up to a standard deviation away, where it is still used: to the guard of 1e-9."""
     bag = Bag({leaf: 50})
@@ -186,7 +185,7 @@ def test_a_window_that_is_used_again_is_as_sharp_as_one_of_its_own(leaf):
 
 
 def test_a_narrow_window_costs_tightness_and_never_validity(monkeypatch):
-    bag = Bag({Gaussian(sigma=1.0): 1})
+    bag = Bag({GaussianEvent(sigma=1.0): 1})
     monkeypatch.setattr(tilted, "MOST_POINTS", 512)
     assert curve(bag)(1.0) >= gaussian_delta(1.0, 1.0)
 
@@ -200,14 +199,14 @@ def test_the_reference_cells_of_pure_composition():
     assert basic(bag, delta) == float(cells["basic"])
     assert dwork_rothblum_vadhan(float(cells["eps0"]), cells["k"], delta) == pytest.approx(float(cells["drv"]), abs=0.005)
     assert advanced(bag, delta) == pytest.approx(float(cells["kov"]), abs=0.005)
-    assert exact(bag, delta) == pytest.approx(float(cells["exact"]), abs=0.0005)
+    assert optimal(bag, delta) == pytest.approx(float(cells["exact"]), abs=0.0005)
 
 
 @pytest.mark.parametrize("epsilon", [0.02, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("times", [1, 7, 500])
 def test_sharper_rules_cost_less_and_never_less_than_the_truth(epsilon, times):
     bag = Bag({Pure(epsilon=epsilon): times})
-    truth = exact(bag, 1e-6)
+    truth = optimal(bag, 1e-6)
     for rule in (basic, advanced, zcdp, rdp, pld):
         assert rule(bag, 1e-6) >= truth * (1 - 1e-9)
     assert rdp(bag, 1e-6) <= zcdp(bag, 1e-6) * (1 + 0.02)
@@ -240,8 +239,8 @@ def test_unequal_epsilons_in_any_order_cost_the_same():
 
 def test_basic_sums_are_decimal_sums():
     assert account(Repeated(event=Pure(epsilon=0.1), times=10), delta=0).epsilon == 1.0
-    assert account(Repeated(event=Laplace(scale=3.0), times=3), delta=0).epsilon == 1.0
-    assert Fraction(account(Laplace(scale=3.0), delta=0).epsilon) >= Fraction(1, 3)
+    assert account(Repeated(event=LaplaceEvent(scale=3.0), times=3), delta=0).epsilon == 1.0
+    assert Fraction(account(LaplaceEvent(scale=3.0), delta=0).epsilon) >= Fraction(1, 3)
 
 
 # --- calibration and the binomial ---
@@ -252,7 +251,7 @@ def test_calibration_returns_what_was_checked_and_no_more():
 
     def keeps(sigma):
         asked.append(sigma)
-        return account(Repeated(event=Gaussian(sigma=sigma), times=10), delta=1e-6, rules=("zCDP",)).epsilon <= 1.0
+        return account(Repeated(event=GaussianEvent(sigma=sigma), times=10), delta=1e-6, rules=("zCDP",)).epsilon <= 1.0
 
     sigma = calibrate(keeps, safe=1000.0, risky=0.1)
     assert sigma in asked

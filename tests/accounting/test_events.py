@@ -14,11 +14,11 @@ from deniable.accounting import (
     ZCDP,
     Approximate,
     BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Group,
-    Laplace,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    GaussianEvent,
+    GroupEvent,
+    LaplaceEvent,
     Parallel,
     Pure,
     Repeated,
@@ -41,13 +41,13 @@ leaves = st.one_of(
     st.builds(Pure, epsilon=st.floats(0, 5), neighbors=st.just(PLUS)),
     st.builds(Approximate, epsilon=st.floats(0, 5), delta=st.floats(0, 0.1), neighbors=st.just(PLUS)),
     st.builds(BoundedRange, epsilon=scale, neighbors=st.just(PLUS)),
-    st.builds(Laplace, scale=scale),
-    st.builds(DiscreteLaplace, scale=scale, sensitivity=st.integers(1, 9)),
-    st.builds(Gaussian, sigma=scale, sensitivity=scale),
-    st.builds(DiscreteGaussian, sigma=scale),
+    st.builds(LaplaceEvent, scale=scale),
+    st.builds(DiscreteLaplaceEvent, scale=scale, sensitivity=st.integers(1, 9)),
+    st.builds(GaussianEvent, sigma=scale, sensitivity=scale),
+    st.builds(DiscreteGaussianEvent, sigma=scale),
     st.builds(ZCDP, rho=st.floats(0, 3)),
     st.just(RDP(orders=(2.0, 4.0), epsilons=(0.1, 0.25))),
-    st.builds(Sampled, event=st.builds(Gaussian, sigma=scale), rate=st.floats(0.01, 1)),
+    st.builds(Sampled, event=st.builds(GaussianEvent, sigma=scale), rate=st.floats(0.01, 1)),
 )
 events = st.recursive(
     leaves,
@@ -55,7 +55,7 @@ events = st.recursive(
         st.builds(Sequential, events=st.lists(inner, min_size=1, max_size=3).map(tuple)),
         st.builds(Parallel, events=st.lists(inner, min_size=1, max_size=3).map(tuple), by=st.sampled_from(["person", "value"])),
         st.builds(Repeated, event=inner, times=st.integers(1, 5)),
-        st.builds(Group, event=inner, size=st.integers(1, 3)),
+        st.builds(GroupEvent, event=inner, size=st.integers(1, 3)),
     ),
     max_leaves=5,
 )
@@ -68,9 +68,13 @@ def test_every_event_survives_json(event):
 
 def test_every_registered_event_is_drawn_or_tested_by_name():
     event_from_json({"kind": "Pure", "epsilon": "1.0"})
-    drawn = {Pure, Approximate, BoundedRange, Laplace, DiscreteLaplace, Gaussian, DiscreteGaussian, ZCDP, RDP, Sampled}
-    assert set(EVENTS.values()) == drawn | {Sequential, Parallel, Repeated, Group, Replaced, Shuffled, ShuffledGRR}
-    for event in (Replaced(event=Laplace(scale=1.0)), Shuffled(epsilon0=1.0, n=1000), ShuffledGRR(epsilon0=1.0, n=1000, domain_size=4)):
+    drawn = {Pure, Approximate, BoundedRange, LaplaceEvent, DiscreteLaplaceEvent, GaussianEvent, DiscreteGaussianEvent, ZCDP, RDP, Sampled}
+    assert set(EVENTS.values()) == drawn | {Sequential, Parallel, Repeated, GroupEvent, Replaced, Shuffled, ShuffledGRR}
+    for event in (
+        Replaced(event=LaplaceEvent(scale=1.0)),
+        Shuffled(epsilon0=1.0, n=1000),
+        ShuffledGRR(epsilon0=1.0, n=1000, domain_size=4),
+    ):
         assert event_from_json(json.loads(event.canonical)) == event
 
 
@@ -106,9 +110,9 @@ def test_what_is_no_event_is_refused(data):
 @pytest.mark.parametrize(
     ("event", "named"),
     [
-        (Sequential(events=(Gaussian(sigma=1.0), Pure(epsilon=1.0))), "Pure"),
-        (Sequential(events=(Pure(epsilon=1.0), Sequential(events=(Gaussian(sigma=3.0),)))), "Sequential"),
-        (Parallel(events=(Pure(epsilon=1.0), Laplace(scale=7.0)), by="person"), "Laplace(scale=7.0"),
+        (Sequential(events=(GaussianEvent(sigma=1.0), Pure(epsilon=1.0))), "Pure"),
+        (Sequential(events=(Pure(epsilon=1.0), Sequential(events=(GaussianEvent(sigma=3.0),)))), "Sequential"),
+        (Parallel(events=(Pure(epsilon=1.0), LaplaceEvent(scale=7.0)), by="person"), "LaplaceEvent(scale=7.0"),
     ],
 )
 def test_promises_for_different_neighbors_do_not_add_up(event, named):
@@ -119,7 +123,7 @@ def test_promises_for_different_neighbors_do_not_add_up(event, named):
 
 def test_parallel_parts_cost_the_dearest_one_and_a_replacement_costs_two_of_them():
     """One count for each city. The evil twin, which bills a replacement at the dearest part alone, is what a caller gets refused."""
-    cities = Laplace(scale=1.0), Laplace(scale=2.0)
+    cities = LaplaceEvent(scale=1.0), LaplaceEvent(scale=2.0)
     by_value = Parallel(events=cities, by="value")
     assert account(by_value, delta=0).epsilon == 1.0
     assert account(Replaced(event=by_value), delta=0).epsilon == 2.0
@@ -137,7 +141,7 @@ def test_a_person_who_moves_between_the_parts_is_charged_for_the_worst_way():
 
 def test_two_counts_that_one_replaced_person_leaves_and_enters():
     """By hand: histogram of two cities with Laplace noise of scale 1; moving one person changes both counts by one."""
-    moved = Replaced(event=Parallel(events=(Laplace(scale=1.0), Laplace(scale=1.0)), by="value"))
+    moved = Replaced(event=Parallel(events=(LaplaceEvent(scale=1.0), LaplaceEvent(scale=1.0)), by="value"))
     assert account(moved, delta=0).epsilon == 2.0
 
 
@@ -145,34 +149,34 @@ def test_two_counts_that_one_replaced_person_leaves_and_enters():
     ("event", "size", "want"),
     [
         (Pure(epsilon=0.5), 3, Pure(epsilon=1.5)),
-        (Gaussian(sigma=2.0), 3, Gaussian(sigma=2.0, sensitivity=3.0)),
+        (GaussianEvent(sigma=2.0), 3, GaussianEvent(sigma=2.0, sensitivity=3.0)),
         (ZCDP(rho=0.1), 3, ZCDP(rho=9 * 0.1)),
-        (DiscreteLaplace(scale=2.0), 2, DiscreteLaplace(scale=2.0, sensitivity=2)),
+        (DiscreteLaplaceEvent(scale=2.0), 2, DiscreteLaplaceEvent(scale=2.0, sensitivity=2)),
     ],
 )
 def test_a_group_scales_what_is_known(event, size, want):
-    ((leaf,),) = worlds(Group(event=event, size=size))
+    ((leaf,),) = worlds(GroupEvent(event=event, size=size))
     assert leaf == want
 
 
 def test_a_group_of_approximate_events():
     """Delta grows by 1 + e^eps + e^(2 eps) for three people."""
-    ((leaf,),) = worlds(Group(event=Approximate(epsilon=1.0, delta=1e-6), size=3))
+    ((leaf,),) = worlds(GroupEvent(event=Approximate(epsilon=1.0, delta=1e-6), size=3))
     assert leaf.epsilon == 3.0
     assert leaf.delta == pytest.approx(1e-6 * (1 + 2.718281828459045 + 7.38905609893065), rel=1e-12)
     assert leaf.delta > 1e-6 * (1 + 2.718281828459045 + 7.38905609893065)
 
 
-@pytest.mark.parametrize("event", [Sampled(event=Gaussian(sigma=1.0), rate=0.1), RDP(orders=(2.0,), epsilons=(0.1,))])
+@pytest.mark.parametrize("event", [Sampled(event=GaussianEvent(sigma=1.0), rate=0.1), RDP(orders=(2.0,), epsilons=(0.1,))])
 def test_a_group_that_nobody_can_price_is_refused_by_name(event):
     with pytest.raises(ParameterError, match=type(event).__name__):
-        account(Group(event=event, size=2), delta=1e-6)
+        account(GroupEvent(event=event, size=2), delta=1e-6)
 
 
 @pytest.mark.parametrize("rule", ["advanced", "zCDP", "RDP", "exact", "PLD"])
 def test_a_rule_names_the_event_that_it_does_not_know(rule):
-    strange = {"advanced": Gaussian(sigma=9.0), "zCDP": Approximate(epsilon=1.0, delta=1e-7, neighbors=PLUS), "PLD": ZCDP(rho=0.25)}
-    strange |= {"RDP": strange["zCDP"], "exact": Gaussian(sigma=9.0)}
+    strange = {"advanced": GaussianEvent(sigma=9.0), "zCDP": Approximate(epsilon=1.0, delta=1e-7, neighbors=PLUS), "PLD": ZCDP(rho=0.25)}
+    strange |= {"RDP": strange["zCDP"], "exact": GaussianEvent(sigma=9.0)}
     whole = Sequential(events=(Pure(epsilon=1.0, neighbors=PLUS), strange[rule]))
     with pytest.raises(ParameterError) as refusal:
         account(whole, delta=1e-6, rules=(rule,))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.accounting import ZCDP, DiscreteLaplace, Repeated, account
+from deniable.accounting import ZCDP, DiscreteLaplaceEvent, Repeated, account
 from deniable.central import square_root
 from deniable.central.counting import BinaryTreeCounter
 from deniable.central.exact_noise import ExactNoise
@@ -145,7 +145,7 @@ def test_a_small_square_root_is_as_private_as_promised(monkeypatch):
 
 def test_the_bill_is_what_was_asked_for():
     tree = BinaryTreeCounter(horizon=100, epsilon=0.7, **COMMON)
-    assert tree.event == Repeated(event=DiscreteLaplace(scale=tree.scale), times=7)
+    assert tree.event == Repeated(event=DiscreteLaplaceEvent(scale=tree.scale), times=7)
     assert account(tree.event, delta=0).epsilon <= 0.7 < account(tree.event, delta=0).epsilon * (1 + 1e-12)
     for kind in BOTH:
         counter = kind(horizon=100, epsilon=1.0, delta=1e-6, sensitivity=3, neighbors="replace")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.accounting import DiscreteGaussian, Repeated, account
+from deniable.accounting import DiscreteGaussianEvent, Repeated, account
 from deniable.accounting.event import REPLACE
 from deniable.central import ExactNoise, LocalGaussianHistogram
 from deniable.central.local_gaussian import delta_of
@@ -40,7 +40,7 @@ def test_a_report_keeps_epsilon_and_delta_exactly_and_wastes_none(epsilon, delta
     assert high <= delta * (1 + 1e-9)  # what is left out, beyond nine sigmas, is below 1e-18
     assert low >= Fraction(delta) * Fraction(999, 1000)
     assert float(low) <= delta_of(oracle.sigma, epsilon) <= delta
-    event = Repeated(event=DiscreteGaussian(sigma=oracle.sigma, sensitivity=1, neighbors=REPLACE), times=2)
+    event = Repeated(event=DiscreteGaussianEvent(sigma=oracle.sigma, sensitivity=1, neighbors=REPLACE), times=2)
     assert account(event, delta=delta, rules=("PLD",)).epsilon == pytest.approx(epsilon, rel=2e-3)
 
 

@@ -304,7 +304,7 @@ def exported(tree):
 
 
 def namesakes(tree):
-    """Names that a module defines or imports from elsewhere: accounting has an event called DiscreteLaplace."""
+    """Names that a module defines or imports from elsewhere: they may share their name with a mechanism."""
     imports = [
         node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("deniable.client")
     ]

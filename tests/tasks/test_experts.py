@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deniable.accounting import BoundedRange, Repeated, account
-from deniable.accounting.basic import dwork_rothblum_vadhan
+from deniable.accounting.composition import dwork_rothblum_vadhan
 from deniable.errors import DomainError, ParameterError
 from deniable.lab.experts import DELTA, Game, Learner, LossSequence
 from deniable.lab.populations import Zipf

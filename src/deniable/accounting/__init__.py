@@ -11,7 +11,7 @@ from deniable.accounting.bill import Bill as Bill
 from deniable.accounting.bill import account as account
 from deniable.accounting.budget import BudgetFilter as BudgetFilter
 from deniable.accounting.calibration import calibrate as calibrate
-from deniable.accounting.combinations import Group as Group
+from deniable.accounting.combinations import GroupEvent as GroupEvent
 from deniable.accounting.combinations import Parallel as Parallel
 from deniable.accounting.combinations import Repeated as Repeated
 from deniable.accounting.combinations import Replaced as Replaced
@@ -23,9 +23,9 @@ from deniable.accounting.leaves import RDP as RDP
 from deniable.accounting.leaves import ZCDP as ZCDP
 from deniable.accounting.leaves import Approximate as Approximate
 from deniable.accounting.leaves import BoundedRange as BoundedRange
-from deniable.accounting.leaves import DiscreteGaussian as DiscreteGaussian
-from deniable.accounting.leaves import DiscreteLaplace as DiscreteLaplace
-from deniable.accounting.leaves import Gaussian as Gaussian
-from deniable.accounting.leaves import Laplace as Laplace
+from deniable.accounting.leaves import DiscreteGaussianEvent as DiscreteGaussianEvent
+from deniable.accounting.leaves import DiscreteLaplaceEvent as DiscreteLaplaceEvent
+from deniable.accounting.leaves import GaussianEvent as GaussianEvent
+from deniable.accounting.leaves import LaplaceEvent as LaplaceEvent
 from deniable.accounting.leaves import Pure as Pure
 from deniable.accounting.leaves import leaf_of as leaf_of

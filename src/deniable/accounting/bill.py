@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf
 
-from deniable.accounting.basic import advanced, basic
 from deniable.accounting.combinations import Bag, worlds
+from deniable.accounting.composition import advanced, basic, optimal
 from deniable.accounting.event import NEIGHBORS, Event
 from deniable.accounting.moments import rdp, zcdp
 from deniable.accounting.pld import pld
-from deniable.accounting.randomized_response import exact
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.errors import ParameterError
@@ -21,7 +20,7 @@ RULES: dict[str, Callable[[Bag, float], float]] = {
     "advanced": advanced,
     "zCDP": zcdp,
     "RDP": rdp,
-    "exact": exact,
+    "exact": optimal,
     "PLD": pld,
 }
 """Every rule by its name: from a bag of leaves and delta to epsilon. Each refuses what it does not know, naming the event."""

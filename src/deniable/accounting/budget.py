@@ -25,7 +25,7 @@ from deniable.accounting.bill import account
 from deniable.accounting.calibration import calibrate
 from deniable.accounting.combinations import worlds
 from deniable.accounting.event import Event, check_neighbors, event_from_json
-from deniable.accounting.journal import JournalError, Step, step
+from deniable.accounting.journal import JournalError, OpenJournal, open_journal
 from deniable.accounting.moments import rho_of, zcdp_epsilon
 from deniable.client.budget import decimal, exact
 from deniable.contract.arguments import typed
@@ -81,7 +81,7 @@ class BudgetFilter:
         self.budget, self.neighbors = budget_of(epsilon, delta, rule), check_neighbors(neighbors)
         promise = {"epsilon": repr(float(epsilon)), "delta": repr(float(delta)), "neighbors": neighbors, "rule": rule}
         head = {"kind": "budget", "version": 1, **promise}
-        with step(self.path, create=True) as book:
+        with open_journal(self.path, create=True) as book:
             if not book.records:
                 book.append(head)
             elif book.records[0] != head:
@@ -109,7 +109,7 @@ class BudgetFilter:
         if not isinstance(request, str) or not 1 <= len(request) <= 200:
             raise ParameterError("request", request, allowed="a text of 1 to 200 characters", fix="name each request by an id of its own")
         cost = self.quote(event, delta=delta)
-        with step(self.path) as book:
+        with open_journal(self.path) as book:
             known = requests(book)
             if request in known:
                 same = known[request].event == event and known[request].cost.delta == cost.delta
@@ -140,7 +140,7 @@ class BudgetFilter:
 
     def requests(self) -> list[Request]:
         """Every request, the oldest first."""
-        with step(self.path, write=False) as book:
+        with open_journal(self.path, write=False) as book:
             return list(requests(book).values())
 
     def spent(self) -> Cost:
@@ -148,7 +148,7 @@ class BudgetFilter:
         return total(self.requests())
 
     def _settle(self, request: str, state: str) -> None:
-        with step(self.path) as book:
+        with open_journal(self.path) as book:
             known = requests(book)
             if request not in known:
                 raise ProtocolError("request", request, allowed="an id that was reserved", fix="reserve before drawing any noise")
@@ -181,7 +181,7 @@ def budget_of(epsilon: float, delta: float, rule: str) -> Cost:
     return Cost(rho=exact(calibrate(lambda rho: zcdp_epsilon(rho, delta) <= epsilon, safe=0.0, risky=float(epsilon), name="rho")))
 
 
-def requests(book: Step) -> dict[str, Request]:
+def requests(book: OpenJournal) -> dict[str, Request]:
     """The requests in a book by their ids, in order; JournalError if it is not one of a budget."""
     found: dict[str, Request] = {}
     if not book.records or book.records[0].get("kind") != "budget" or book.records[0].get("version") != 1:
@@ -204,5 +204,5 @@ def total(entries: list[Request]) -> Cost:
 
 def read_book(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Request], int]:
     """The head of a ledger, its requests and the bytes of an unfinished last line, without taking part."""
-    with step(Path(path), write=False) as book:
+    with open_journal(Path(path), write=False) as book:
         return dict(book.records[0]) if book.records else {}, list(requests(book).values()), book.torn

@@ -96,7 +96,7 @@ class Parallel(Event):
 
 
 @event
-class Group(Event):
+class GroupEvent(Event):
     """An event as seen by ``size`` people at once: what is known about a family rather than a person."""
 
     event: Event
@@ -111,7 +111,7 @@ class Group(Event):
         return self.event.relation
 
     def grouped(self, size: int) -> Event:
-        return Group(event=self.event, size=self.size * size)
+        return GroupEvent(event=self.event, size=self.size * size)
 
 
 @event
@@ -129,7 +129,7 @@ class Replaced(Event):
         return REPLACE
 
     def grouped(self, size: int) -> Event:
-        return Replaced(event=Group(event=self.event, size=size))
+        return Replaced(event=GroupEvent(event=self.event, size=size))
 
 
 @event
@@ -182,10 +182,10 @@ def _worlds(item: Event) -> list[Bag]:  # noqa: PLR0911  # one for each combinat
         return _distinct(sum(chosen, Bag()) for chosen in combinations_with_replacement(inner, item.times))
     if isinstance(item, Parallel):
         return _distinct(bag for part in item.events for bag in _worlds(part))
-    if isinstance(item, Group):
+    if isinstance(item, GroupEvent):
         return _worlds(item.event.grouped(item.size) if item.size > 1 else item.event)
     if isinstance(item, Replaced):
-        return [Bag({_as_replace(leaf): count for leaf, count in bag.items()}) for bag in _worlds(Group(event=item.event, size=2))]
+        return [Bag({_as_replace(leaf): count for leaf, count in bag.items()}) for bag in _worlds(GroupEvent(event=item.event, size=2))]
     if isinstance(item, Leaf):
         return [Bag({item: 1})]
     raise unknown("any rule", item, "leaves, Sequential, Repeated, Parallel, Sampled, Group and Replaced")

@@ -67,9 +67,13 @@ class Leaf(Event):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def event(cls: type[EventType]) -> type[EventType]:
-    """Class decorator: a frozen keyword-only dataclass whose arguments are checked for their types, registered under the class's name."""
+    """Class decorator: a frozen keyword-only dataclass whose arguments are checked for their types, registered as an event.
+
+    Its kind is the class's name without ``Event``, which tells the class from the mechanism of that name: noise from ``central.Laplace`` is
+    charged as a ``LaplaceEvent``, of the kind "Laplace".
+    """
     made = typed(dataclass(frozen=True, kw_only=True)(cls))
-    made.kind = made.__name__
+    made.kind = made.__name__.removesuffix("Event")
     return EVENTS.add(made)
 
 

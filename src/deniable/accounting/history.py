@@ -34,7 +34,7 @@ from deniable.core.chart import Chart
 from deniable.errors import ParameterError, WireError
 
 
-class Entry(NamedTuple):
+class HistoryEntry(NamedTuple):
     """One event with what people know it by."""
 
     event: Event
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 class History:
     """Events in order. ``rules`` are those that hold for them, all if None; ``caveat`` says what a file's reader should know."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[HistoryEntry, ...]
     delta: float
     rules: tuple[str, ...] | None = None
     caveat: str = ""
@@ -102,7 +102,7 @@ def history_of(table: dict[str, Any]) -> History:
     return History(tuple(_entry(i, item) for i, item in enumerate(listed, start=1)), delta)
 
 
-def _entry(number: int, item: dict[str, Any]) -> Entry:
+def _entry(number: int, item: dict[str, Any]) -> HistoryEntry:
     fields = dict(item)
     label, when = fields.pop("label", ""), fields.pop("when", "")
     times = fields.pop("times", 1) if fields.get("kind") != "Repeated" else 1
@@ -110,7 +110,7 @@ def _entry(number: int, item: dict[str, Any]) -> Entry:
         raise WireError(f"event {number}", item, allowed="'label' a text, 'when' a date", fix="as in when = 2026-01-05")
     event = event_from_json(fields)
     try:
-        return Entry(event if times == 1 else Repeated(event=event, times=times), label or event.kind, str(when))
+        return HistoryEntry(event if times == 1 else Repeated(event=event, times=times), label or event.kind, str(when))
     except ParameterError as error:
         raise WireError(f"event {number}", item, allowed="'times' an integer from 1 on", fix=str(error)) from error
 
@@ -125,11 +125,11 @@ def _from_ledger(path: Path) -> History:
     return History(tuple(map(_charged, kept)), float(head["delta"]), (head["rule"],), told)
 
 
-def _charged(request: Request) -> Entry:
+def _charged(request: Request) -> HistoryEntry:
     """A request at the price that it was charged: only that price holds where later requests were chosen by looking at answers."""
     cost, neighbors = request.cost, request.event.relation
     when = datetime.fromtimestamp(request.when, UTC).isoformat(timespec="seconds")
     if cost.rho:
-        return Entry(ZCDP(rho=float_above(cost.rho), neighbors=neighbors), request.label or request.id, when)
+        return HistoryEntry(ZCDP(rho=float_above(cost.rho), neighbors=neighbors), request.label or request.id, when)
     charged = Approximate(epsilon=float_above(cost.epsilon), delta=float_above(cost.delta), neighbors=neighbors)
-    return Entry(charged, request.label or request.id, when)
+    return HistoryEntry(charged, request.label or request.id, when)

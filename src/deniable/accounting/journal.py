@@ -32,7 +32,7 @@ class JournalError(DeniableError):
     """The ledger cannot be read or written; nothing was released."""
 
 
-class Step:
+class OpenJournal:
     """The file, alone and open: its records, and the right to append."""
 
     def __init__(self, handle: int, path: Path) -> None:
@@ -86,7 +86,7 @@ class Step:
 
 
 @contextmanager
-def step(path: Path, *, create: bool = False, write: bool = True) -> Iterator[Step]:
+def open_journal(path: Path, *, create: bool = False, write: bool = True) -> Iterator[OpenJournal]:
     """Hold the file, alone, for one step; with ``create``, made if it was not there, for its owner's eyes only."""
     try:
         new = create and not path.exists()
@@ -100,7 +100,7 @@ def step(path: Path, *, create: bool = False, write: bool = True) -> Iterator[St
         fcntl.flock(handle, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
         if new:
             sync_folder(path.parent)  # the name must survive as well
-        yield Step(handle, path)
+        yield OpenJournal(handle, path)
     finally:
         os.close(handle)  # gives up the lock
 

@@ -65,7 +65,7 @@ class BoundedRange(Leaf):
 
 
 @event
-class Laplace(Leaf):
+class LaplaceEvent(Leaf):
     """A number plus Laplace noise of a scale: epsilon = sensitivity / scale. Also covers noise that is rounded afterwards."""
 
     scale: float
@@ -77,11 +77,11 @@ class Laplace(Leaf):
         positive("sensitivity", self.sensitivity)
 
     def grouped(self, size: int) -> Event:
-        return Laplace(scale=self.scale, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
+        return LaplaceEvent(scale=self.scale, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
 
 
 @event
-class DiscreteLaplace(Leaf):
+class DiscreteLaplaceEvent(Leaf):
     """An integer plus noise with P(z) proportional to e^(-|z| / scale)."""
 
     scale: float
@@ -93,11 +93,11 @@ class DiscreteLaplace(Leaf):
         positive_integer("sensitivity", self.sensitivity)
 
     def grouped(self, size: int) -> Event:
-        return DiscreteLaplace(scale=self.scale, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
+        return DiscreteLaplaceEvent(scale=self.scale, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
 
 
 @event
-class Gaussian(Leaf):
+class GaussianEvent(Leaf):
     """A number, or a vector of them, plus Gaussian noise of standard deviation ``sigma``; ``sensitivity`` is Euclidean."""
 
     sigma: float
@@ -109,11 +109,11 @@ class Gaussian(Leaf):
         positive("sensitivity", self.sensitivity)
 
     def grouped(self, size: int) -> Event:
-        return Gaussian(sigma=self.sigma, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
+        return GaussianEvent(sigma=self.sigma, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
 
 
 @event
-class DiscreteGaussian(Leaf):
+class DiscreteGaussianEvent(Leaf):
     """One integer plus noise with P(z) proportional to e^(-z^2 / (2 sigma^2))."""
 
     sigma: float
@@ -125,7 +125,7 @@ class DiscreteGaussian(Leaf):
         positive_integer("sensitivity", self.sensitivity)
 
     def grouped(self, size: int) -> Event:
-        return DiscreteGaussian(sigma=self.sigma, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
+        return DiscreteGaussianEvent(sigma=self.sigma, sensitivity=size * self.sensitivity, neighbors=self.neighbors)
 
 
 @event

@@ -24,7 +24,16 @@ from scipy.special import gammaln, logsumexp
 
 from deniable.accounting.combinations import Bag, Sampled
 from deniable.accounting.event import ADD_REMOVE, Leaf, unknown
-from deniable.accounting.leaves import RDP, ZCDP, BoundedRange, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Pure
+from deniable.accounting.leaves import (
+    RDP,
+    ZCDP,
+    BoundedRange,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    Pure,
+)
 
 ORDERS = np.unique(np.concatenate([1 + np.geomspace(1e-3, 1e4, 281), np.arange(2.0, 129.0)]))
 ROUNDING = 1e-12
@@ -35,7 +44,7 @@ def rho_of(leaf: Leaf) -> float:
     """The zCDP parameter of a leaf."""
     if isinstance(leaf, ZCDP):
         return leaf.rho
-    if isinstance(leaf, Gaussian | DiscreteGaussian):
+    if isinstance(leaf, GaussianEvent | DiscreteGaussianEvent):
         return (leaf.sensitivity / leaf.sigma) ** 2 / 2
     if isinstance(leaf, BoundedRange):
         return min(leaf.epsilon**2 / 8, leaf.epsilon * tanh(leaf.epsilon / 2))
@@ -48,7 +57,7 @@ def pure_epsilon(leaf: Leaf) -> float | None:
     """The epsilon of a pure mechanism; None for any other."""
     if isinstance(leaf, Pure | BoundedRange):
         return leaf.epsilon
-    if isinstance(leaf, Laplace | DiscreteLaplace):
+    if isinstance(leaf, LaplaceEvent | DiscreteLaplaceEvent):
         return leaf.sensitivity / leaf.scale
     return None
 
@@ -93,11 +102,11 @@ def divergence(leaf: Leaf, orders: Any) -> Any:
     if isinstance(leaf, RDP):
         table = dict(zip(leaf.orders, leaf.epsilons, strict=True))
         return np.array([table.get(float(order), inf) for order in orders])
-    if isinstance(leaf, ZCDP | Gaussian | DiscreteGaussian):
+    if isinstance(leaf, ZCDP | GaussianEvent | DiscreteGaussianEvent):
         return rho_of(leaf) * orders
-    if isinstance(leaf, Sampled) and isinstance(leaf.event, Gaussian) and leaf.relation == ADD_REMOVE:
+    if isinstance(leaf, Sampled) and isinstance(leaf.event, GaussianEvent) and leaf.relation == ADD_REMOVE:
         return _sampled_gaussian(leaf.event.sigma / leaf.event.sensitivity, leaf.rate, orders)
-    if isinstance(leaf, Laplace):
+    if isinstance(leaf, LaplaceEvent):
         e = leaf.sensitivity / leaf.scale
         heads = np.log(orders / (2 * orders - 1)) + (orders - 1) * e
         tails = np.log((orders - 1) / (2 * orders - 1)) - orders * e

@@ -10,7 +10,15 @@ from scipy.special import ndtr
 
 from deniable.accounting.combinations import Sampled
 from deniable.accounting.event import ADD_REMOVE, unknown
-from deniable.accounting.leaves import Approximate, BoundedRange, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Pure
+from deniable.accounting.leaves import (
+    Approximate,
+    BoundedRange,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    Pure,
+)
 from deniable.accounting.moments import pure_epsilon
 from deniable.accounting.pld import KNOWN, Direction, Known, Losses, known, split, split_cells
 
@@ -33,7 +41,7 @@ def _pure(leaf: Any, step: float) -> Direction:
     return losses, losses
 
 
-def _laplace(leaf: Laplace, step: float) -> Direction:
+def _laplace(leaf: LaplaceEvent, step: float) -> Direction:
     """The loss is epsilon below 0, minus epsilon above the sensitivity, and falls evenly in between."""
     e = leaf.sensitivity / leaf.scale
     inner = np.arange(np.floor(-e / step) + 1, np.ceil(e / step)) * step
@@ -44,7 +52,7 @@ def _laplace(leaf: Laplace, step: float) -> Direction:
     return _both(_added(ends, middle, step))
 
 
-def _discrete_laplace(leaf: DiscreteLaplace, step: float) -> Direction:
+def _discrete_laplace(leaf: DiscreteLaplaceEvent, step: float) -> Direction:
     if leaf.sensitivity > MOST_OUTCOMES:
         raise unknown("PLD", leaf, f"discrete Laplace noise at sensitivities up to {MOST_OUTCOMES:,}")
     a, s = exp(-1 / leaf.scale), leaf.sensitivity
@@ -54,7 +62,7 @@ def _discrete_laplace(leaf: DiscreteLaplace, step: float) -> Direction:
     return _both(split(losses, masses, step))
 
 
-def _gaussian(leaf: Gaussian, step: float) -> Direction:
+def _gaussian(leaf: GaussianEvent, step: float) -> Direction:
     """The loss is normal with variance mu^2 and mean mu^2 / 2 under P, minus that under Q, where mu = sensitivity / sigma."""
     mu = leaf.sensitivity / leaf.sigma
     low, high = (np.floor((mu**2 / 2 + side * REACH * mu) / step) for side in (-1, 1))
@@ -64,7 +72,7 @@ def _gaussian(leaf: Gaussian, step: float) -> Direction:
     return _both(split_cells(edges, p, q, step, float(ndtr(-(edges[-1] - mu**2 / 2) / mu))))
 
 
-def _discrete_gaussian(leaf: DiscreteGaussian, step: float) -> Direction:
+def _discrete_gaussian(leaf: DiscreteGaussianEvent, step: float) -> Direction:
     if leaf.sigma > MOST_OUTCOMES:
         raise unknown("PLD", leaf, f"discrete Gaussian noise of sigma up to {MOST_OUTCOMES:,}")
     reach = int(REACH * leaf.sigma + leaf.sensitivity) + 2
@@ -125,8 +133,8 @@ def _both(losses: Losses) -> Direction:
 
 for _kind in (Pure, BoundedRange, Approximate):
     KNOWN[_kind] = Known(_pure_spread, _pure)
-KNOWN[Laplace] = Known(lambda leaf: _pure_spread(Pure(epsilon=leaf.sensitivity / leaf.scale)), _laplace)
-KNOWN[DiscreteLaplace] = Known(lambda leaf: _pure_spread(Pure(epsilon=leaf.sensitivity / leaf.scale)), _discrete_laplace)
-KNOWN[Gaussian] = Known(lambda leaf: leaf.sensitivity / leaf.sigma, _gaussian)
-KNOWN[DiscreteGaussian] = Known(lambda leaf: leaf.sensitivity / leaf.sigma, _discrete_gaussian)
+KNOWN[LaplaceEvent] = Known(lambda leaf: _pure_spread(Pure(epsilon=leaf.sensitivity / leaf.scale)), _laplace)
+KNOWN[DiscreteLaplaceEvent] = Known(lambda leaf: _pure_spread(Pure(epsilon=leaf.sensitivity / leaf.scale)), _discrete_laplace)
+KNOWN[GaussianEvent] = Known(lambda leaf: leaf.sensitivity / leaf.sigma, _gaussian)
+KNOWN[DiscreteGaussianEvent] = Known(lambda leaf: leaf.sensitivity / leaf.sigma, _discrete_gaussian)
 KNOWN[Sampled] = Known(_sampled_spread, _sampled)

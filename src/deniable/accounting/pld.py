@@ -74,7 +74,7 @@ def known(leaf: Leaf) -> Known:
     """How to get at the losses of a leaf; ParameterError, naming it, for one that has no known worst pair."""
     importlib.import_module("deniable.accounting.pairs")  # registers the pairs of this room, which build on this file
     if type(leaf) not in KNOWN:
-        names = ", ".join(sorted(cls.__name__ for cls in KNOWN))
+        names = ", ".join(sorted(cls.kind for cls in KNOWN))
         raise unknown("PLD", leaf, f"events with a known worst pair of laws ({names})")
     return KNOWN[type(leaf)]
 
@@ -109,8 +109,8 @@ def _joined(below: Any, low: Any, high: Any, step: float, infinite: float) -> Lo
 def curve(bag: Bag) -> Callable[[float], float]:
     """Delta as a function of epsilon, rounded up, for everything in a bag together.
 
-    >>> from deniable.accounting.leaves import Gaussian
-    >>> delta = curve(Bag({Gaussian(sigma=1.0): 1}))
+    >>> from deniable.accounting.leaves import GaussianEvent
+    >>> delta = curve(Bag({GaussianEvent(sigma=1.0): 1}))
     >>> round(delta(1.0), 6)
     0.126937
     """

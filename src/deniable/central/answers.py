@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
-from deniable.accounting.journal import JournalError, Step, step
+from deniable.accounting.journal import JournalError, OpenJournal, open_journal
 from deniable.central.release import Question
 from deniable.contract.canonical import number, read_number
 from deniable.contract.source import SYSTEM, Source
@@ -25,11 +25,11 @@ class Answers:
 
     def __init__(self, ledger: Path, source: Source = SYSTEM) -> None:
         self.path = ledger.with_name(ledger.name + ".answers")
-        with step(ledger) as book:  # held until both agree, so that two sessions do not both make a file
+        with open_journal(ledger) as book:  # held until both agree, so that two sessions do not both make a file
             named = [record["id"] for record in book.records if record["kind"] == KIND]
             if named and not self.path.exists():
                 self._refuse("no such file")
-            with step(self.path, create=True) as kept:
+            with open_journal(self.path, create=True) as kept:
                 if not kept.records:
                     kept.append({"kind": KIND, "version": 1, "id": f"{source.word():016x}{source.word():016x}"})
                 head, *answered = kept.records
@@ -44,12 +44,12 @@ class Answers:
 
     def find(self, request: str, question: Question) -> tuple[int, ...] | None:
         """What was answered to a request; None if nothing was."""
-        with step(self.path, write=False) as book:
+        with open_journal(self.path, write=False) as book:
             return _found(book, request, question)
 
     def keep(self, request: str, question: Question, released: tuple[int, ...]) -> tuple[int, ...]:
         """Keep an answer, durably, unless there is one: returns the one that is kept."""
-        with step(self.path) as book:
+        with open_journal(self.path) as book:
             found = _found(book, request, question)
             if found is None:
                 book.append(
@@ -58,7 +58,7 @@ class Answers:
             return released if found is None else found
 
 
-def _found(book: Step, request: str, question: Question) -> tuple[int, ...] | None:
+def _found(book: OpenJournal, request: str, question: Question) -> tuple[int, ...] | None:
     for record in book.records[1:]:
         if record["kind"] == "answer" and record["request"] == request:
             if record["question"] != question.identity:

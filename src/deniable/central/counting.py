@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from deniable.accounting import DiscreteGaussian, DiscreteLaplace, Event, Repeated
+from deniable.accounting import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, Repeated
 from deniable.accounting.event import float_above
 from deniable.central.continual import ContinualCounter
 from deniable.central.count_series import TreeSums
@@ -87,8 +87,8 @@ class BinaryTreeCounter(ContinualCounter):
 
     @property
     def event(self) -> Event:
-        kind = DiscreteGaussian(sigma=self.scale, sensitivity=self.sensitivity, neighbors=self.neighbors) if self.gaussian else None
-        part = kind or DiscreteLaplace(scale=self.scale, sensitivity=self.sensitivity, neighbors=self.neighbors)
+        kind = DiscreteGaussianEvent(sigma=self.scale, sensitivity=self.sensitivity, neighbors=self.neighbors) if self.gaussian else None
+        part = kind or DiscreteLaplaceEvent(scale=self.scale, sensitivity=self.sensitivity, neighbors=self.neighbors)
         return Repeated(event=part, times=self.levels)
 
     @property

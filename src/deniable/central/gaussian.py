@@ -15,7 +15,7 @@ from deniable.accounting.bill import account
 from deniable.accounting.calibration import calibrate, doubled
 from deniable.accounting.combinations import Repeated, worlds
 from deniable.accounting.event import NEIGHBORS, Event, check_neighbors, float_above, positive
-from deniable.accounting.leaves import ZCDP, DiscreteGaussian
+from deniable.accounting.leaves import ZCDP, DiscreteGaussianEvent
 from deniable.accounting.moments import zcdp_epsilon
 from deniable.accounting.pld import curve
 from deniable.central.additive import AdditiveNoise
@@ -181,7 +181,7 @@ class Change(NamedTuple):
         """What noise of a sigma makes of it."""
         if self.squared or sigma > WIDEST:
             return ZCDP(rho=float_above(self.length / (2 * sigma**2)), neighbors=neighbors)
-        one = DiscreteGaussian(sigma=float_below(sigma), sensitivity=self.single or 1, neighbors=neighbors)
+        one = DiscreteGaussianEvent(sigma=float_below(sigma), sensitivity=self.single or 1, neighbors=neighbors)
         return Repeated(event=one, times=self.ones) if self.ones > 1 else one
 
 

@@ -9,7 +9,7 @@ from math import ceil, exp, expm1, inf, log, log1p, nextafter
 from typing import ClassVar
 
 from deniable.accounting.event import NEIGHBORS, check_neighbors
-from deniable.accounting.leaves import DiscreteLaplace
+from deniable.accounting.leaves import DiscreteLaplaceEvent
 from deniable.central.additive import AdditiveNoise
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.grid import check_entries, rational
@@ -40,7 +40,7 @@ class Laplace(AdditiveNoise):
     >>> count.release([10, 20, 30], source=ReplaySource.from_key("docs")).tolist()
     [11, 20, 28]
     >>> round(count.variance, 4), count.reach(0.95), count.event
-    (7.8354, 6.0, DiscreteLaplace(scale=2.0, sensitivity=1, neighbors='add-remove'))
+    (7.8354, 6.0, DiscreteLaplaceEvent(scale=2.0, sensitivity=1, neighbors='add-remove'))
 
     References: Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2012 (geometric noise); Mironov 2012 (why no floats).
     """
@@ -82,9 +82,9 @@ class Laplace(AdditiveNoise):
         return ExactNoise(linear=1 / max(Fraction(self.scale), Fraction(repr(self.scale))))
 
     @cached_property
-    def event(self) -> DiscreteLaplace:
+    def event(self) -> DiscreteLaplaceEvent:
         """What a release is to an accountant."""
-        return DiscreteLaplace(scale=self.scale, sensitivity=self.steps, neighbors=self.neighbors)
+        return DiscreteLaplaceEvent(scale=self.scale, sensitivity=self.steps, neighbors=self.neighbors)
 
     @property
     def guarantee(self) -> Guarantee:

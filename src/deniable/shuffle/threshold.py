@@ -21,7 +21,7 @@ from math import ceil, exp, inf, nextafter
 from deniable.accounting.bill import account
 from deniable.accounting.combinations import Repeated, Sequential
 from deniable.accounting.event import REPLACE, Event
-from deniable.accounting.leaves import Approximate, DiscreteGaussian
+from deniable.accounting.leaves import Approximate, DiscreteGaussianEvent
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.mixing import Threshold
 from deniable.contract.source import SYSTEM, Source
@@ -59,7 +59,7 @@ def threshold_event(threshold: Threshold) -> Event:
     from deniable.central.grid import float_below
 
     sigma = Fraction(threshold.sigma)
-    count = DiscreteGaussian(sigma=float_below(sigma), neighbors=REPLACE)
+    count = DiscreteGaussianEvent(sigma=float_below(sigma), neighbors=REPLACE)
     return Sequential(events=(Repeated(event=count, times=2), Approximate(epsilon=0.0, delta=_tail(sigma))))
 
 
