@@ -183,7 +183,7 @@ def session_quantiles(source: ReplaySource) -> Limits:
     return np.array(low, float), np.array(high, float), np.quantile(np.arange(N) % 101, [0.25, 0.5, 0.75])
 
 
-@case("deniable.central.count_series.TreeSums")
+@case("deniable.central.binary_tree.TreeSums")
 def count_series(source: ReplaySource) -> Limits:
     visits = BinaryTreeCounter(horizon=8, epsilon=1.0, sensitivity=1, neighbors="add-remove", source=source)
     return *visits.run([10, 12, 9, 0, 4, 8, 20, 1]).interval(), np.cumsum([10, 12, 9, 0, 4, 8, 20, 1])

@@ -12,7 +12,7 @@ from scipy import stats
 
 from deniable.accounting import ZCDP, DiscreteLaplaceEvent, Repeated, account
 from deniable.central import square_root
-from deniable.central.counting import BinaryTreeCounter
+from deniable.central.binary_tree import BinaryTreeCounter
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.square_root import GRID, SquareRootCounter, factors_of
 from deniable.errors import DomainError, ParameterError, ProtocolError

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.central.inversion import Poisson, Polya
+from deniable.central.inversion import PoissonNoise, PolyaNoise
 from deniable.contract.source import Source
 from deniable.shuffle.permutation import permutation
 from deniable.shuffle.shares import LISTED, excess
@@ -44,10 +44,10 @@ def polya_masses(shape, a, count):
 
 
 LAWS = {
-    "a few dummies": (Poisson(Fraction(43, 100)), poisson_masses(Fraction(43, 100), 40)),
-    "many dummies": (Poisson(Fraction(29, 2)), poisson_masses(Fraction(29, 2), 120)),
-    "a third of the noise": (Polya(Fraction(1, 3), Fraction(3, 5)), polya_masses(Fraction(1, 3), Fraction(3, 5), 200)),
-    "a small share": (Polya(Fraction(1, 10**5), Fraction(9, 10)), polya_masses(Fraction(1, 10**5), Fraction(9, 10), 700)),
+    "a few dummies": (PoissonNoise(Fraction(43, 100)), poisson_masses(Fraction(43, 100), 40)),
+    "many dummies": (PoissonNoise(Fraction(29, 2)), poisson_masses(Fraction(29, 2), 120)),
+    "a third of the noise": (PolyaNoise(Fraction(1, 3), Fraction(3, 5)), polya_masses(Fraction(1, 3), Fraction(3, 5), 200)),
+    "a small share": (PolyaNoise(Fraction(1, 10**5), Fraction(9, 10)), polya_masses(Fraction(1, 10**5), Fraction(9, 10), 700)),
 }
 
 
@@ -94,7 +94,7 @@ def test_every_pair_of_narrow_words(name):
 
 
 def test_bulk_draws_are_the_scalar_ones_ties_included():
-    law = Poisson(Fraction(1, 2))
+    law = PoissonNoise(Fraction(1, 2))
     border = law.table(64, 0)[0]
     words = [5, border, border - 1, (1 << 64) - 1, 1 << 63]
     scalar = [law.draw(ReplaySource([word, 0])) for word in words]
@@ -107,7 +107,7 @@ def test_two_threads_may_draw_from_a_table_that_grows():
     """A second thread comes while the first is inside: it waits, and both find the same table."""
     drawn, errors = [], []
 
-    class Visited(Poisson):
+    class Visited(PoissonNoise):
         def ratio(self, j):
             if j == 3 and not visitor.ident:
                 visitor.start()
@@ -124,7 +124,7 @@ def test_two_threads_may_draw_from_a_table_that_grows():
     draw()
     visitor.join()
     assert not errors
-    assert drawn == [Poisson(Fraction(43, 100)).draw(ReplaySource([TOP - 1]))] * 2
+    assert drawn == [PoissonNoise(Fraction(43, 100)).draw(ReplaySource([TOP - 1]))] * 2
 
 
 @pytest.mark.parametrize("people", [1, 2, 5])

@@ -6,13 +6,13 @@
 (True, 1.36)
 """
 
-from deniable.central.asking import share_of as share_of
-from deniable.central.counting import BinaryTreeCounter as BinaryTreeCounter
+from deniable.central.binary_tree import BinaryTreeCounter as BinaryTreeCounter
 from deniable.central.exact_noise import ExactNoise as ExactNoise
 from deniable.central.gaussian import Gaussian as Gaussian
 from deniable.central.laplace import Laplace as Laplace
 from deniable.central.local_gaussian import LocalGaussianHistogram as LocalGaussianHistogram
 from deniable.central.noisy_max import NoisyMax as NoisyMax
+from deniable.central.questions import share_of as share_of
 from deniable.central.selection import ExponentialMechanism as ExponentialMechanism
 from deniable.central.selection import PermuteAndFlip as PermuteAndFlip
 from deniable.central.session import Session as Session

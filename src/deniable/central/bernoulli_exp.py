@@ -48,14 +48,14 @@ def _below_one(numerator: int, denominator: int, source: Source) -> bool:
     return reached % 2 == 1
 
 
-class Interval(NamedTuple):
+class RationalInterval(NamedTuple):
     """Two rationals with a real number between them, for audits: e^-x has no exact form."""
 
     low: Fraction
     high: Fraction
 
 
-def exp_interval(exponent: Fraction) -> Interval:
+def exp_interval(exponent: Fraction) -> RationalInterval:
     """Rationals around e^-exponent, 52 digits apart.
 
     >>> low, high = exp_interval(Fraction(1, 3))
@@ -63,9 +63,9 @@ def exp_interval(exponent: Fraction) -> Interval:
     (0.7165313105737893, True)
     """
     if exponent == 0:
-        return Interval(Fraction(1), Fraction(1))
+        return RationalInterval(Fraction(1), Fraction(1))
     capped = min(exponent, Fraction(SURELY_TINY))
     quotient = _PRECISE.divide(Decimal(-capped.numerator), Decimal(capped.denominator))
     slack = Fraction(1, 10**52)  # the quotient is off by 60 digits of at most SURELY_TINY, and the exponential by half a unit
     middle = Fraction(quotient.exp(_PRECISE))
-    return Interval(Fraction(0) if capped < exponent else middle * (1 - slack), middle * (1 + slack))
+    return RationalInterval(Fraction(0) if capped < exponent else middle * (1 - slack), middle * (1 + slack))

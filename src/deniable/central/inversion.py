@@ -97,11 +97,11 @@ class Inversion(ABC):
             guard *= 2
 
 
-class Poisson(Inversion):
+class PoissonNoise(Inversion):
     """Poisson noise with a rational mean.
 
     >>> from deniable.testing import ReplaySource
-    >>> Poisson(Fraction(1, 2)).draw(ReplaySource([1 << 63])), Poisson(Fraction(1, 2)).draw(ReplaySource([(1 << 64) - 1, 5]))
+    >>> PoissonNoise(Fraction(1, 2)).draw(ReplaySource([1 << 63])), PoissonNoise(Fraction(1, 2)).draw(ReplaySource([(1 << 64) - 1, 5]))
     (0, 16)
     """
 
@@ -116,7 +116,7 @@ class Poisson(Inversion):
         return self.mean.numerator, self.mean.denominator * (j + 1)
 
 
-class Polya(Inversion):
+class PolyaNoise(Inversion):
     """Negative binomial noise of a fractional shape: P[j] proportional to shape (shape + 1) .. (shape + j - 1) a^j / j!.
 
     The sum over 1 / shape people is geometric with the ratio a.

@@ -10,11 +10,11 @@ from math import ceil, exp, log, log1p
 from typing import Any
 
 from deniable.accounting import Event, Pure
-from deniable.central.bernoulli_exp import Interval
+from deniable.central.bernoulli_exp import RationalInterval
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.grid import rational
 from deniable.central.rationals import exact_rate, exact_utilities, on_grid
-from deniable.central.selection import Selection, Utilities, check_candidates, integral
+from deniable.central.selection import SelectionMechanism, Utilities, check_candidates, integral
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.interval import check_level
 
@@ -23,7 +23,7 @@ _CERTAIN = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyMax(Selection):
+class NoisyMax(SelectionMechanism):
     """Add integer noise with P(z) proportional to e^(-epsilon |z| / (2 sensitivity)) to each utility, and choose the largest.
 
     **Guarantee.** epsilon-DP. Fix the noise of all others: candidate i is chosen if its own noise passes some integer, which moves by at
@@ -75,23 +75,23 @@ class NoisyMax(Selection):
         ties = [place for place, number in enumerate(noisy) if number == best]
         return ties[0] if len(ties) == 1 else ties[(source or SYSTEM).below(len(ties))]
 
-    def law(self, utilities: Utilities) -> tuple[Interval, ...]:
+    def law(self, utilities: Utilities) -> tuple[RationalInterval, ...]:
         """The sum over m of P(i has m) times the integral of the product over j != i of P(j has less) + P(j has m) z, z from 0 to 1.
 
         z is where i stands in the order that breaks ties: it is chosen if those that have as much stand behind it.
         """
         steps = self._steps(utilities)
         reach = ceil(_CERTAIN * log(2) / float(self.rate)) + 2
-        cells = [Interval(*self.noise.probability(z)) for z in range(-reach, reach + 1)]
+        cells = [RationalInterval(*self.noise.probability(z)) for z in range(-reach, reach + 1)]
         sums = list(accumulate(cell.low for cell in cells))
         rest = 1 - sums[-1]  # all that lies farther out, at most
 
-        def less(z: int) -> Interval:
+        def less(z: int) -> RationalInterval:
             low = sums[min(z - 1, reach) + reach] if z > -reach else Fraction(0)
-            return Interval(low, low + rest)
+            return RationalInterval(low, low + rest)
 
-        def equal(z: int) -> Interval:
-            return cells[z + reach] if abs(z) <= reach else Interval(Fraction(0), rest)
+        def equal(z: int) -> RationalInterval:
+            return cells[z + reach] if abs(z) <= reach else RationalInterval(Fraction(0), rest)
 
         def chosen(i: int, side: int) -> Fraction:
             total = rest if side else Fraction(0)
@@ -100,7 +100,7 @@ class NoisyMax(Selection):
                 total += cell[side] * integral((less(gap)[side], equal(gap)[side]) for gap in gaps)
             return total
 
-        return tuple(Interval(chosen(i, 0), chosen(i, 1)) for i in range(len(steps)))
+        return tuple(RationalInterval(chosen(i, 0), chosen(i, 1)) for i in range(len(steps)))
 
     def shortfall(self, candidates: int, level: float = 0.95) -> float:
         """No noise is farther out than s steps on its bad side, but for 1 - level; rounding adds one."""

@@ -5,9 +5,9 @@ values below it and a above it misses max(0, b - q n, a - (1 - q) n) people; som
 by max(q, 1 - q) at most, one person replaced by 1: n need not be known.
 
 **Interval.** A choice among k candidates misses t = ln((k - 1) / alpha) / rate people or more with probability alpha at most
-(``Selection.shortfall``). So the quantile t people further down is chosen as the lower limit, and t further up as the upper one. Each is
-on its side of the true quantile with probability 1 - alpha / 2. To have something to choose when there are fewer than t people below,
-as many made-up ones stand below the grid and above it; a limit that falls among them is the end of the grid.
+(``SelectionMechanism.shortfall``). So the quantile t people further down is chosen as the lower limit, and t further up as the upper one.
+Each is on its side of the true quantile with probability 1 - alpha / 2. To have something to choose when there are fewer than t people
+below, as many made-up ones stand below the grid and above it; a limit that falls among them is the end of the grid.
 
 References: Smith 2011 (the exponential mechanism for quantiles); Drechsler, Globus-Harris, McMillan, Sarathy, Smith 2022 (intervals).
 """
@@ -24,7 +24,7 @@ import numpy as np
 
 from deniable.accounting.event import ADD_REMOVE
 from deniable.central.release import Release
-from deniable.central.selection import ExponentialMechanism, PermuteAndFlip, Selection
+from deniable.central.selection import ExponentialMechanism, PermuteAndFlip, SelectionMechanism
 from deniable.client.budget import exact
 from deniable.contract.source import Source
 from deniable.core.estimate import Estimate
@@ -47,7 +47,7 @@ class Ranking:
     many: bool
     """Whether choices are priced by zCDP, where the exponential mechanism is the cheaper one."""
 
-    def selection(self, q: Fraction) -> Selection:
+    def selection(self, q: Fraction) -> SelectionMechanism:
         """The mechanism for one quantile; utilities are in people."""
         kind = ExponentialMechanism if self.many else PermuteAndFlip
         return kind(epsilon=self.epsilon, sensitivity=max(q, 1 - q) if self.neighbors == ADD_REMOVE else 1, neighbors=self.neighbors)

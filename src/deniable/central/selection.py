@@ -34,7 +34,7 @@ from typing import Any
 
 from deniable.accounting import BoundedRange, Event, Pure, Repeated
 from deniable.accounting.event import ADD_REMOVE, NEIGHBORS, check_neighbors
-from deniable.central.bernoulli_exp import Interval, bernoulli_exp, exp_interval
+from deniable.central.bernoulli_exp import RationalInterval, bernoulli_exp, exp_interval
 from deniable.central.grid import rational
 from deniable.central.rationals import exact_rate, exact_utilities
 from deniable.contract.guarantee import Guarantee
@@ -48,7 +48,7 @@ Utilities = Sequence[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection(ABC):
+class SelectionMechanism(ABC):
     """A way to choose among candidates. ``epsilon`` is the price of one choice.
 
     ``utilities`` has a number for each candidate, and ``sensitivity`` is how far one person can move any of them. ``monotone`` says that a
@@ -82,7 +82,7 @@ class Selection(ABC):
         """The index of one candidate, most likely one of the best."""
 
     @abstractmethod
-    def law(self, utilities: Utilities) -> tuple[Interval, ...]:
+    def law(self, utilities: Utilities) -> tuple[RationalInterval, ...]:
         """The probability of each candidate, between two rationals, for audits of some ten candidates."""
 
     def top(self, utilities: Utilities, k: int, source: Source | None = None) -> list[int]:
@@ -128,7 +128,7 @@ class Selection(ABC):
         shared = lcm(*(x.denominator for x in below))
         return [int(x * shared) for x in below], shared
 
-    def weights(self, utilities: Utilities) -> list[Interval]:
+    def weights(self, utilities: Utilities) -> list[RationalInterval]:
         """The e^-x_i, each between two rationals."""
         exponents, shared = self.exponents(utilities)
         return [exp_interval(Fraction(x, shared)) for x in exponents]
@@ -141,7 +141,7 @@ class Selection(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExponentialMechanism(Selection):
+class ExponentialMechanism(SelectionMechanism):
     """Choose candidate i with probability proportional to e^(epsilon u_i / (2 sensitivity)), exactly.
 
     Of bounded range epsilon, which composes at a quarter of the price of epsilon alone: the one to take where many choices are made. It
@@ -177,14 +177,14 @@ class ExponentialMechanism(Selection):
         candidate = source.below(len(exponents))
         return candidate if bernoulli_exp(exponents[candidate], shared, source) else None
 
-    def law(self, utilities: Utilities) -> tuple[Interval, ...]:
+    def law(self, utilities: Utilities) -> tuple[RationalInterval, ...]:
         weights = self.weights(utilities)
         low, high = (sum((weight[side] for weight in weights), Fraction(0)) for side in (0, 1))
-        return tuple(Interval(weight.low / high, weight.high / low) for weight in weights)
+        return tuple(RationalInterval(weight.low / high, weight.high / low) for weight in weights)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PermuteAndFlip(Selection):
+class PermuteAndFlip(SelectionMechanism):
     """Try the candidates in random order, and keep candidate i with probability e^-x_i: the best one is kept for certain.
 
     For a single choice it is never worse than the exponential mechanism, and up to twice as good, at the same epsilon. It tries each
@@ -213,7 +213,7 @@ class PermuteAndFlip(Selection):
             left[place] = left[-1]
             left.pop()
 
-    def law(self, utilities: Utilities) -> tuple[Interval, ...]:
+    def law(self, utilities: Utilities) -> tuple[RationalInterval, ...]:
         """Each candidate is tried at a time uniform between 0 and 1; it is chosen if those before it were not kept.
 
         So P(i) = w_i times the integral of the product over j != i of (1 - w_j z), z from 0 to 1: it falls with every other weight.
@@ -223,7 +223,7 @@ class PermuteAndFlip(Selection):
         def chosen(i: int, own: Fraction, side: int) -> Fraction:
             return own * integral((Fraction(1), -weight[side]) for j, weight in enumerate(weights) if j != i)
 
-        return tuple(Interval(chosen(i, weight.low, 1), chosen(i, weight.high, 0)) for i, weight in enumerate(weights))
+        return tuple(RationalInterval(chosen(i, weight.low, 1), chosen(i, weight.high, 0)) for i, weight in enumerate(weights))
 
 
 def integral(factors: Iterable[tuple[Fraction, Fraction]]) -> Fraction:

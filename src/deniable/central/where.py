@@ -41,7 +41,7 @@ FIX = "add what you need as a column before the session opens: a condition must 
 
 
 @dataclass(frozen=True)
-class Where:
+class Condition:
     """A condition that was checked against the schema."""
 
     expression: pl.Expr | None = None
@@ -60,10 +60,10 @@ class Where:
         raise problem  # outside of the handler, so that nothing of the first error hangs on to it
 
 
-def read_where(where: Any, table: pl.DataFrame) -> Where:
+def read_where(where: Any, table: pl.DataFrame) -> Condition:
     """The condition behind ``where=``: None for all rows, a dict of equalities, or a Polars expression. Looks at the schema alone."""
     if where is None:
-        return Where()
+        return Condition()
     if isinstance(where, Mapping):
         expression, identity = _equalities(where, table.schema)
     elif isinstance(where, pl.Expr):
@@ -75,7 +75,7 @@ def read_where(where: Any, table: pl.DataFrame) -> Where:
     except (Exception, pl.exceptions.PanicException) as error:
         fix = "compare columns with what is of their type"
         raise ParameterError("where", str(expression), allowed="a condition that no value makes fail", fix=fix) from error
-    return Where(expression, identity)
+    return Condition(expression, identity)
 
 
 def column_type(name: str, table_schema: Mapping[str, pl.DataType], parameter: str = "column") -> pl.DataType:

@@ -33,7 +33,7 @@ from deniable.accounting.calibration import calibrate, doubled
 from deniable.accounting.event import ADD_REMOVE, Event
 from deniable.accounting.leaves import RDP, Pure
 from deniable.central.enclosure import exp_bounds
-from deniable.central.inversion import Poisson, Polya
+from deniable.central.inversion import PoissonNoise, PolyaNoise
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon, exact_epsilon
 from deniable.contract.source import Source
@@ -92,8 +92,8 @@ class LaplaceShares(NoiseShares):
         return Fraction(high, 1 << _RATIO_BITS)
 
     @cached_property
-    def _law(self) -> Polya:
-        return Polya(Fraction(1, self.honest), self.ratio)
+    def _law(self) -> PolyaNoise:
+        return PolyaNoise(Fraction(1, self.honest), self.ratio)
 
     def draw(self, length: int, source: Source | None = None) -> Array:
         up, down = self._law.draws(length, source), self._law.draws(length, source)
@@ -158,8 +158,8 @@ class SkellamShares(NoiseShares):
         return ceil(self._mean / LARGEST_MEAN)
 
     @cached_property
-    def _law(self) -> Poisson:
-        return Poisson(self._mean / self._pieces)
+    def _law(self) -> PoissonNoise:
+        return PoissonNoise(self._mean / self._pieces)
 
     def draw(self, length: int, source: Source | None = None) -> Array:
         up, down = (self._law.draws(length * self._pieces, source).reshape(length, -1).sum(axis=1) for _ in range(2))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import stats
 
-from deniable.central.inversion import Poisson
+from deniable.central.inversion import PoissonNoise
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
@@ -91,9 +91,9 @@ class PoissonHistogram(SeveralMessages):
         return shuffled_promise(self, certificate="Poisson dummies, exact sum", unit="all messages of one person in a shuffled batch")
 
     @cached_property
-    def _law(self) -> tuple[int, Poisson]:
+    def _law(self) -> tuple[int, PoissonNoise]:
         pieces = ceil(self.rate / PIECE)
-        return pieces, Poisson(self.rate / pieces)
+        return pieces, PoissonNoise(self.rate / pieces)
 
     def messages(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:
         pieces, law = self._law

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deniable.central.inversion import Polya
+from deniable.central.inversion import PolyaNoise
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import LARGEST_STEPS, Numbers, round_at_random
@@ -88,9 +88,9 @@ class SplitAndMixSum(SeveralMessages):
         return exp_above(self.epsilon, Fraction(-1, self.steps))
 
     @cached_property
-    def noise(self) -> Polya:
+    def noise(self) -> PolyaNoise:
         """One person's share of either side of the noise."""
-        return Polya(Fraction(1, self.n), self.ratio)
+        return PolyaNoise(Fraction(1, self.n), self.ratio)
 
     @cached_property
     def modulus(self) -> int:

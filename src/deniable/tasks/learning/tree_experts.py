@@ -13,7 +13,7 @@ import numpy as np
 from deniable.accounting import ZCDP, Event, account
 from deniable.accounting.budget import budget_of
 from deniable.accounting.event import float_above, positive
-from deniable.central.counting import BinaryTreeCounter
+from deniable.central.binary_tree import BinaryTreeCounter
 from deniable.central.selection import ExponentialMechanism
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import nextafter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,11 +28,12 @@ from deniable.accounting.combinations import Sequential
 from deniable.accounting.event import REPLACE, Event
 from deniable.accounting.leaves import Pure
 from deniable.central import rows
+from deniable.central.curator import Curator
 from deniable.central.histogram import released_counts
 from deniable.central.laplace import Laplace
 from deniable.central.number import LaplaceNumber, LaplaceRatio, released_number
 from deniable.central.quantiles import CHOICES, ChosenQuantiles, QuantileEstimate, Ranking, read_quantiles
-from deniable.central.release import Question, Release
+from deniable.central.release import Release, TableQuestion
 from deniable.central.rows import Clip
 from deniable.central.selection import ExponentialMechanism, PermuteAndFlip
 from deniable.central.where import read_where
@@ -45,128 +46,132 @@ from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
-if TYPE_CHECKING:
-    from deniable.central.session import Session
-
 Draw = Callable[[pl.DataFrame, Array, Source | None], Sequence[int]]
 """From the table, which rows match, and a source, to what is released: noise included."""
 LACKING = "rows without a value do not count"
 MOST_STEPS = 10_000
 
 
-class Asked:
+class PendingQuestion:
     """A question on its way: checked against the columns, not yet paid for."""
 
-    def __init__(self, session: Session, where: Any, epsilon: float, request: str | None) -> None:
-        self.session, self.epsilon, self.request = session, check_epsilon(epsilon), request
-        self.where = read_where(where, session.empty)
-        self.replaced = session.neighbors == REPLACE
+    def __init__(self, curator: Curator, where: Any, epsilon: float, request: str | None) -> None:
+        self.curator, self.epsilon, self.request = curator, check_epsilon(epsilon), request
+        self.where = read_where(where, curator.empty)
+        self.replaced = curator.neighbors == REPLACE
 
     def everyone(self, column: str | None = None) -> bool:
         """Whether each row matches and has a value, for certain: then their number is public if rows are replaced."""
-        return self.replaced and self.where.expression is None and (column is None or column in self.session.complete)
+        return self.replaced and self.where.expression is None and (column is None or column in self.curator.complete)
 
     def noise(self, sensitivity: int, shares: int = 1) -> Laplace:
         """Laplace noise for a share of epsilon."""
-        return Laplace(epsilon=share_of(self.epsilon, shares), sensitivity=sensitivity, neighbors=self.session.neighbors)
+        return Laplace(epsilon=share_of(self.epsilon, shares), sensitivity=sensitivity, neighbors=self.curator.neighbors)
 
     def pure(self, times: int = 1) -> list[Event]:
         """So many releases that share epsilon."""
-        return [Pure(epsilon=share_of(self.epsilon, times), neighbors=self.session.neighbors)] * times
+        return [Pure(epsilon=share_of(self.epsilon, times), neighbors=self.curator.neighbors)] * times
 
     def answer(self, ask: str, parts: tuple[Any, ...], mechanism: str, events: list[Event], draw: Draw) -> tuple[Release, tuple[int, ...]]:
         """What was released. Sums of epsilons charge what was asked for; under zCDP the parts are cheaper than their sum."""
-        session, question = self.session, Question(ask, (*parts, self.where.identity, self.epsilon, self.session.version, self.session.n))
-        whole = Pure(epsilon=self.epsilon, neighbors=session.neighbors)
-        event = Sequential(events=tuple(events)) if session.book.rule == "zCDP" else whole
-        request, found = session.answer(question, event, self.request, lambda table, source: draw(table, self.where.matches(table), source))
-        return Release(request, ask, mechanism, self.epsilon, session.neighbors), found
+        curator, question = (
+            self.curator,
+            TableQuestion(ask, (*parts, self.where.identity, self.epsilon, self.curator.version, self.curator.n)),
+        )
+        whole = Pure(epsilon=self.epsilon, neighbors=curator.neighbors)
+        event = Sequential(events=tuple(events)) if curator.book.rule == "zCDP" else whole
+        request, found = curator.answer(question, event, self.request, lambda table, source: draw(table, self.where.matches(table), source))
+        return Release(request, ask, mechanism, self.epsilon, curator.neighbors), found
 
 
-def ask_count(asked: Asked) -> NumberEstimate:
+def ask_count(pending: PendingQuestion) -> NumberEstimate:
     """How many rows match."""
-    noise = asked.noise(1)
-    release, (found,) = asked.answer(
-        "count", (), "Laplace", asked.pure(), lambda _, matching, source: [noise.release(int(matching.sum()), source=source)]
+    noise = pending.noise(1)
+    release, (found,) = pending.answer(
+        "count", (), "Laplace", pending.pure(), lambda _, matching, source: [noise.release(int(matching.sum()), source=source)]
     )
-    return released_number(release, "count", LaplaceNumber(asked.session.n, found, noise.scale))
+    return released_number(release, "count", LaplaceNumber(pending.curator.n, found, noise.scale))
 
 
-def ask_sum(asked: Asked, column: str, low: float, high: float, grid: float | None) -> NumberEstimate:
+def ask_sum(pending: PendingQuestion, column: str, low: float, high: float, grid: float | None) -> NumberEstimate:
     """The sum of a column, on a grid."""
-    clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
-    if asked.everyone(column):
+    clip = Clip.of(rows.numeric(pending.curator.empty, column), low, high, grid)
+    if pending.everyone(column):
         moved = clip.width
-    elif asked.replaced:
+    elif pending.replaced:
         moved = max(clip.last, 0) - min(clip.first, 0)
     else:
         moved = max(abs(clip.first), abs(clip.last))
-    noise = asked.noise(moved)
+    noise = pending.noise(moved)
 
     def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
         return [noise.release(int(clip.keys(rows.numbers(table, column, matching)).sum()), source=source)]
 
-    release, (found,) = asked.answer(f"sum of {column}", (*clip.identity, asked.everyone(column)), "Laplace", asked.pure(), draw)
-    law = LaplaceNumber(asked.session.n, found, noise.scale, float(clip.step))
-    return released_number(release, "sum", law, _told(asked, column, clip))
+    release, (found,) = pending.answer(f"sum of {column}", (*clip.identity, pending.everyone(column)), "Laplace", pending.pure(), draw)
+    law = LaplaceNumber(pending.curator.n, found, noise.scale, float(clip.step))
+    return released_number(release, "sum", law, _told(pending, column, clip))
 
 
-def ask_mean(asked: Asked, column: str, low: float, high: float, grid: float | None) -> NumberEstimate:
+def ask_mean(pending: PendingQuestion, column: str, low: float, high: float, grid: float | None) -> NumberEstimate:
     """The mean of a column: distances to the middle, in half steps of the grid, and how many."""
-    clip = Clip.of(rows.numeric(asked.session.empty, column), low, high, grid)
-    public = asked.everyone(column)
-    noise = asked.noise(clip.width * (2 if asked.replaced else 1), 1 if asked.replaced else 2)
-    count = asked.noise(1, 2)
+    clip = Clip.of(rows.numeric(pending.curator.empty, column), low, high, grid)
+    public = pending.everyone(column)
+    noise = pending.noise(clip.width * (2 if pending.replaced else 1), 1 if pending.replaced else 2)
+    count = pending.noise(1, 2)
 
     def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
         found = rows.numbers(table, column, matching)
         distances = 2 * int(clip.keys(found).sum()) - found.size * (clip.first + clip.last)
         return [noise.release(distances, source=source), *([] if public else [count.release(found.size, source=source)])]
 
-    release, found = asked.answer(f"mean of {column}", (*clip.identity, public), "Laplace", asked.pure(1 if asked.replaced else 2), draw)
+    release, found = pending.answer(
+        f"mean of {column}", (*clip.identity, public), "Laplace", pending.pure(1 if pending.replaced else 2), draw
+    )
     law = LaplaceRatio(
-        n=asked.session.n,
+        n=pending.curator.n,
         ends=(float(clip.first * clip.step), float(clip.last * clip.step)),
         steps=found[0],
         scale=noise.scale,
         step=float(clip.step / 2),
-        count=(asked.session.n or 0) if public else found[1],
+        count=(pending.curator.n or 0) if public else found[1],
         count_scale=None if public else count.scale,
     )
-    return released_number(release, "mean", law, _told(asked, column, clip))
+    return released_number(release, "mean", law, _told(pending, column, clip))
 
 
-def ask_histogram(asked: Asked, column: str, values: Sequence[Any]) -> FrequencyEstimate:
+def ask_histogram(pending: PendingQuestion, column: str, values: Sequence[Any]) -> FrequencyEstimate:
     """Counts of values, each row in one of them at most."""
-    wanted = rows.listed(asked.session.empty, column, values)
+    wanted = rows.listed(pending.curator.empty, column, values)
     names = tuple(wanted.to_list())
-    if isinstance(asked.session.schema[column], pl.List):
+    if isinstance(pending.curator.schema[column], pl.List):
         fix = "one row of a list moves many counts: ask for the top ones"
         raise ParameterError("column", f"{column!r}, a column of lists", allowed="a column with one value in each row", fix=fix)
-    noise = asked.noise(2 if asked.replaced else 1)
+    noise = pending.noise(2 if pending.replaced else 1)
 
     def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> Sequence[int]:
         return [int(count) for count in noise.release(rows.counts(table, column, matching, wanted), source=source)]
 
     # Under zCDP: a replaced row moves two counts by one each, and each of the two is half of epsilon.
-    release, found = asked.answer(f"histogram of {column}", names, "Laplace", asked.pure(2 if asked.replaced else 1), draw)
-    return released_counts(release, names, found, noise.scale, rows=asked.session.n if asked.everyone() else None)
+    release, found = pending.answer(f"histogram of {column}", names, "Laplace", pending.pure(2 if pending.replaced else 1), draw)
+    return released_counts(release, names, found, noise.scale, rows=pending.curator.n if pending.everyone() else None)
 
 
-def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> FrequencyEstimate:
+def ask_top(pending: PendingQuestion, column: str, k: int, values: Sequence[Any]) -> FrequencyEstimate:
     """The k most frequent values: of a histogram, or peeled."""
-    wanted = rows.listed(asked.session.empty, column, values)
+    wanted = rows.listed(pending.curator.empty, column, values)
     names = tuple(wanted.to_list())
     if type(k) is not int or not 1 <= k <= len(names):
         raise ParameterError(
             "k", k, allowed=f"an integer from 1 to {len(names)}, the listed values", fix="list more values, or ask for less"
         )
-    if not isinstance(asked.session.schema[column], pl.List):
-        return ask_histogram(asked, column, values).top(k)
-    kind = ExponentialMechanism if asked.session.book.rule == "zCDP" else PermuteAndFlip
-    choice = kind(epsilon=share_of(asked.epsilon, 2 * k), sensitivity=1, neighbors=asked.session.neighbors, monotone=not asked.replaced)
-    numbers = k if asked.everyone() else k + 1
-    noise = asked.noise(numbers, 2)
+    if not isinstance(pending.curator.schema[column], pl.List):
+        return ask_histogram(pending, column, values).top(k)
+    kind = ExponentialMechanism if pending.curator.book.rule == "zCDP" else PermuteAndFlip
+    choice = kind(
+        epsilon=share_of(pending.epsilon, 2 * k), sensitivity=1, neighbors=pending.curator.neighbors, monotone=not pending.replaced
+    )
+    numbers = k if pending.everyone() else k + 1
+    noise = pending.noise(numbers, 2)
 
     def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
         counts = rows.counts(table, column, matching, wanted)
@@ -174,24 +179,24 @@ def ask_top(asked: Asked, column: str, k: int, values: Sequence[Any]) -> Frequen
         exact = np.append(counts[chosen], matching.sum())[:numbers]
         return [*chosen, *(int(count) for count in noise.release(exact, source=source))]
 
-    events = [choice.event] * k + asked.pure(2 * numbers)[:numbers]  # each released number is moved by one
-    release, found = asked.answer(f"top {k} of {column}", (k, *names), "peeling and Laplace", events, draw)
-    public, counted = (asked.session.n, None) if asked.everyone() else (None, found[-1])
+    events = [choice.event] * k + pending.pure(2 * numbers)[:numbers]  # each released number is moved by one
+    release, found = pending.answer(f"top {k} of {column}", (k, *names), "peeling and Laplace", events, draw)
+    public, counted = (pending.curator.n, None) if pending.everyone() else (None, found[-1])
     peeled = [names[i] for i in found[:k]]
     return released_counts(release, peeled, found[k : 2 * k], noise.scale, rows=public, counted=counted).top(k)
 
 
-def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, int], level: float) -> QuantileEstimate:
+def ask_quantiles(pending: PendingQuestion, column: str, q: Any, grid: tuple[float, float, int], level: float) -> QuantileEstimate:
     """Quantiles on a grid, each with its limits."""
-    rows.numeric(asked.session.empty, column)
+    rows.numeric(pending.curator.empty, column)
     low, high, steps = grid
     wanted = read_quantiles(q)
     check_level("level", level)
     if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
         raise ParameterError("steps", steps, allowed=f"an integer from 1 to {MOST_STEPS:,}", fix="100 steps are usual")
     points = rows.grid_points(low, high, steps)
-    each = share_of(asked.epsilon, CHOICES * len(wanted))
-    ranking = Ranking(each, steps, asked.session.neighbors, asked.session.book.rule == "zCDP")
+    each = share_of(pending.epsilon, CHOICES * len(wanted))
+    ranking = Ranking(each, steps, pending.curator.neighbors, pending.curator.book.rule == "zCDP")
 
     def draw(table: pl.DataFrame, matching: Array, source: Source | None) -> list[int]:
         held = rows.places(rows.numbers(table, column, matching), points)
@@ -200,7 +205,7 @@ def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, i
     kind = ranking.selection(wanted[0])
     events = [kind.event] * (CHOICES * len(wanted))
     parts = (tuple(map(str, wanted)), str(low), str(high), steps, level)
-    release, found = asked.answer(f"quantiles of {column}", parts, type(kind).__name__, events, draw)
+    release, found = pending.answer(f"quantiles of {column}", parts, type(kind).__name__, events, draw)
     low_limits, chosen, high_limits = (np.array(found[i::CHOICES]) for i in range(CHOICES))
     middle = np.sort(chosen)  # quantiles rise, and sorting brings none further from the truth; limits are only ever widened
     below = np.minimum(np.minimum.accumulate(low_limits[::-1])[::-1], middle)
@@ -208,7 +213,7 @@ def ask_quantiles(asked: Asked, column: str, q: Any, grid: tuple[float, float, i
     told = f"values count at the first of {steps + 1:,} grid points at or above them; {LACKING}"
     grid_numbers = np.array(points, dtype=float)
     law = ChosenQuantiles(
-        n=asked.session.n,
+        n=pending.curator.n,
         numbers=grid_numbers[middle],
         low=grid_numbers[below],
         high=grid_numbers[above],
@@ -235,5 +240,5 @@ def share_of(epsilon: float, parts: int) -> float:
     return share
 
 
-def _told(asked: Asked, column: str, clip: Clip) -> str:
-    return clip.told() if column in asked.session.complete else f"{clip.told()}; {LACKING}"
+def _told(pending: PendingQuestion, column: str, clip: Clip) -> str:
+    return clip.told() if column in pending.curator.complete else f"{clip.told()}; {LACKING}"
