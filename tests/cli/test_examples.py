@@ -7,7 +7,7 @@ import shlex
 import pytest
 import typer
 
-from deniable.cli.examples import EXAMPLES, examples_of
+from deniable.cli.commands import EXAMPLES, examples_of
 from tests.cli.running import run
 from tests.cli.tree import LEAVES, TREE, WHOLE
 

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from deniable.cli import doctor
 from deniable.cli.app import command_line
-from deniable.cli.ending import TRACEBACK
-from deniable.cli.statuses import BUG, CHANGED, DIFFERS, ERROR, FINE, STOPPED, TOO_FEW, UNREAD
+from deniable.cli.ending import BUG, CHANGED, DIFFERS, ERROR, FINE, STOPPED, TOO_FEW, TRACEBACK, UNREAD
 from tests.cli.running import run
 from tests.system.nursery import nursery
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deniable.cli.console import print_json, remark, tell
+from deniable.cli.ending import ERROR
 from deniable.cli.extra import summing_extra
-from deniable.cli.options import Json
-from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
-from deniable.cli.statuses import ERROR
+from deniable.cli.options import BehindProxy, Certificate, Host, Json, KeyFile, LogLevel, Port, settings_of
 
 if TYPE_CHECKING:
     from deniable.collect.sums.aggregation import Aggregation

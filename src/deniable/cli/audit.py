@@ -10,9 +10,9 @@ import typer
 from rich.text import Text
 
 from deniable.cli.console import out, print_json, table, tell, working
+from deniable.cli.ending import DIFFERS
 from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Json
-from deniable.cli.statuses import DIFFERS
 from deniable.client.exact import ExactSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core.rounding import level_text

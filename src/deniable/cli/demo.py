@@ -18,8 +18,8 @@ from deniable.cli.demo_devices import DURABLE, crowd
 from deniable.cli.demo_questions import DemoQuestion, questions
 from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
 from deniable.cli.demo_task import DemoTask, Found, publish
+from deniable.cli.ending import TERMINATED
 from deniable.cli.options import Json
-from deniable.cli.statuses import TERMINATED
 from deniable.collect.analysis.shown import table_text
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.core.chart import stacked

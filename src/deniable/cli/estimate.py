@@ -11,9 +11,9 @@ import typer
 
 from deniable.cli.answer_tables import print_answer
 from deniable.cli.console import print_json, working
-from deniable.cli.options import Chart, Json, Period, Strata, TokenFile, Top, Url
+from deniable.cli.ending import CHANGED
+from deniable.cli.options import Chart, Json, Period, Strata, TokenFile, Top, Url, read_labels
 from deniable.cli.remote import collector_at
-from deniable.cli.statuses import CHANGED
 from deniable.cli.tally_file import ENDING, CandidateFile, read_tally
 from deniable.collect.analysis.answer import parquet_of
 from deniable.collect.analysis.shown import charts_of
@@ -95,17 +95,6 @@ def check_endings(chart: Path | None, file: Path | None) -> None:
         check_ending(chart)
     if file is not None and file.suffix.lower() not in (".parquet", ".json"):
         raise ParameterError("--out", str(file), allowed="a name that ends in .parquet or .json", fix="rename it")
-
-
-def read_labels(texts: list[str] | None) -> dict[str, str]:
-    """Labels by name behind texts like platform=phone."""
-    labels: dict[str, str] = {}
-    for text in texts or []:
-        name, sign, label = text.partition("=")
-        if not (name and sign and label) or name in labels:
-            raise ParameterError("--stratum", text, allowed="name=label, each name once", fix="as in --stratum platform=phone")
-        labels[name] = label
-    return labels
 
 
 def _labels(name: str, labels: dict[str, str]) -> list[tuple[str, str]]:

@@ -15,8 +15,8 @@ from importlib.metadata import version as version_of
 from typing import Any, NamedTuple
 
 import deniable
+from deniable.cli.ending import DIFFERS
 from deniable.cli.extra import extra_of, packages
-from deniable.cli.statuses import DIFFERS
 from deniable.errors import DeniableError, install_command
 
 FINE, MISSING, BROKEN = "fine", "missing", "broken"

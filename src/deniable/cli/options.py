@@ -1,11 +1,16 @@
-"""Options that several commands take: one name and one phrase for each thing."""
+"""Options that several commands take, one name and one phrase for each thing, and how those that are more than a word are read."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.collect.settings import Settings
 
 STORE_VARIABLE, URL_VARIABLE, TOKEN_VARIABLE = "DENIABLE_STORE", "DENIABLE_URL", "DENIABLE_TOKEN"
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document, and nothing else.")]
@@ -21,3 +26,38 @@ Url = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The collec
 TokenFile = Annotated[
     Path | None, typer.Option("--token-file", help=f"A file with the token, instead of the environment's {TOKEN_VARIABLE}.")
 ]
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Port = Annotated[int, typer.Option(help="The port; 0 takes one that is free.")]
+Certificate = Annotated[str, typer.Option(help="A file with the TLS certificate and its chain.")]
+KeyFile = Annotated[str, typer.Option(help="A file with the certificate's private key.")]
+BehindProxy = Annotated[bool, typer.Option("--behind-proxy", help="Something in front of this speaks TLS.")]
+LogLevel = Annotated[str, typer.Option(help="debug, info, warning or error.")]
+
+
+def read_labels(texts: list[str] | None) -> dict[str, str]:
+    """Labels by name behind texts like platform=phone."""
+    labels: dict[str, str] = {}
+    for text in texts or []:
+        name, sign, label = text.partition("=")
+        if not (name and sign and label) or name in labels:
+            raise ParameterError("--stratum", text, allowed="name=label, each name once", fix="as in --stratum platform=phone")
+        labels[name] = label
+    return labels
+
+
+def settings_of(
+    folder: Path,
+    host: str,
+    port: int,
+    certificate: str,
+    key_file: str,
+    behind_proxy: bool,
+    tend_seconds: float,
+    log_level: str,
+    **more: Any,
+) -> Settings:
+    """The settings of a process with a folder of its own."""
+    from deniable.collect.settings import Settings
+
+    tls: dict[str, Any] = {"certificate": certificate, "key_file": key_file, "behind_proxy": behind_proxy}
+    return Settings(store=str(folder), host=host, port=port, **tls, tend_seconds=tend_seconds, log_level=log_level, **more)

@@ -1,7 +1,9 @@
-"""``deniable plan``: what would a survey tell, and what would it cost, before anyone is asked?"""
+"""``deniable plan``: what would a survey tell, of counts or of a mean, and what would it cost, before anyone is asked?"""
 
 from __future__ import annotations
 
+from datetime import datetime
+from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +15,11 @@ from deniable.cli.options import Chart, Epsilon, Json, People
 from deniable.core.chart import check_ending
 from deniable.core.table import cell_text
 from deniable.errors import ParameterError
-from deniable.tasks.plan import Plan
+from deniable.tasks.plan import Plan, plan_mean
 from deniable.tasks.plan import plan as frequency_plan
 
+Shown = tuple[dict[str, str], str]
+"""Some columns of a plan with their heads, and what to read below them."""
 plan = typer.Typer(invoke_without_command=True, subcommand_metavar="")
 TELLS = {
     "value": "mechanism",
@@ -34,6 +38,15 @@ COSTS = {
     "influence": "one\nliar",
     "liars": "1 % of\nliars",
 }
+MEAN_TELLS = {
+    "value": "mechanism",
+    "error": "±\nmean",
+    "sum": "±\nsum",
+    "central": "times\ncentral",
+    "people": "people\nneeded",
+    "epsilon": "epsilon\nneeded",
+}
+MEAN_COSTS = {"value": "mechanism", "bits": "bits", "influence": "one\nreport", "liars": "1 % of\nliars"}
 
 
 @plan.callback()
@@ -60,33 +73,64 @@ def frequencies(
         found = frequency_plan(domain_size=domain_size, epsilon=epsilon, n=people, error=error, oracles=names)
         if chart is not None:
             found.chart().save(chart)
+    given = {"domain_size": domain_size, "epsilon": epsilon, "people": people, "error": error}
+    told = "±: standard error of a count, of a share; smallest share that is told from zero half of the time"
+    cost = "one liar moves a count by so many people; 1 % of liars raise a share by so much"
+    _show(found, given, (TELLS, told), (COSTS, cost), json_output)
+
+
+@plan.command()
+def mean(
+    low: Annotated[str, typer.Option(help="The smallest number that may be answered; or a date or time, as in 2026-01-31.")] = "0",
+    high: Annotated[str, typer.Option(help="The largest.")] = "1",
+    epsilon: Epsilon = 1.0,
+    people: People = 100_000,
+    error: Annotated[float | None, typer.Option(help="The standard error of the mean to aim at; in seconds for dates and times.")] = None,
+    json_output: Json = False,
+) -> None:
+    """Compare the mechanisms for the mean of a number, and a trusted curator, before any data is collected."""
+    ends = read_bound("--low", low), read_bound("--high", high)
+    with working("comparing mechanisms"):
+        found = plan_mean(low=ends[0], high=ends[1], epsilon=epsilon, n=people, error=error)
+    given = {"low": low, "high": high, "epsilon": epsilon, "people": people, "error": error}
+    told = "±: standard error, at worst; times central: so many times as large as with a trusted curator"
+    cost = "one report can lie so far from the middle; 1 % of liars move the mean by so much"
+    _show(found, given, (MEAN_TELLS, told), (MEAN_COSTS, cost), json_output)
+
+
+def read_bound(name: str, text: str) -> Any:
+    """A number, exactly as it is written, or a point in time."""
+    for read in (Fraction, datetime.fromisoformat):
+        try:
+            return read(text)
+        except (ValueError, ZeroDivisionError):
+            continue
+    raise ParameterError(name, text, allowed="a number such as -1, 0.5 or 1/3, or a date such as 2026-01-31", fix="check the spelling")
+
+
+def _show(found: Plan, given: dict[str, Any], tells: Shown, costs: Shown, json_output: bool) -> None:
+    """Print a plan as JSON, or as a table of what mechanisms tell and one of what they cost."""
     judgement = found.verdict.to_json()
     if json_output:
-        given = {"domain_size": domain_size, "epsilon": epsilon, "people": people, "error": error}
-        print_json(given | {"verdict": judgement, "mechanisms": _records(found), "left_out": list(found.left_out)})
-    else:
-        rows = found.rows()
-        rows["server"] = [steps / 1e9 for steps in rows["server"]]
-        told = "±: standard error of a count, of a share; smallest share that is told from zero half of the time"
-        out.print(plan_table(rows, TELLS, found.headline(), told))
-        cost = "one liar moves a count by so many people; 1 % of liars raise a share by so much"
-        out.print(plan_table(rows, COSTS, "Costs and risks", cost))
-        tell(judgement["text"], style=LEVELS[judgement["level"]])
-        for reason in found.left_out:
-            tell(f"left out: {reason}")
+        rows = [{"mechanism": row.pop("value"), **row} for row in found.to_arrow().to_pylist()]
+        print_json(given | {"verdict": judgement, "mechanisms": rows, "left_out": list(found.left_out)})
+        return
+    columns = found.rows()
+    if "server" in columns:
+        columns["server"] = [steps / 1e9 for steps in columns["server"]]
+    out.print(_table(columns, tells, found.headline()))
+    out.print(_table(columns, costs, "Costs and risks"))
+    tell(judgement["text"], style=LEVELS[judgement["level"]])
+    for reason in found.left_out:
+        tell(f"left out: {reason}")
 
 
-def plan_table(rows: dict[str, Any], heads: dict[str, str], title: str, caption: str) -> Table:
-    """Some columns of a plan, in rows under their heads."""
-    names = [name for name in heads if name in rows]
+def _table(columns: dict[str, Any], shown: Shown, title: str) -> Table:
+    heads, caption = shown
+    names = [name for name in heads if name in columns]
     made = table(title, (heads[name] for name in names), caption=caption)
     for column in made.columns:
         column.no_wrap = True
-    for cells in zip(*(rows[name] for name in names), strict=True):
+    for cells in zip(*(columns[name] for name in names), strict=True):
         made.add_row(*map(cell_text, cells))
     return made
-
-
-def _records(found: Plan) -> list[dict[str, Any]]:
-    rows = found.to_arrow().to_pylist()
-    return [{"mechanism": row.pop("value"), **row} for row in rows]

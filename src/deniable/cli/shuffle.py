@@ -14,8 +14,7 @@ import typer
 
 from deniable.cli.console import out, print_json, remark, table, tell
 from deniable.cli.extra import server_extra
-from deniable.cli.options import Json
-from deniable.cli.serving import BehindProxy, Certificate, Host, KeyFile, LogLevel, Port, settings_of
+from deniable.cli.options import BehindProxy, Certificate, Host, Json, KeyFile, LogLevel, Port, settings_of
 from deniable.contract.notice import SHUFFLER
 from deniable.errors import ParameterError
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from deniable.cli.answer_tables import print_answer
 from deniable.cli.console import print_json, progress_bar, tell, working
-from deniable.cli.counting import CountedReports, count_dataset, count_task, is_dataset, published_task
-from deniable.cli.estimate import read_labels
-from deniable.cli.options import Json, Period, Strata, Top
-from deniable.cli.statuses import TOO_FEW
-from deniable.cli.tally_file import CandidateFile
+from deniable.cli.ending import TOO_FEW
+from deniable.cli.options import Json, Period, Strata, Top, read_labels
+from deniable.cli.tally_file import ENDING, CandidateFile, estimate_of, read_candidates
+from deniable.contract.task import Task
+from deniable.core.run import Progress
+from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 
 NAMED = 5
@@ -86,3 +91,93 @@ def _tell(counted: CountedReports, top: int) -> None:
         print_answer(counted.estimate, top)
     elif counted.task is not None:
         tell(f"fewer than the {counted.task.minimum_batch:,} reports of a question from which on anything is shown")
+
+
+@dataclass(frozen=True)
+class CountedReports:
+    """Tallies by period, question and stratum, or one of all; the estimate is None where they are fewer than the task shows."""
+
+    tallies: Mapping[tuple[int, ...], Tally]
+    estimate: dict[str, Any] | None
+    task: Task | None = None
+    refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def reports(self) -> int:
+        """How many reports were counted."""
+        return sum(tally.n for tally in self.tallies.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data; a tally by the SHA-256 of its image. By hand: tallies are shown here, and travel as images."""
+        rows = [
+            dict(zip(("period", "question", "stratum"), address, strict=False))
+            | {"reports": tally.n, "tally": hashlib.sha256(tally.to_bytes()).hexdigest()}
+            for address, tally in self.tallies.items()
+        ]
+        task = None if self.task is None else self.task.id.hex()
+        return {"task": task, "reports": self.reports, "tallies": rows, "refused": dict(self.refused), "estimate": self.estimate}
+
+    def write(self, folder: Path) -> None:
+        """The images of the tallies, in a new folder."""
+        folder.mkdir(parents=True)
+        for address, tally in self.tallies.items():
+            (folder / f"{'-'.join(map(str, address)) or 'all'}{ENDING}").write_bytes(tally.to_bytes())
+
+
+def is_dataset(where: str) -> bool:
+    """Whether files of rows are meant, and not a folder that devices post into."""
+    from deniable.client.bulletin import REPORT
+    from deniable.engines.files import ARROW, PARQUET
+
+    path = Path(where)
+    if "://" in where or set(where) & set("*?[") or path.is_file():
+        return True
+    if not path.is_dir():
+        raise ParameterError("reports", where, allowed="a folder or file that is there, a pattern or a URL", fix="check its path")
+    with os.scandir(path) as entries:
+        posted = any(entry.name.endswith(REPORT) for entry in entries)
+    return not posted and any(each.suffix in PARQUET + ARROW for each in path.rglob("*"))
+
+
+def published_task(where: str) -> Path | None:
+    """The task of a publication, which lies in its folder."""
+    path = Path(where) / "task.json"
+    return path if path.is_file() else None
+
+
+def count_dataset(where: str, candidates: Path | None, resume: Path | None, progress: Progress | None) -> CountedReports:
+    """A dataset as a whole, by the spec that its files name."""
+    from deniable.engines import local
+    from deniable.engines.dataset import Dataset
+
+    opened = Dataset.open(where)
+    spec = opened.spec()
+    named = None if candidates is None else read_candidates(candidates, spec.domain)
+    at_once = named if spec.candidates_at_tally else None
+    total = local.tally(opened, spec, candidates=at_once, progress=progress, resume=resume)
+    return CountedReports({(): total}, estimate_of(total, Path(where).name, named))
+
+
+def count_task(
+    reports: list[str], file: Path, selected: tuple[str, Mapping[str, str]], resume: Path | None, progress: Progress | None
+) -> CountedReports:
+    """A task's reports in open folders or, with progress, in a dataset; the estimate is of the periods and strata that were selected."""
+    from deniable.collect.analysis.counted import TooFew
+    from deniable.collect.analysis.selection import Selection, read_periods
+    from deniable.collect.clock import clock_of
+    from deniable.collect.publication.recount import tally_dataset
+    from deniable.collect.publication.tallying import read_open_task, read_served_task, tally_folders
+
+    task = read_open_task(file.read_bytes()) if progress is None else read_served_task(file.read_bytes())
+    selection = Selection(read_periods(task, selected[0]), selected[1])
+    selection.check(task)
+    now = clock_of(os.environ)()
+    if progress is None:
+        counted = tally_folders(list(map(Path, reports)), task, now)
+    else:
+        counted = tally_dataset(reports[0], task, now, progress=progress, resume=resume)
+    try:
+        estimate = counted.answer(selection).to_json()
+    except TooFew:
+        estimate = None
+    return CountedReports({address: each for address, each in counted.tallies.items()}, estimate, task, counted.refused)  # noqa: C416  # a wider key

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from deniable.cli.console import out, print_json, remark, table, tell, working
+from deniable.cli.ending import DIFFERS
 from deniable.cli.options import Json, TokenFile, Url, Which
 from deniable.cli.remote import Remote, collector_at
-from deniable.cli.statuses import DIFFERS
 from deniable.cli.task_described import described, print_described
 from deniable.cli.task_template import template
 from deniable.collect.tasks.compatibility import changes_of_meaning
