@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from typer.testing import CliRunner
 
-from deniable.cli import doctor
+from deniable.cli import installation
 from deniable.cli.app import command_line
 from deniable.cli.ending import BUG, CHANGED, DIFFERS, ERROR, FINE, STOPPED, TOO_FEW, TRACEBACK, UNREAD
 from tests.cli.running import run
@@ -119,7 +119,7 @@ def test_a_mistake_in_deniable_shows_no_traceback_unless_it_is_asked_for(monkeyp
     def broken():
         raise KeyError("nothing")
 
-    monkeypatch.setattr(doctor, "packages", broken)
+    monkeypatch.setattr(installation, "packages", broken)
     done = CliRunner().invoke(command_line("doctor"), ["doctor"])
     assert done.exit_code == BUG
     assert "a mistake in deniable: KeyError: 'nothing' (test_exit_statuses.py, line" in done.stderr

@@ -137,6 +137,7 @@ def child(request: dict[str, Any], out: int, err: int) -> None:
         sys.argv = ["deniable", *request["run"]]
         sys.modules["__main__"].__package__ = None  # like the script that is installed: help names it
         import_module(request["program"]).main()
+        status = 0
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
     except BaseException:
