@@ -12,6 +12,7 @@ import httpx
 import jsonschema
 
 from deniable.collect.collector import Collector
+from deniable.collect.kit.process import Chore
 from deniable.collect.settings import Settings
 from deniable.collect.web.access import OPEN
 from deniable.collect.web.api import Api
@@ -87,15 +88,17 @@ def test_tending_survives_its_errors(site, monkeypatch, caplog):
     def tend(say):
         turn = next(turns, "end")
         if turn == "end":
-            site.service._stop.set()
+            chore.stop()
         elif turn is not None:
             say("sealed 0/1")  # one step went well, and another did not
             raise turn("quoted")
         say("sealed 0/0")
 
     monkeypatch.setattr(site.collector, "tend", tend)
+    chore = Chore("tending", lambda: site.service._tend() * 0, every=0.0)
     with caplog.at_level("INFO"):
-        site.service._tend()
+        chore.start()
+        assert chore.ended(60)
     messages = [record.message for record in caplog.records if record.name == "deniable"]
     failing = ["sealed 0/1", "tending failed"]
     assert messages == [*failing, "sealed 0/1", "sealed 0/0", *failing, "sealed 0/0"]

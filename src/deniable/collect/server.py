@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 
 from starlette.types import Receive, Scope, Send
@@ -14,8 +13,8 @@ from deniable.collect.dashboard.site import Dashboard
 from deniable.collect.kit.answers import guarded
 from deniable.collect.kit.committer import Committer
 from deniable.collect.kit.log import note
-from deniable.collect.kit.server import LAST_SECONDS, Server, live, port, server_config
-from deniable.collect.kit.troubles import Troubles
+from deniable.collect.kit.process import Chore, Process
+from deniable.collect.kit.server import LAST_SECONDS, Server, port, server_config
 from deniable.collect.settings import Settings
 from deniable.collect.storage.database import CONNECT_SECONDS
 from deniable.collect.storage.store import Store
@@ -29,7 +28,7 @@ from deniable.collect.web.news import News
 from deniable.collect.web.routes import REPORTS
 
 
-class Service:
+class Service(Process):
     """The ASGI application: reports and batches to ingest, all else to the API and the dashboard; tended from its start to its end."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
@@ -46,41 +45,33 @@ class Service:
         self._batches = BatchIngest(self.collector, self.metrics, news)
         board = Dashboard(self.collector, settings)
         self._api = application(Api(self.collector, self.metrics), board.routes, news=news, missing=board.missing)
-        self._stop = threading.Event()
-        self._tender = threading.Thread(target=self._tend, name="tend", daemon=True)
-        self._troubles = Troubles()
+        self._tending = Chore("tending", self._tend, every=settings.tend_seconds)
+        self.chores = (self._tending,)
         self._doubting = False
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or follow the server's start and end."""
-        if scope["type"] == "http":
-            if scope["path"] == REPORTS:
-                await self._ingest(scope, receive, send)
-            elif PATH.fullmatch(scope["path"]):
-                await self._batches(scope, receive, send)
-            else:
-                await self._api(scope, receive, guarded(send))
-        elif scope["type"] == "lifespan":
-            await live(receive, send, [self._tender], self.stop)
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request: most are for reports."""
+        if scope["path"] == REPORTS:
+            await self._ingest(scope, receive, send)
+        elif PATH.fullmatch(scope["path"]):
+            await self._batches(scope, receive, send)
+        else:
+            await self._api(scope, receive, guarded(send))
 
     async def stop(self) -> None:
         """Write what was taken, finish tending, let go of the store."""
-        self._stop.set()
+        self._tending.stop()
         self._batches.stop()
         await self._ingest.stop()
-        await asyncio.to_thread(self._tender.join, LAST_SECONDS / 2)
-        if self._tender.is_alive():
-            note("stopped in the middle of a step; it is undone", level="warning")  # each is one transaction
-        else:
+        if await asyncio.to_thread(self._tending.ended, LAST_SECONDS / 2):
             self.store.close()
+        else:
+            note("stopped in the middle of a step; it is undone", level="warning")  # each is one transaction
 
-    def _tend(self) -> None:
-        while not self._stop.wait(self.settings.tend_seconds):
-            self._troubles.attempt("tending", self._tend_once, instead=None)
-
-    def _tend_once(self) -> None:
+    def _tend(self) -> float:
         self.collector.tend(self._say)
         self._tell_of_the_clock()
+        return self.settings.tend_seconds
 
     def _say(self, step: str) -> None:
         note(step, level="error" if step.startswith("parked") else "info")

@@ -1,4 +1,4 @@
-"""What is answered: refusals, JSON, and what a browser may do with it.
+"""What is answered: refusals, errors in the form of refusals, and what a browser may do with an answer.
 
 With data a browser may do nothing at all, with a page only what comes from its own origin. The page where a task of shuffle trust is
 answered may speak to its shufflers, too.
@@ -6,33 +6,96 @@ answered may speak to its shufflers, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 from starlette.responses import Response
 from starlette.types import Message, Send
 
+from deniable.collect.kit.log import note_error
+from deniable.collect.storage.log import StorageError
+
 JSON = "application/json"
+Headers = Sequence[tuple[bytes, bytes]]
+NO_STORE = (b"cache-control", b"no-store")
+ANY_ORIGIN = (b"access-control-allow-origin", b"*")
+NAME = b"content-security-policy"
+DATA = (NAME, b"default-src 'none'")
+
+
+class Answer(NamedTuple):
+    """A whole answer: its status, its content and the type of that, and the headers that not every answer has."""
+
+    status: int
+    content: bytes = b""
+    kind: str = JSON
+    headers: Headers = ()
+
+    async def send(self, send: Send, *, bare: bool = False) -> None:
+        """Send it, for a bare answer without the content."""
+        headers = [DATA, *self.headers]
+        if self.status != 204:
+            headers += [(b"content-type", self.kind.encode()), (b"content-length", b"%d" % len(self.content))]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if bare else self.content})
 
 
 class Refusal(Exception):  # noqa: N818  # not an error of the program: how a request is answered early
     """A request is answered without having been counted.
 
-    ``close`` if what it still sends is not worth reading, ``allow`` has the methods that are served, for a status of 405.
+    ``retry`` is after how many seconds it may come again, ``close`` if what it still sends is not worth reading; ``allow`` has the methods
+    that are served, for a status of 405.
     """
 
-    def __init__(
-        self, status: int, code: str, message: str, *, retry: int | None = None, close: bool = False, allow: bytes = b"POST, OPTIONS"
-    ) -> None:
+    def __init__(self, status: int, code: str, message: str, *, retry: int | None = None, close: bool = False, allow: bytes = b"") -> None:
         super().__init__(message)
-        self.allow = allow
         self.status = status
         self.code = code
         self.message = message
         self.retry = retry
         self.close = close
+        self.allow = allow
+
+    @property
+    def answer(self) -> Answer:
+        """The answer that says so."""
+        headers = []
+        if self.retry is not None:
+            headers.append((b"retry-after", b"%d" % self.retry))
+        if self.status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if self.allow:
+            headers.append((b"allow", self.allow))
+        if self.close:
+            headers.append((b"connection", b"close"))
+        return Answer(self.status, msgspec.json.encode({"error": {"code": self.code, "message": self.message}}), headers=headers)
+
+
+class Failures:
+    """How one process answers a request that an error has ended: a table from kinds of errors to refusals, the most specific first.
+
+    What no row is for is a bug: it is logged without what was sent, and the answer says nothing but that. ``where`` names the process.
+    """
+
+    def __init__(self, where: str, rows: Mapping[type[BaseException], Callable[[Any], Refusal]]) -> None:
+        self._where = where
+        self._rows: dict[type[BaseException], Callable[[Any], Refusal]] = {
+            Refusal: lambda refusal: refusal,
+            asyncio.CancelledError: lambda _: stopping(where),  # by the server: what is durable by now may safely come again
+            StorageError: lambda _: Refusal(507, "storage", "it could not be stored; send it again", retry=5),
+            **rows,
+        }
+
+    def refusal(self, error: BaseException) -> Refusal:
+        """How an error is told."""
+        for kind in type(error).__mro__:
+            if kind in self._rows:
+                return self._rows[kind](error)
+        note_error("a request failed", error)
+        return Refusal(500, "bug", f"this is a bug in the {self._where}; its log says where", retry=5)
 
 
 def unknown_task() -> Refusal:
@@ -40,7 +103,7 @@ def unknown_task() -> Refusal:
     return Refusal(404, "unknown_task", "there is no task with this id")
 
 
-def stopping(where: str = "collector") -> Refusal:
+def stopping(where: str) -> Refusal:
     """The answer to whoever comes too late, or would have to be waited for."""
     return Refusal(503, "stopping", f"the {where} is being stopped", retry=5, close=True)
 
@@ -50,8 +113,6 @@ def json_response(content: Any, status: int = 200, headers: dict[str, str] | Non
     return Response(msgspec.json.encode(content), status, headers, media_type=JSON)
 
 
-NAME = b"content-security-policy"
-DATA = (NAME, b"default-src 'none'")
 PAGE = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"

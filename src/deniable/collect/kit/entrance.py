@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 from prometheus_client import Counter
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.kit.answers import DATA, Refusal, stopping
+from deniable.collect.kit.answers import ANY_ORIGIN, DATA, Answer, Failures, Refusal, stopping
 from deniable.collect.kit.committer import Committer
 from deniable.collect.storage.log import StorageError
 
-ORIGIN = (b"access-control-allow-origin", b"*")
-JSON = (b"content-type", b"application/json")
-_CREATED = ((b"content-length", b"0"), ORIGIN, DATA)
+_CREATED = ((b"content-length", b"0"), ANY_ORIGIN, DATA)
 PREFLIGHT = (
-    ORIGIN,
+    ANY_ORIGIN,
     DATA,
     (b"access-control-allow-methods", b"POST"),
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
 )
+_SHOWN = (b"access-control-expose-headers", b"retry-after")
 
 
 class Entrance(ABC):
@@ -47,6 +46,11 @@ class Entrance(ABC):
         self._most_at_once = at_once
         self._at_once = 0
         self._stopping = False
+        self._failures = Failures(self.where, self.failures())
+
+    def failures(self) -> dict[type[BaseException], Callable[[Any], Refusal]]:
+        """How errors of its own are told."""
+        return {StorageError: lambda _: Refusal(507, "storage", f"the {self.what} could not be stored; send them again", retry=5)}
 
     @abstractmethod
     async def take(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> list[tuple[bytes, str]] | None:
@@ -60,23 +64,18 @@ class Entrance(ABC):
         self._at_once += 1
         try:
             if scope["method"] != "POST":
-                raise Refusal(405, "method", f"{self.what} are sent by POST")
+                raise Refusal(405, "method", f"{self.what} are sent by POST", allow=b"POST, OPTIONS")
             if self._stopping:
                 raise stopping(self.where)
             if self._at_once > self._most_at_once:
                 raise Refusal(503, "busy", "too many requests at once", retry=1, close=True)
             rejected = await self.take(scope["headers"], receive)
-        except Refusal as refusal:
-            await self.refuse(refusal, send)
-        except asyncio.CancelledError:
-            # By the server that is being stopped, and would log it: what is durable by now may safely come again.
-            await self.refuse(stopping(self.where), send)
-        except Exception as error:
-            await self.refuse(self.failed(error), send)
+        except (Exception, asyncio.CancelledError) as error:
+            await self._answer(self._failures.refusal(error).answer, send)
         else:
             if rejected:
                 content = msgspec.json.encode({"rejected": [{"id": name.hex(), "code": code} for name, code in rejected]})
-                await self._answer(send, 200, content)
+                await self._answer(Answer(200, content), send)
             elif rejected is not None:
                 await self._send_head(send, 201, _CREATED)
         finally:
@@ -93,29 +92,10 @@ class Entrance(ABC):
             return stopping(self.where)
         return Refusal(429, "queue_full", f"too much waits to be {self.waits}", retry=1)
 
-    def failed(self, error: Exception) -> Refusal:
-        """The answer to a request that an error ended; the error itself if nobody thought of it."""
-        if isinstance(error, StorageError):
-            return Refusal(507, "storage", f"the {self.what} could not be stored; send them again", retry=5)
-        raise error
-
-    async def refuse(self, refusal: Refusal, send: Send) -> None:
-        """Answer a request that is not served."""
-        headers = []
-        if refusal.retry is not None:
-            headers += [(b"retry-after", b"%d" % refusal.retry), (b"access-control-expose-headers", b"retry-after")]
-        if refusal.close:
-            headers.append((b"connection", b"close"))
-        if refusal.status == 405:
-            headers.append((b"allow", refusal.allow))
-        content = msgspec.json.encode({"error": {"code": refusal.code, "message": refusal.message}})
-        await self._answer(send, refusal.status, content, *headers)
-
-    async def _answer(self, send: Send, status: int, content: bytes, *headers: tuple[bytes, bytes]) -> None:
-        self._requests[status].inc()
-        always = ORIGIN, DATA, JSON, (b"content-length", b"%d" % len(content))
-        await send({"type": "http.response.start", "status": status, "headers": (*always, *headers)})
-        await send({"type": "http.response.body", "body": content})
+    async def _answer(self, answer: Answer, send: Send) -> None:
+        self._requests[answer.status].inc()
+        shown = (_SHOWN,) if any(name == b"retry-after" for name, _ in answer.headers) else ()
+        await answer._replace(headers=(ANY_ORIGIN, *answer.headers, *shown)).send(send)
 
     async def _send_head(self, send: Send, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """An answer that has nothing more to say."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Send
+from starlette.types import ASGIApp
 
 from deniable.collect.kit.connection import connection_class
 from deniable.collect.kit.log import begin
@@ -58,18 +57,6 @@ class Server(uvicorn.Server):
         last.daemon = True
         last.start()
         await super().shutdown(sockets)
-
-
-async def live(receive: Receive, send: Send, threads: Sequence[threading.Thread], stop: Callable[[], Awaitable[None]]) -> None:
-    """Follow a server from its start, and so that of the threads, to its end."""
-    await receive()
-    for thread in threads:
-        thread.start()
-    gc.freeze()  # what was loaded stays: the collector of garbage need not look at it over and over, which is milliseconds each time
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
-    await stop()
-    await send({"type": "lifespan.shutdown.complete"})
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from starlette.types import Receive
 
@@ -15,12 +16,10 @@ from deniable.collect.kit.bodies import BodyReader
 from deniable.collect.kit.committer import Committer, QueueFullError
 from deniable.collect.kit.entrance import Entrance
 from deniable.collect.kit.limits import Limits
-from deniable.collect.kit.log import note_error
 from deniable.collect.shuffler.figures import ShufflerMetrics
 from deniable.collect.shuffler.judge import UNKNOWN_KEY, Address, OpenedSeals, Row
 from deniable.collect.shuffler.openers import Openers
 from deniable.collect.shuffler.worker import WorkerDiedError
-from deniable.collect.storage.log import StorageError
 from deniable.contract.sealed import MEDIA_TYPE
 from deniable.errors import WireError
 
@@ -49,6 +48,11 @@ class Reception(Entrance):
         self._limits = limits
         self._figures = figures
         self._bodies = BodyReader(most=limits.max_body, most_together=limits.most_waiting, seconds=limits.body_seconds)
+
+    def failures(self) -> dict[type[BaseException], Callable[[Any], Refusal]]:
+        """How errors of its own are told."""
+        died = Refusal(503, "interrupted", "the seals could not be opened; send them again", retry=1)
+        return super().failures() | {WorkerDiedError: lambda _: died}
 
     async def take(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> list[tuple[bytes, str]] | None:
         """What was not taken, by id and code; None if the sender is gone."""
@@ -88,12 +92,3 @@ class Reception(Entrance):
 
     def _look_up(self, late: list[tuple[bytes, bytes]]) -> set[bytes]:
         return {seal for task in {task for task, _ in late} for seal in self._known(task, [seal for own, seal in late if own == task])}
-
-    def failed(self, error: Exception) -> Refusal:
-        """The answer to a request that an error ended."""
-        if isinstance(error, StorageError):
-            return super().failed(error)
-        if isinstance(error, WorkerDiedError):
-            return Refusal(503, "interrupted", "the seals could not be opened; send them again", retry=1)
-        note_error("a request failed", error)  # a bug: logged without what was sent
-        return Refusal(500, "bug", "this is a bug in the shuffler; its log says where", retry=5)

@@ -24,7 +24,7 @@ from deniable.sealing.identity import sign, verified
 SIGNATURE, DIGEST = "deniable-signature", "deniable-digest"
 """Headers."""
 MEDIA_TYPE = "application/vnd.deniable.sum"
-PATH = re.compile(r"/v1/sums/([0-9a-f]{64})/parties/(0|[1-9][0-9]{0,5})")
+PATH = re.compile(r"/v1/sums/(?P<sum>[0-9a-f]{64})/parties/(?P<party>0|[1-9][0-9]{0,5})")
 _CONTEXT = b"deniable sum request 2\n"
 
 

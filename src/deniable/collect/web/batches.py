@@ -14,17 +14,18 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from deniable.collect.collector import Collector
-from deniable.collect.kit.answers import DATA, Refusal, stopping
+from deniable.collect.kit.answers import Answer, Failures, Headers, Refusal, stopping, unknown_task
 from deniable.collect.kit.log import note
+from deniable.collect.kit.routes import Request, Route, Routes
 from deniable.collect.receiving import BatchRefused, Received
-from deniable.collect.web.dispatch import refusal_of
+from deniable.collect.web.dispatch import ROWS
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import News
 from deniable.contract.batch import LARGEST_MANIFEST, MEDIA_TYPE, SIGNATURE_BYTES, Manifest, open_batch, open_manifest
 from deniable.contract.task import Task
 from deniable.errors import WireError
 
-PATH = re.compile(r"/v1/tasks/([0-9a-f]{64})/batches")
+PATH = re.compile(r"/v1/tasks/(?P<task>[0-9a-f]{64})/batches")
 LARGEST_BODY = 1 << 26
 HEAD_BYTES = 4 + LARGEST_MANIFEST + SIGNATURE_BYTES
 HEAD_SECONDS, BODY_SECONDS = 10.0, 120.0
@@ -41,35 +42,24 @@ class BatchIngest:
         self._news = news
         self._held = 0
         self._stopping = False
+        route = Route(PATH.pattern, {"POST": self._take}, "batches are sent by POST")
+        self._routes = Routes([route], FAILURES, missing="there is nothing else here", observe=self._count)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a path that ``PATH`` matches."""
-        try:
-            found = await self._take(scope, receive)
-        except asyncio.CancelledError:  # by the server that is being stopped: what was begun is finished at the next start
-            await self._refuse(stopping(), send)
-        except Exception as error:  # logged if it is a bug
-            await self._refuse(_refusal(error), send)
-        else:
-            if found is not None:
-                self._metrics.batches[found.outcome].inc()
-                # By its name: whoever sent it deletes it then, and a page of somebody else's that says 200 must not do.
-                content = msgspec.json.encode({"batch": found.batch.hex()})
-                await self._answer(send, 201 if found.outcome == "taken" else 200, content)
+        await self._routes(scope, receive, send)
 
     def stop(self) -> None:
         """Take nothing more."""
         self._stopping = True
 
-    async def _take(self, scope: Scope, receive: Receive) -> Received | None:
+    async def _take(self, request: Request) -> Answer | None:
         """What became of the batch; None if the sender is gone."""
-        if scope["method"] != "POST":
-            raise Refusal(405, "method", "batches are sent by POST")
         if self._stopping:
-            raise stopping()
-        _check_headers(scope)
-        task = await self._task(scope["path"])
-        body = _Body(receive)
+            raise stopping("collector")
+        _check_headers(request.headers)
+        task = await self._task(bytes.fromhex(request.names["task"]))
+        body = _Body(request.receive)
         if not await _in_time(body.read_head, HEAD_SECONDS):
             return None
         manifest, start = await asyncio.to_thread(open_manifest, bytes(body.data), _key(task))
@@ -80,9 +70,12 @@ class BatchIngest:
         try:
             if not await _in_time(lambda: body.read_all(whole), BODY_SECONDS):
                 return None
-            return await asyncio.to_thread(self._receive, bytes(body.data), _key(task))
+            found = await asyncio.to_thread(self._receive, bytes(body.data), _key(task))
         finally:
             self._held -= 1
+        self._metrics.batches[found.outcome].inc()
+        # By its name: whoever sent it deletes it then, and a page of somebody else's that says 200 must not do.
+        return Answer(201 if found.outcome == "taken" else 200, msgspec.json.encode({"batch": found.batch.hex()}))
 
     def _receive(self, data: bytes, key: bytes) -> Received:
         batch = open_batch(data, key)
@@ -92,30 +85,16 @@ class BatchIngest:
         note(f"{found.outcome} a batch", task=batch.manifest.task.hex()[:12], period=batch.manifest.period)
         return found
 
-    async def _task(self, path: str) -> Task:
-        found = PATH.fullmatch(path)
-        task = bytes.fromhex(found[1]) if found else b""
+    async def _task(self, task: bytes) -> Task:
         if task not in self._collector.admission.tasks and self._news is not None:
             await self._news.look()
         if task not in self._collector.admission.tasks:
-            raise Refusal(404, "unknown_task", "there is no task with this id")
+            raise unknown_task()
         return self._collector.admission.tasks[task].task
 
-    async def _refuse(self, refusal: Refusal, send: Send) -> None:
+    def _count(self, refusal: Refusal) -> None:
         if refusal.code in self._metrics.batches:
             self._metrics.batches[refusal.code].inc()
-        content = msgspec.json.encode({"error": {"code": refusal.code, "message": refusal.message}})
-        headers = [(b"connection", b"close")] if refusal.close else []
-        if refusal.retry is not None:
-            headers.append((b"retry-after", b"%d" % refusal.retry))
-        if refusal.status == 405:
-            headers.append((b"allow", b"POST"))
-        await self._answer(send, refusal.status, content, *headers)
-
-    async def _answer(self, send: Send, status: int, content: bytes, *headers: tuple[bytes, bytes]) -> None:
-        always = DATA, (b"content-length", b"%d" % len(content)), *([(b"content-type", b"application/json")] if content else [])
-        await send({"type": "http.response.start", "status": status, "headers": (*always, *headers)})
-        await send({"type": "http.response.body", "body": content})
 
 
 class _Body:
@@ -157,8 +136,8 @@ async def _in_time(read: Callable[[], Awaitable[bool]], seconds: float) -> bool:
         raise Refusal(408, "too_slow", f"the body took more than {seconds:g} s", retry=1, close=True) from None
 
 
-def _check_headers(scope: Scope) -> None:
-    headers = dict(scope["headers"])
+def _check_headers(listed: Headers) -> None:
+    headers = dict(listed)
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != MEDIA_TYPE.encode() or b"content-encoding" in headers:
         raise Refusal(415, "wrong_type", f"a body is of type {MEDIA_TYPE}, without Content-Encoding", close=True)
@@ -181,10 +160,9 @@ def _length(manifest: Manifest, start: int, task: Task) -> int:
     return length
 
 
-def _refusal(error: Exception) -> Refusal:
-    if isinstance(error, BatchRefused):
-        return Refusal(422, error.code, str(error))
-    if isinstance(error, WireError):
-        forged = error.parameter == "signature"
-        return Refusal(403 if forged else 400, "bad_signature" if forged else "malformed", str(error), close=True)
-    return refusal_of(error)
+def _malformed(error: WireError) -> Refusal:
+    forged = error.parameter == "signature"
+    return Refusal(403 if forged else 400, "bad_signature" if forged else "malformed", str(error), close=True)
+
+
+FAILURES = Failures("collector", ROWS | {BatchRefused: lambda error: Refusal(422, error.code, str(error)), WireError: _malformed})

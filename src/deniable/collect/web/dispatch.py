@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from deniable.collect.kit.answers import Refusal, json_response, stopping, unknown_task
+from deniable.collect.kit.answers import Failures, Refusal, json_response, unknown_task
 from deniable.collect.kit.bodies import BodyReader
 from deniable.collect.kit.entrance import PREFLIGHT
 from deniable.collect.kit.log import note_error
@@ -89,9 +89,7 @@ class Dispatch:
             endpoint = methods["GET" if request.method == "HEAD" else request.method]
             try:
                 response = await self._answer(endpoint, request)
-            except asyncio.CancelledError:  # by the server that is being stopped, and would log it
-                response = failure(stopping())
-            except Exception as error:  # logged if it is a bug
+            except (Exception, asyncio.CancelledError) as error:
                 response = failure(error)
             if endpoint.role != OPEN:
                 response.headers["cache-control"] = "no-store"
@@ -152,32 +150,24 @@ def read_query(kind: type[msgspec.Struct], query: bytes) -> Any:
         raise Refusal(422, "bad_parameter", str(error)) from error
 
 
-def failure(error: Exception) -> Response:
+def failure(error: BaseException) -> Response:
     """The answer to a request that failed: mistakes are explained, bugs are logged and say nothing."""
-    refusal = refusal_of(error)
-    headers = {}
-    if refusal.retry is not None:
-        headers["retry-after"] = str(refusal.retry)
-    if refusal.status == 401:
-        headers["www-authenticate"] = "Bearer"
-    if refusal.close:
-        headers["connection"] = "close"
-    return json_response(Failure(Problem(refusal.code, refusal.message)), refusal.status, headers)
+    answer = refusal_of(error).answer
+    return Response(answer.content, answer.status, {name.decode(): value.decode() for name, value in answer.headers}, answer.kind)
 
 
-def refusal_of(error: Exception) -> Refusal:
-    """How a failure is told; logged if it is a bug or the store's."""
-    if isinstance(error, Refusal):
-        return error
-    if isinstance(error, StorageError | OperationalError | InterfaceError | NoConnection):
-        note_error("storage failed", error)
-        return Refusal(507, "storage", "the store cannot do this now; try again later", retry=5)
-    if isinstance(error, ProtocolError):
-        return Refusal(409, "not_now", str(error))
-    if isinstance(error, DeniableError):
-        return Refusal(422, "refused", str(error))
-    note_error("a request failed", error)
-    return Refusal(500, "bug", "this is a bug in the collector; its log says where")
+def _storage(error: Exception) -> Refusal:
+    note_error("storage failed", error)
+    return Refusal(507, "storage", "the store cannot do this now; try again later", retry=5)
+
+
+ROWS: dict[type[BaseException], Callable[[Any], Refusal]] = {
+    **dict.fromkeys((StorageError, OperationalError, InterfaceError, NoConnection), _storage),
+    ProtocolError: lambda error: Refusal(409, "not_now", str(error)),
+    DeniableError: lambda error: Refusal(422, "refused", str(error)),
+}
+"""How a collector tells errors."""
+refusal_of = Failures("collector", ROWS).refusal
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any, limiter: anyio.CapacityLimiter | None = None) -> Any:

@@ -1,0 +1,86 @@
+"""The routes of a process as data: which path has which methods, and what answers them. All else is refused here, in one form."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from starlette.types import Receive, Scope, Send
+
+from deniable.collect.kit.answers import Answer, Failures, Headers, Refusal
+
+
+class Request(NamedTuple):
+    """What a handler sees of a request: nothing about its sender."""
+
+    method: str
+    path: str
+    names: Mapping[str, str]
+    """What the path has for the names in its route."""
+    headers: Headers
+    receive: Receive
+
+
+Handler = Callable[[Request], Awaitable[Answer | None]]
+"""Gives the answer; None if the sender is gone."""
+
+
+class Route(NamedTuple):
+    """What can be done at one path, which is a regular expression; ``advice`` is for those who try something else."""
+
+    path: str
+    methods: Mapping[str, Handler]
+    advice: str = "ask by GET"
+
+
+def public(path: str, read: Callable[[], Awaitable[Answer]]) -> Route:
+    """Something that everybody may read."""
+
+    async def answer(_: Request) -> Answer:
+        return await read()
+
+    return Route(re.escape(path), {"GET": answer, "HEAD": answer})
+
+
+class Routes:
+    """The ASGI application behind some routes.
+
+    ``missing`` is said of other paths, ``always`` are headers of every answer, and ``observe`` hears of each refusal.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        failures: Failures,
+        *,
+        missing: str,
+        always: Headers = (),
+        observe: Callable[[Refusal], object] = bool,
+    ) -> None:
+        self._routes = [(re.compile(route.path), route) for route in routes]
+        self._failures = failures
+        self._missing = missing
+        self._always = always
+        self._observe = observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            answer = await self._answer(scope, receive)
+        except (Exception, asyncio.CancelledError) as error:
+            refusal = self._failures.refusal(error)
+            self._observe(refusal)
+            answer = refusal.answer
+        if answer is not None:
+            await answer._replace(headers=(*self._always, *answer.headers)).send(send, bare=scope["method"] == "HEAD")
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
+        path, method = scope["path"], scope["method"]
+        for pattern, route in self._routes:
+            if found := pattern.fullmatch(path):
+                if method not in route.methods:
+                    raise Refusal(405, "method", route.advice, close=True, allow=", ".join(route.methods).encode())
+                return await route.methods[method](Request(method, path, found.groupdict(), scope["headers"], receive))
+        raise Refusal(404, "not_found", self._missing, close=True)
