@@ -1,23 +1,24 @@
 """The way to a collector: HTTP from the standard library, and the patience that an unreliable network needs.
 
-A request asks for something public or carries a report under its own id, so each of them can be repeated without harm.
+A request asks for something public or carries a report under its own id, so each of them can be repeated without harm. HTTP and TLS take
+a while to load: only a device that sends something pays for them.
 """
 
 from __future__ import annotations
 
-import http.client
-import ipaddress
-import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from deniable.client.connection import Connection
 from deniable.contract.arguments import typed
 from deniable.contract.source import ONE, Source
 from deniable.errors import DeniableError, ParameterError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from deniable.client.connection import Connection
 
 LARGEST_RESPONSE = 1 << 22
 """The most bytes that a device reads of an answer; analysts read longer ones."""
@@ -63,6 +64,8 @@ class HTTPTransport:
         insecure: bool = False,
         largest: int = LARGEST_RESPONSE,
     ) -> None:
+        from urllib.parse import urlsplit
+
         try:
             parts = urlsplit(address)
             port, bare = parts.port, not (parts.query or parts.fragment or "@" in parts.netloc)
@@ -75,7 +78,7 @@ class HTTPTransport:
             raise ParameterError("address", address, allowed=allowed, fix="use https; insecure=True allows http on a network you trust")
         self.address = address
         self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
-        self._context = None if parts.scheme == "http" else context or ssl.create_default_context()
+        self._context = None if parts.scheme == "http" else _checked(context)
         self.timeout, self._largest = timeout, largest
         self._idle: deque[Connection] = deque()
 
@@ -87,6 +90,10 @@ class HTTPTransport:
 
         It is sent once more, on a fresh connection, if a kept one turns out to be closed; all of that by one deadline.
         """
+        from http.client import HTTPException
+
+        from deniable.client.connection import Connection
+
         end = time.monotonic() + self.timeout
         while True:
             try:
@@ -96,7 +103,7 @@ class HTTPTransport:
             connection.within(self.timeout, end)
             try:
                 return self._exchange(connection, method, self._prefix + path, body, headers or {})
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, HTTPException) as error:
                 connection.close()
                 if not kept:
                     fix = f"{error}; try again later, or check address and network"
@@ -109,15 +116,17 @@ class HTTPTransport:
             self._idle.pop().close()
 
     def _exchange(self, connection: Connection, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
+        from http.client import HTTPException, IncompleteRead
+
         connection.request(method, path, body or None, dict(headers))
         answer = connection.getresponse()
         data = answer.read(self._largest + 1)
         if len(data) > self._largest:
-            raise http.client.HTTPException(f"more than {self._largest} bytes")
+            raise HTTPException(f"more than {self._largest} bytes")
         if answer.length:
-            raise http.client.IncompleteRead(data, answer.length)
+            raise IncompleteRead(data, answer.length)
         if 300 <= answer.status < 400:  # as of a hotel's login page: whoever it leads to is not the collector
-            raise http.client.HTTPException(f"a redirect, status {answer.status}")
+            raise HTTPException(f"a redirect, status {answer.status}")
         if answer.will_close:
             connection.close()
         else:
@@ -158,7 +167,19 @@ def _retry_after(answer: Response) -> float:
     return float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
 
 
+def _checked(context: ssl.SSLContext | None) -> ssl.SSLContext:
+    """Return the TLS settings that a caller gave, or those of the system."""
+    import ssl
+
+    if context is not None and not isinstance(context, ssl.SSLContext):
+        fix = "leave it out for the certificates that the system trusts"
+        raise ParameterError("context", type(context).__name__, allowed="an ssl.SSLContext", fix=fix)
+    return context or ssl.create_default_context()
+
+
 def _is_loopback(host: str) -> bool:
+    import ipaddress
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -57,21 +57,20 @@ def typed(made: Made) -> Made:
 
 
 def _guarded(function: Any, cls: type | None) -> Any:
-    signature = inspect.signature(function)
-
     @cache
-    def hints() -> dict[str, Any]:  # at the first call: names below the decorated one are known by then
-        return {name: hint for name, hint in _declared(function, cls) if hint is not Any}
+    def declared() -> tuple[inspect.Signature, dict[str, Any]]:  # at the first call: names below the decorated one are known by then
+        return inspect.signature(function), {name: hint for name, hint in _declared(function, cls) if hint is not Any}
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
+        signature, hints = declared()
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:
             return function(*args, **kwargs)  # a parameter too many or too few: Python says which
         for name, value in given.items():
-            if name in hints() and value is not signature.parameters[name].default:
-                _check(name, value, hints()[name], signature.parameters[name].kind)
+            if name in hints and value is not signature.parameters[name].default:
+                _check(name, value, hints[name], signature.parameters[name].kind)
         return function(*args, **kwargs)
 
     return guarded
