@@ -1,14 +1,23 @@
-"""How much a mean gradient varies, of many reports or of few."""
+"""Gradients that people report: how each is shortened, and how much the mean of many or of few varies."""
 
 from __future__ import annotations
 
 from math import inf
 
+import numpy as np
+
 from deniable.client.mean import MeanSpec
 from deniable.core.mean import MeanEstimate
+from deniable.kernels.compiled import Array
 
 FEW = 30
 """So many reports say themselves how much they vary."""
+
+
+def shortened(rows: Array, radius: float) -> Array:
+    """Rows that are no longer than ``radius``, the others left as they are."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows * np.minimum(1.0, radius / np.maximum(lengths, radius))[:, None])
 
 
 def spread_of(mean: MeanEstimate, spec: MeanSpec) -> float:

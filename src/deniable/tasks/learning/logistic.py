@@ -12,11 +12,12 @@ import numpy as np
 
 from deniable.client.mean import MeanSpec
 from deniable.contract.arguments import typed
-from deniable.contract.domain import Domain
+from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.features import Features, check_clip, check_integers
-from deniable.contract.gradient import LARGEST_GRADIENT, LARGEST_WEIGHT, ONE_WEIGHT, Gradient
+from deniable.contract.gradient import LARGEST_GRADIENT, LARGEST_WEIGHT, ONE_WEIGHT, Gradient, check_label
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
+from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
 from deniable.contract.record import STATE, form_of, wire
@@ -27,7 +28,6 @@ from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.gradients import spread_of
 from deniable.tasks.learning.linear_model import INTERCEPT, LinearModel
-from deniable.tasks.learning.settling import settle
 
 MOST_QUESTIONS = 2048
 """Of one round: devices fetch all of them."""
@@ -183,3 +183,15 @@ class LogisticRegression(Protocol):
         unit, exposed = "one report, about one weight in one round", "that the person took part, in which round, and about which weight"
         neighbors = "any two records of one person, features and label at once"
         return Guarantee(epsilon=self.epsilon, unit=unit, neighbors=neighbors, exposed=exposed)
+
+
+def settle(fit: Any) -> None:
+    """Check what every fit of a logistic model is told, and put it in its final form: epsilon, features, label, classes and step."""
+    put, step = partial(object.__setattr__, fit), fit.step
+    put("epsilon", check_epsilon(fit.epsilon))
+    put("features", Features.of(fit.features))
+    put("classes", IndexRange(2) if fit.classes is None else fit.classes)
+    check_label(fit.features, fit.label, fit.classes)
+    if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step <= 1000:
+        raise ParameterError("step", step, allowed="a number above 0, at most 1000", fix="leave it out; 8 is usual")
+    put("step", float(step))

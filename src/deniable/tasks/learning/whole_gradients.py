@@ -23,9 +23,9 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.local.vector.priv_unit import PrivUnit
 from deniable.tasks.checks import check_whole
+from deniable.tasks.gradients import shortened
 from deniable.tasks.learning.linear_model import LinearModel
-from deniable.tasks.learning.settling import settle
-from deniable.tasks.recommend.personal import shortened
+from deniable.tasks.learning.logistic import settle
 
 MOST_ROUNDS = 1000
 

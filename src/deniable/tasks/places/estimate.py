@@ -90,9 +90,24 @@ class PlacesEstimate(PeopleEstimate):
 
     def outlined(self, regions: Mapping[str, Sequence[Polygon]], *, title: str | None = None) -> Chart:
         """The map with some regions outlined on top, by name. The ``title`` is the headline, unless another is given."""
-        from deniable.tasks.places.outlines import outlined
+        from deniable.core.chart import Chart
 
-        return outlined(self, regions, title)
+        drawn = dict(self.chart(title=title).to_dict())
+        records = [
+            {"west": x, "south": y, "ring": f"{name} {part} {number}", "order": place}
+            for name, parts in regions.items()
+            for part, polygon in enumerate(parts)
+            for number, ring in enumerate(polygon.rings)
+            for place, (x, y) in enumerate(ring)
+        ]
+        axes = {axis: drawn["encoding"][axis] for axis in ("x", "y")}
+        lines = {
+            "data": {"values": records},
+            "mark": {"type": "line", "style": "second", "strokeWidth": 1.5, "clip": True},
+            "encoding": {**axes, "detail": {"field": "ring", "type": "nominal"}, "order": {"field": "order", "type": "quantitative"}},
+        }
+        cells = {name: drawn.pop(name) for name in ("data", "mark", "encoding")}
+        return Chart({**drawn, "layer": [cells, lines]})
 
     def settled(self) -> Self:
         """This estimate as it is: regions need its law."""

@@ -1,8 +1,9 @@
-"""The closed forms behind a plan of counts: what one oracle needs, shows, and lets liars do."""
+"""The figures behind a plan of counts: what one oracle needs, shows, and lets liars do; and the search for the smallest epsilon."""
 
 from __future__ import annotations
 
-from math import ceil, inf
+from collections.abc import Callable
+from math import ceil, exp, inf, log
 
 from scipy import stats
 
@@ -12,10 +13,11 @@ from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.errors import ParameterError
 from deniable.local.choose import asked, oracles_for, planned_variance, predicted_error
 from deniable.tasks.checks import check_whole
-from deniable.tasks.plan.bisection import smallest_epsilon
 
 ALPHA = 0.05
 """How often any value that nobody holds may seem to be held."""
+EPSILON_DIGITS = 1e-6
+"""How near to the smallest epsilon the one that is found is, relatively."""
 ONE_REPORT = "One report at this epsilon"
 """What the verdict of a plan is about."""
 
@@ -59,6 +61,18 @@ def epsilon_needed(spec: FrequencySpec, n: int, error: float) -> float | None:
     if enough(low):
         return low
     return smallest_epsilon(enough, low, high)
+
+
+def smallest_epsilon(enough: Callable[[float], bool | None], low: float, high: float) -> float:
+    """An epsilon between one that is not enough and one that is; hardly above the smallest that is, where larger ones are, too.
+
+    >>> round(smallest_epsilon(lambda epsilon: epsilon >= 2, 1.0, 8.0), 4)
+    2.0
+    """
+    while high > low * (1 + EPSILON_DIGITS):
+        middle = exp((log(low) + log(high)) / 2)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 @typed

@@ -31,7 +31,7 @@ from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose import MOST_PEOPLE, check_people
 from deniable.local.choose_mean import means_for, worst_error
-from deniable.tasks.plan.bisection import smallest_epsilon
+from deniable.tasks.plan.figures import smallest_epsilon
 from deniable.tasks.plan.planned import Plan
 
 CENTRAL = "central Laplace"

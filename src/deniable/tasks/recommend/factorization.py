@@ -22,7 +22,8 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.local.vector.priv_unit import PrivUnit
 from deniable.tasks.checks import check_whole
-from deniable.tasks.recommend.personal import item_gradients, shortened
+from deniable.tasks.gradients import shortened
+from deniable.tasks.recommend.personal import item_gradients
 from deniable.tasks.recommend.recommender import Recommender
 
 RIDGE = 0.3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.kernels.compiled import Array
+from deniable.tasks.gradients import shortened
 
 
 def own_factors(items: Array, rated: Array, values: Array, ridge: float) -> Array:
@@ -44,9 +45,3 @@ def item_gradients(items: Array, rated: Array, values: Array, ridge: float, radi
     errors = np.where(rated, values - predictions(items, own), 0.0)
     directions = np.concatenate([np.ones((len(own), 1)), own[:, 1:]], axis=1)
     return shortened((errors[:, :, None] * directions[:, None, :]).reshape(len(own), -1), radius)
-
-
-def shortened(rows: Array, radius: float) -> Array:
-    """Rows that are no longer than ``radius``, the others left as they are."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return np.asarray(rows * np.minimum(1.0, radius / np.maximum(lengths, radius))[:, None])
