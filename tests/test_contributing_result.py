@@ -19,19 +19,19 @@ ODDS = "src/deniable/core/odds.py"
 MAKE = """
 import json, sys
 import deniable as dn
-from deniable.collect.analysis.answer import Asked
+from deniable.collect.analysis.answer import AskedQuestion
 from deniable.core.odds import OddsEstimate
 from deniable.testing import ReplaySource
 spec = dn.GRR(domain=dn.Categories("tea", "coffee", "<b>"), epsilon=2.0)
 reports = spec.privatize(["tea"] * 2000 + ["coffee"] * 500 + ["<b>"] * 100, source=ReplaySource.from_key("a new kind"))
 odds = OddsEstimate.of(spec.estimate(spec.tally(reports)))
 print(json.dumps({"repr": repr(odds), "html": odds._repr_html_(), "chart": odds.chart().to_dict(), "favorites": odds.favorites(),
-                  "cells": odds.cells(), "answer": Asked.with_spec("drink", odds, spec).answer(odds)}))
+                  "cells": odds.cells(), "answer": AskedQuestion.with_spec("drink", odds, spec).answer(odds)}))
 """
 PRINT = """
 import json, sys
 from deniable.cli.answer_tables import print_answer
-from deniable.collect.analysis.shown import charts_of
+from deniable.collect.analysis.presentation import charts_of
 from deniable.core.saved import estimate_from_json
 answer = json.loads(sys.stdin.read())
 content = {"name": "new", "question": "?", "answers": [answer], "withheld": [], "provisional": False}
@@ -42,11 +42,11 @@ print("AGAIN", json.dumps({"repr": repr(read), "level": [limits.tolist() for lim
 """
 SHOW = """
 import json, sys
-from deniable.collect.analysis.answer import Asked
+from deniable.collect.analysis.answer import AskedQuestion
 from deniable.collect.dashboard.question_view import tell
 from deniable.core.saved import estimate_from_json
 found = estimate_from_json(json.loads(sys.stdin.read())["estimate"])
-told = tell(Asked("drink", "GRR", found.guarantee), found, 0, picture="/chart.svg?question=0", titled=True)
+told = tell(AskedQuestion("drink", "GRR", found.guarantee), found, 0, picture="/chart.svg?question=0", titled=True)
 print(json.dumps({"page": str(told.section), "charts": told.charts}))
 """
 

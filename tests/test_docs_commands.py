@@ -26,7 +26,7 @@ from deniable.cli.app import command_line
 from deniable.cli.usage import USAGE
 from deniable.client import Reporter
 from deniable.client.ledger import Ledger
-from deniable.collect.tasks.protocol_asking import takes_domain
+from deniable.collect.tasks.protocol_table import takes_domain
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.contract.protocol import PROTOCOLS
 from deniable.core.table import Table

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import deniable as dn
 from deniable.cli.app import command_line
-from deniable.collect.analysis.analyst import Selection, compare, estimate
+from deniable.collect.analysis.analyst import ReportSelection, compare, estimate
 from deniable.collect.collector import Collector
 from deniable.collect.storage.store import Store
 from deniable.collect.web.access import add_token
@@ -109,7 +109,7 @@ def test_an_estimate_is_shown_with_its_error(site, task):
     assert "q0: 1,800 reports, GRR, epsilon = 2" in shown
     assert "low and high: 95 %, noise only" in shown
     assert "provisional" in shown
-    found = estimate(site.collector, task.id, Selection((0,))).estimates["q0"]
+    found = estimate(site.collector, task.id, ReportSelection((0,))).estimates["q0"]
     for page, count in zip(PAGES, found.counts, strict=True):
         assert any(page in line and cell_text(count) in line for line in shown.splitlines())
     names, lines = found.cells()
@@ -152,7 +152,7 @@ def test_the_largest_of_more_values_come_with_intervals_for_all(site, task):
 
 
 def test_as_data_on_the_screen_and_in_files(site, task):
-    expected = json.loads(json.dumps(estimate(site.collector, task.id, Selection(None, {"platform": "web"})).to_json()))
+    expected = json.loads(json.dumps(estimate(site.collector, task.id, ReportSelection(None, {"platform": "web"})).to_json()))
     shown = site.run("home-page", "--stratum", "platform=web", "--json", "--top", 1, "--out", "all.parquet").stdout
     assert json.loads(shown) == expected
     table = pl.read_parquet("all.parquet")
@@ -172,7 +172,7 @@ def test_an_alarm_when_many_users_suddenly_changed_their_home_page(site, task):
     assert "changed at alpha = 0.05: q0: news, q0: games" in alarm.stdout
     content = json.loads(site.run(*web, "--period", 1, "--compare-period", 2, "--json", "--out", "changes.parquet", status=3).stdout)
     web_only = {"platform": "web"}
-    expected = compare(site.collector, task.id, Selection((1,), web_only), Selection((2,), web_only))
+    expected = compare(site.collector, task.id, ReportSelection((1,), web_only), ReportSelection((2,), web_only))
     assert content == json.loads(json.dumps(expected.to_json()))
     changed = pl.read_parquet("changes.parquet").filter(pl.col("changed"))
     assert changed["value"].to_list() == ["news", "games"]

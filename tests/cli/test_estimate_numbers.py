@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import deniable as dn
-from deniable.collect.analysis.analyst import Selection, compare, estimate
+from deniable.collect.analysis.analyst import ReportSelection, compare, estimate
 from deniable.contract.envelope import Envelope
 from deniable.core.table import cell_text
 from deniable.testing import ReplaySource
@@ -34,7 +34,7 @@ def test_a_mean_is_printed_saved_and_compared(site, tmp_path, mechanism):
         ids = (bytes([period]) + i.to_bytes(15, "big") for i in range(4000))
         send(site.collector, *(Envelope(task.id, period, 0, 0, i, row.tobytes()) for i, row in zip(ids, rows, strict=True)))
     content = json.loads(site.run("ages", "--period", "0", "--json").stdout)
-    assert content["answers"] == estimate(site.collector, task.id, Selection((0,))).to_json()["answers"]
+    assert content["answers"] == estimate(site.collector, task.id, ReportSelection((0,))).to_json()["answers"]
     told = content["answers"][0]["estimate"]
     mean = (told["parts"]["mean"] if mechanism is dn.SquareWave else told)["columns"]["mean"][0]
     printed = site.run("ages", "--period", "0", "--out", "ages.parquet", "--chart", "ages.svg").stdout
@@ -49,7 +49,7 @@ def test_a_mean_is_printed_saved_and_compared(site, tmp_path, mechanism):
         assert table["mean"].to_list() == [mean]
     assert (tmp_path / "ages.svg").read_text().startswith("<svg")
     changed = site.run("ages", "--period", "0", "--compare-period", "1", status=3).stdout
-    (told,) = compare(site.collector, task.id, Selection((0,)), Selection((1,))).to_json()["answers"]
+    (told,) = compare(site.collector, task.id, ReportSelection((0,)), ReportSelection((1,))).to_json()["answers"]
     assert cell_text(told["estimate"]["columns"]["change"][0]) in changed
     assert "changed at alpha = 0.05: ages: mean" in changed.replace("q0", "ages")
     assert site.run("ages", "--period", "2", status=4)

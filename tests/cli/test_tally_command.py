@@ -11,7 +11,7 @@ import pytest
 import deniable as dn
 from deniable.cli.tally_file import read_candidates
 from deniable.collect.publication.dataset import export_dataset
-from deniable.collect.publication.publish import publish_reports
+from deniable.collect.publication.export import publish_reports
 from deniable.errors import ParameterError
 from tests.cli.running import run
 from tests.collect.crowd import send, survey_task

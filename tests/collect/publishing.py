@@ -10,7 +10,7 @@ import numpy as np
 
 import deniable as dn
 from deniable.collect.collector import Collector
-from deniable.collect.publication.published import CONTEXT
+from deniable.collect.publication.publication_files import CONTEXT
 from deniable.collect.storage import tables
 from deniable.collect.storage.store import Store
 from deniable.contract.canonical import canonical_json, parse_canonical

@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect.analysis import analyst
-from deniable.collect.analysis.analyst import Selection, TooFew, compare, estimate, task_status
+from deniable.collect.analysis.analyst import ReportSelection, TooFew, compare, estimate, task_status
 from deniable.collect.collector import Collector
 from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.store import Store
@@ -99,11 +99,11 @@ def test_sums_over_periods_and_strata_are_the_librarys_estimates(collector, spec
         return [batch for (p, platform, age), batch in sent.items() if p in periods and platform in platforms and age in ages]
 
     same(estimate(collector, task.id).estimates["q0"], spec, *batches())
-    same(estimate(collector, task.id, Selection((1,))).estimates["q0"], spec, *batches([1]))
-    same(estimate(collector, task.id, Selection((0, 2))).estimates["q0"], spec, *batches([0, 2]))
-    phones = estimate(collector, task.id, Selection(None, {"platform": "phone"}))
+    same(estimate(collector, task.id, ReportSelection((1,))).estimates["q0"], spec, *batches([1]))
+    same(estimate(collector, task.id, ReportSelection((0, 2))).estimates["q0"], spec, *batches([0, 2]))
+    phones = estimate(collector, task.id, ReportSelection(None, {"platform": "phone"}))
     same(phones.estimates["q0"], spec, *batches(platforms=["phone"]))
-    some = estimate(collector, task.id, Selection((0, 1), {"age": "old", "platform": "web"}))
+    some = estimate(collector, task.id, ReportSelection((0, 1), {"age": "old", "platform": "web"}))
     same(some.estimates["q0"], spec, *batches([0, 1], ["web"], ["old"]))
     assert some.provisional == (not sealed)
 
@@ -120,7 +120,7 @@ def test_known_answers_are_counted_exactly(collector):
         (("age", "old"), ("platform", "phone")): [1, 2, 0, 0, 0, 1],
     }
     for labels, expected in counts.items():
-        found = estimate(collector, task.id, Selection(None, dict(labels))).estimates["q0"]
+        found = estimate(collector, task.id, ReportSelection(None, dict(labels))).estimates["q0"]
         assert found.counts.tolist() == expected
         assert found.n == sum(expected)
         assert [limit.tolist() for limit in found.interval()] == [expected, expected]  # nothing is hidden, so nothing is uncertain
@@ -154,10 +154,10 @@ def test_many_users_suddenly_changed_their_home_page(collector):
         report(collector, task, [PAGES.labels[page] for page in pages], period=day) for day, pages in enumerate((usual, usual, moved))
     ]
     before, alike, after = (spec.estimate(spec.tally(batch)) for batch in batches)
-    quiet = compare(collector, task.id, Selection((0,)), Selection((1,)))
+    quiet = compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)))
     assert quiet.changed() == quiet.to_json()["changed"] == []
     np.testing.assert_array_equal(quiet.comparisons["q0"].adjusted, before.compare(alike).adjusted)
-    alarm = compare(collector, task.id, Selection((1,)), Selection((2,)))
+    alarm = compare(collector, task.id, ReportSelection((1,)), ReportSelection((2,)))
     assert alarm.changed() == [("q0", "news"), ("q0", "games")]
     expected = alike.compare(after)
     rows = rows_of(alarm.to_json()["answers"][0])
@@ -165,7 +165,7 @@ def test_many_users_suddenly_changed_their_home_page(collector):
     for column, numbers in {"change": expected.difference, "low": low, "high": high, "p_adjusted": expected.adjusted}.items():
         assert [row[column] for row in rows] == numbers.tolist()
     assert alarm.to_json()["changed"] == [{"question": "q0", "value": "news"}, {"question": "q0", "value": "games"}]
-    assert compare(collector, task.id, Selection((0, 1)), Selection((2,)), alpha=1e-9).changed() == alarm.changed()
+    assert compare(collector, task.id, ReportSelection((0, 1)), ReportSelection((2,)), alpha=1e-9).changed() == alarm.changed()
 
 
 def test_a_total_change_of_scores_is_seen(collector):
@@ -173,7 +173,7 @@ def test_a_total_change_of_scores_is_seen(collector):
     task = publish(collector, dn.HadamardResponse(domain_size=8, epsilon=6.0))
     for day in (0, 1):
         report(collector, task, np.full(2000, day), period=day)
-    changes = compare(collector, task.id, Selection((0,)), Selection((1,)))
+    changes = compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)))
     assert changes.changed() == [("q0", 0), ("q0", 1)]
     rows = rows_of(changes.to_json()["answers"][0])
     assert [row["p_adjusted"] < 1e-6 for row in rows] == [True, True] + [False] * 6
@@ -188,7 +188,7 @@ def test_strata_are_compared(collector):
 
     def found(**labels):
         first, second = ({name: label[side] for name, label in labels.items()} for side in (0, 1))
-        return compare(collector, task.id, Selection(None, first), Selection(None, second)).changed()
+        return compare(collector, task.id, ReportSelection(None, first), ReportSelection(None, second)).changed()
 
     assert found(platform=("phone", "web")) == [("q0", 0), ("q0", 1)]
     assert found(age=("young", "old")) == []
@@ -205,7 +205,7 @@ def test_the_chance_of_a_false_alarm_is_shared_among_the_questions(collector):
             report(collector, task, np.repeat([0, 1], [50, 50]), question=question, key=f"{number}/{question}/0")
             second = [50, 50] if question else [33, 67]
             report(collector, task, np.repeat([0, 1], second), question=question, period=1, key=f"{number}/{question}/1")
-        changes = compare(collector, task.id, Selection((0,)), Selection((1,)))
+        changes = compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)))
         assert all(0.025 < p <= 0.05 for p in changes.comparisons["q0"].adjusted)
         verdicts.append(changes.changed())
     assert verdicts == [[("q0", 0), ("q0", 1)], []]
@@ -217,14 +217,14 @@ def test_what_cannot_be_compared_is_refused(collector):
     phone, web, old = ({"platform": "phone"}, {"platform": "web"}, {"age": "old"})
     for first, second in [(None, (0,)), ((0, 1), (1, 2)), (None, None)]:
         with pytest.raises(ParameterError, match="share no reports"):
-            compare(collector, task.id, Selection(first), Selection(second))
+            compare(collector, task.id, ReportSelection(first), ReportSelection(second))
     with pytest.raises(ParameterError, match="share no reports"):
-        compare(collector, task.id, Selection(None, web), Selection(None, old))
+        compare(collector, task.id, ReportSelection(None, web), ReportSelection(None, old))
     with pytest.raises(TooFew):  # they are apart, but nobody is in one of them
-        compare(collector, task.id, Selection(None, web), Selection(None, phone))
+        compare(collector, task.id, ReportSelection(None, web), ReportSelection(None, phone))
     for alpha in (0.0, 1.0, 1e-30, float("nan")):
         with pytest.raises(ParameterError, match="alpha"):
-            compare(collector, task.id, Selection((0,)), Selection((1,)), alpha=alpha)
+            compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)), alpha=alpha)
 
 
 # --- too few, not yet, not there ---
@@ -239,11 +239,11 @@ def test_below_the_minimum_batch_nothing_is_shown(collector):
     assert "4" not in str(refusal.value)
     assert "6" not in str(refusal.value)  # not even how many are missing
     with pytest.raises(TooFew):
-        compare(collector, task.id, Selection((0,)), Selection((1,)))
+        compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)))
     report(collector, task, [8], period=1, key="one more")
     assert estimate(collector, task.id).estimates["q0"].n == 7
     with pytest.raises(TooFew):
-        estimate(collector, task.id, Selection((0,)))
+        estimate(collector, task.id, ReportSelection((0,)))
 
 
 def test_a_question_that_few_answered_is_withheld_and_the_others_are_shown(collector):
@@ -252,11 +252,11 @@ def test_a_question_that_few_answered_is_withheld_and_the_others_are_shown(colle
     for period in (0, 1):
         report(collector, task, [5, 5, 6], period=period)
         report(collector, task, [7, 7], question=1, period=period)
-    answer = estimate(collector, task.id, Selection((0,)))
+    answer = estimate(collector, task.id, ReportSelection((0,)))
     assert (list(answer.estimates), answer.withheld) == (["q0"], ("q1",))
     assert answer.to_json()["withheld"] == ["q1"]
     assert list(estimate(collector, task.id).estimates) == ["q0", "q1"]
-    changes = compare(collector, task.id, Selection((0,)), Selection((1,)))
+    changes = compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)))
     assert (list(changes.comparisons), changes.withheld) == (["q0"], ("q1",))
 
 
@@ -264,12 +264,12 @@ def test_an_answer_is_provisional_while_reports_may_still_come(collector, clock)
     task = publish(collector)
     report(collector, task, [1], period=0)
     report(collector, task, [2], period=1)
-    first, both, later = Selection((0,)), Selection((0, 1)), Selection((0, 5))
-    assert all(estimate(collector, task.id, chosen).provisional for chosen in (first, both, later, Selection()))
+    first, both, later = ReportSelection((0,)), ReportSelection((0, 1)), ReportSelection((0, 5))
+    assert all(estimate(collector, task.id, chosen).provisional for chosen in (first, both, later, ReportSelection()))
     collector.seal(task.id, 0)
     assert not estimate(collector, task.id, first).provisional
     assert estimate(collector, task.id, both).provisional
-    assert compare(collector, task.id, first, Selection((1,))).provisional
+    assert compare(collector, task.id, first, ReportSelection((1,))).provisional
     collector.seal(task.id, 1)
     assert not estimate(collector, task.id, both).provisional
     assert not estimate(collector, task.id).provisional
@@ -281,11 +281,11 @@ def test_an_answer_is_provisional_while_reports_may_still_come(collector, clock)
 @pytest.mark.parametrize(
     ("selection", "named"),
     [
-        (Selection((24,)), r"0 to 23, from 2027-01-15T08:00Z to 2027-01-16T08:00Z"),
-        (Selection((0, -1)), r"0 to 23"),
-        (Selection(()), "one period or more"),
-        (Selection(None, {"plattform": "web"}), r"\['platform', 'age'\]"),
-        (Selection(None, {"platform": "tv"}), r"\['phone', 'web'\]"),
+        (ReportSelection((24,)), r"0 to 23, from 2027-01-15T08:00Z to 2027-01-16T08:00Z"),
+        (ReportSelection((0, -1)), r"0 to 23"),
+        (ReportSelection(()), "one period or more"),
+        (ReportSelection(None, {"plattform": "web"}), r"\['platform', 'age'\]"),
+        (ReportSelection(None, {"platform": "tv"}), r"\['phone', 'web'\]"),
     ],
 )
 def test_a_wrong_selection_is_told_what_there_is(collector, selection, named):
@@ -294,7 +294,7 @@ def test_a_wrong_selection_is_told_what_there_is(collector, selection, named):
     with pytest.raises(ParameterError, match=named):
         estimate(collector, task.id, selection)
     with pytest.raises(ParameterError, match=named):
-        compare(collector, task.id, Selection((0,)), selection)
+        compare(collector, task.id, ReportSelection((0,)), selection)
 
 
 # --- rounds ---
@@ -333,11 +333,11 @@ def test_a_search_has_its_result_when_its_last_round_is_closed(collector):
     np.testing.assert_array_equal(found.estimates[name].interval(), expected.interval())
     assert not found.provisional
     assert "all 3" not in found.to_json()["answers"][0]["estimate"]["headline"]  # those that were found are some of many more
-    for selection in (Selection((1,)), Selection(None, {"platform": "web"})):
+    for selection in (ReportSelection((1,)), ReportSelection(None, {"platform": "web"})):
         with pytest.raises(ParameterError, match="all rounds"):
             estimate(collector, task.id, selection)
     with pytest.raises(ParameterError, match="one round"):
-        compare(collector, task.id, Selection((0,)), Selection((1,)))
+        compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)))
 
 
 def test_a_search_that_was_closed_early_has_no_result(collector):
@@ -413,5 +413,5 @@ def test_heavy_comparisons_wait_for_their_turn_as_estimates_do(collector, monkey
     monkeypatch.setattr(analyst, "_turn", turn)
     monkeypatch.setattr(analyst, "survey_estimates", lambda *_: inside.append(waiting[-1]) or {})
     with pytest.raises(TooFew):
-        compare(collector, task.id, Selection(periods=(0,)), Selection(periods=(1,)))
+        compare(collector, task.id, ReportSelection(periods=(0,)), ReportSelection(periods=(1,)))
     assert inside == ["taken", "taken"]

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
-from deniable.collect.analysis.analyst import Selection, compare, estimate
-from deniable.collect.analysis.shown import charts_of
+from deniable.collect.analysis.analyst import ReportSelection, compare, estimate
+from deniable.collect.analysis.presentation import charts_of
 from deniable.core.saved import estimate_from_json
 from deniable.errors import WireError
 from tests.collect.rows import rows_of
@@ -34,7 +34,8 @@ def test_parquet_says_what_json_says(collector):
     for period in (0, 1):
         for question, domain in enumerate((PAGES, dn.Categories("yes", "no"))):
             report(collector, task, [domain.labels[i % domain.size] for i in range(300)], period=period, question=question)
-    answer, changes = estimate(collector, task.id, Selection((0,))), compare(collector, task.id, Selection((0,)), Selection((1,)))
+    first, second = ReportSelection((0,)), ReportSelection((1,))
+    answer, changes = estimate(collector, task.id, first), compare(collector, task.id, first, second)
     for told in (answer, changes):
         plain = json.loads(json.dumps(told.to_json(), allow_nan=False))  # real JSON: no infinity, nothing but plain data
         rows, about = content_of(told.to_parquet())
@@ -96,7 +97,8 @@ def test_charts_of_everything_that_is_shown(collector, tmp_path):
     task = publish(collector, dn.GRR(domain=PAGES, epsilon=1.0))
     for period in (0, 1):
         report(collector, task, ["news"] * 300 + ["mail"] * 100, period=period)
-    for number, told in enumerate((estimate(collector, task.id), compare(collector, task.id, Selection((0,)), Selection((1,))))):
+    compared = compare(collector, task.id, ReportSelection((0,)), ReportSelection((1,)))
+    for number, told in enumerate((estimate(collector, task.id), compared)):
         told.charts()["q0"].save(tmp_path / f"{number}.svg")
         assert "games" in (tmp_path / f"{number}.svg").read_text()
 

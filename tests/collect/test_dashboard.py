@@ -12,7 +12,7 @@ from deniable.client import OUE
 from deniable.collect.analysis.integrity import integrity_of
 from deniable.collect.dashboard import drawing
 from deniable.collect.dashboard.words import signs
-from deniable.collect.publication.publish import publish_reports
+from deniable.collect.publication.export import publish_reports
 from deniable.collect.publication.verification import verify_publication
 from deniable.core.saved import estimate_from_json
 from deniable.testing import ReplaySource

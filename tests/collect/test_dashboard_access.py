@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from deniable.collect.analysis.analyst import Selection, TooFew
+from deniable.collect.analysis.analyst import ReportSelection, TooFew
 from deniable.collect.dashboard import sessions
-from deniable.collect.dashboard.answers import Answers
+from deniable.collect.dashboard.answers import SharedAnswers
 from deniable.collect.web import access
 from deniable.collect.web.access import remove_token
 from deniable.collect.web.routes import PARQUET
@@ -151,7 +151,7 @@ def test_a_flood_of_wrong_tokens_is_slowed(site, monkeypatch):
 def test_public_estimates_need_no_token_and_change_in_steps_of_the_minimum_batch(public_site):
     site = public_site
     clock = SimpleNamespace(now=0.0)
-    answers = Answers(site.collector, clock=lambda: clock.now)
+    answers = SharedAnswers(site.collector, clock=lambda: clock.now)
 
     def looked(public):
         clock.now += 1000.0
@@ -173,17 +173,24 @@ def test_public_estimates_need_no_token_and_change_in_steps_of_the_minimum_batch
 def test_no_selection_and_no_crowd_of_them_shows_a_single_report(public_site):
     site = public_site
     clock = SimpleNamespace(now=0.0)
-    answers = Answers(site.collector, clock=lambda: clock.now)
-    phone, web = (Selection(None, {"where": label}) for label in ("phone", "web"))
+    answers = SharedAnswers(site.collector, clock=lambda: clock.now)
+    phone, web = (ReportSelection(None, {"where": label}) for label in ("phone", "web"))
     fill(site, stratum=1)
     fill(site)
 
     def shown():
         """What everyone sees in many ways; each time with other selections of the same reports, more than are kept."""
         clock.now += 1000.0
-        spans = [Selection(tuple(range(last))) for last in range(1, 24)] + [Selection(tuple(range(1, last))) for last in range(2, 24)]
+        spans = [ReportSelection(tuple(range(first, last))) for first in (0, 1) for last in range(first + 1, 24)]
         seen = [answers.total(site.task.id, public=True)]
-        for selection in (Selection(), phone, web, *spans, *(Selection(each.periods, phone.strata) for each in spans), Selection()):
+        for selection in (
+            ReportSelection(),
+            phone,
+            web,
+            *spans,
+            *(ReportSelection(each.periods, phone.strata) for each in spans),
+            ReportSelection(),
+        ):
             try:
                 found = answers.estimate(site.task.id, selection, public=True)
                 seen.append({name: (each.n, tuple(each.counts)) for name, each in found.estimates.items()})
@@ -207,7 +214,7 @@ def test_no_selection_and_no_crowd_of_them_shows_a_single_report(public_site):
 def test_an_answer_is_computed_once_for_many_and_again_later(site):
     fill(site)
     clock = SimpleNamespace(now=0.0)
-    answers = Answers(site.collector, clock=lambda: clock.now)
+    answers = SharedAnswers(site.collector, clock=lambda: clock.now)
     first = answers.estimate(site.task.id, public=False)
     assert answers.estimate(site.task.id, public=False) is first
     clock.now += 1000

@@ -7,10 +7,10 @@ import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
-from deniable.collect.dashboard import planning
+from deniable.collect.dashboard import plan_figures
 from deniable.collect.dashboard.layout import Visit
 from deniable.collect.dashboard.views import Views
-from deniable.collect.publication.publish import publish_reports
+from deniable.collect.publication.export import publish_reports
 from tests.collect.asgi import PATIENCE
 from tests.collect.looking import dashboard, fill, get, path_of
 
@@ -70,7 +70,7 @@ def test_whatever_lies_on_the_shelf_takes_no_page_down(tmp_path):
 def test_the_planner_keeps_nobody_else_waiting_and_says_when_it_is_busy(site):
     with ThreadPoolExecutor(200) as pool:
         asked = []
-        with planning._turn:  # a plan that takes as long as it likes
+        with plan_figures._turn:  # a plan that takes as long as it likes
             while not any(each.done() for each in asked):
                 assert len(asked) < 200
                 asked.append(pool.submit(get, site, f"/plan{'/live' if len(asked) % 2 else ''}?n={1000 + len(asked)}"))

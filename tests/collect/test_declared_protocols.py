@@ -20,9 +20,9 @@ from deniable.cli.app import command_line
 from deniable.client import MemoryLedger, Reporter
 from deniable.client.board import Board
 from deniable.client.transport import HTTPTransport
-from deniable.collect.analysis.counted import by_name
-from deniable.collect.analysis.shown import unfolded
-from deniable.collect.publication.publish import publish_reports
+from deniable.collect.analysis.disclosure import by_name
+from deniable.collect.analysis.presentation import unfolded
+from deniable.collect.publication.export import publish_reports
 from deniable.collect.publication.verification import verify_publication
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings

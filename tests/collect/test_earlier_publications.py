@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 
-from deniable.collect.publication.earlier import earlier_json, earlier_scales, is_earlier
+from deniable.collect.publication.earlier_form import earlier_json, earlier_scales, is_earlier
 from deniable.collect.publication.verification import _first_difference, read_publication, verify_publication
 from deniable.errors import WireError
 from tests.cli.running import run

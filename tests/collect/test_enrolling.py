@@ -17,7 +17,7 @@ import deniable as dn
 from deniable.client import FileLedger, MemoryLedger, Reporter
 from deniable.client.enrolment import TOKENS, enrol, stamp_for
 from deniable.client.transport import Response
-from deniable.collect.issuing import CodeError
+from deniable.collect.issuer import CodeError
 from deniable.collect.storage import tables
 from deniable.contract.source import SYSTEM
 from deniable.errors import ProtocolError, WireError

@@ -9,7 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.collect.analysis import integrity
-from deniable.collect.analysis.analyst import Selection
+from deniable.collect.analysis.analyst import ReportSelection
 from deniable.collect.analysis.integrity import integrity_json, integrity_of
 from deniable.contract.envelope import Envelope
 from deniable.core.integrity import check_reports
@@ -59,14 +59,14 @@ def test_made_up_reports_are_found_where_they_are(asked, sealed):
         "q1": (1600, [], 0),
     }
     for selection, suspicious in (
-        (Selection((0,)), False),
-        (Selection((1,)), True),
-        (Selection((1,), {"platform": "phone"}), False),
-        (Selection(None, {"platform": "web"}), True),
+        (ReportSelection((0,)), False),
+        (ReportSelection((1,)), True),
+        (ReportSelection((1,), {"platform": "phone"}), False),
+        (ReportSelection(None, {"platform": "web"}), True),
     ):
         assert bool(integrity_of(collector, task.id, selection)["q0"].suspicious) == suspicious
     with pytest.raises(ParameterError, match="stratum"):
-        integrity_of(collector, task.id, Selection(None, {"platform": "tv"}))
+        integrity_of(collector, task.id, ReportSelection(None, {"platform": "tv"}))
 
 
 def test_it_is_the_test_of_the_reports_that_were_sent(asked):
@@ -75,7 +75,7 @@ def test_it_is_the_test_of_the_reports_that_were_sent(asked):
     expected = check_reports(
         Reports.from_rows(OUE, b"".join(each.payload for each in sent)), 0.005
     )  # half of alpha for each of two questions
-    found = integrity_of(collector, task.id, Selection((1,), {"platform": "web"}))
+    found = integrity_of(collector, task.id, ReportSelection((1,), {"platform": "web"}))
     assert found["q0"].findings == expected.findings
     [told, _] = integrity_json(found)
     assert (told["n"], told["alpha"], told["suspicious"]) == (440, 0.005, expected.suspicious)
@@ -86,7 +86,7 @@ def test_it_is_the_test_of_the_reports_that_were_sent(asked):
 def test_few_reports_are_not_tested_and_of_many_a_sample_is_that_nobody_can_avoid(asked, monkeypatch):
     """Whoever chooses the largest ids, or the smallest, is sampled as all others are."""
     collector, task = asked
-    few = Selection((7,))
+    few = ReportSelection((7,))
     assert integrity_of(collector, task.id, few) == {}
     monkeypatch.setattr(integrity, "MOST", 500)
     rows = np.zeros((2000, 17), dtype=np.uint8)

@@ -10,7 +10,7 @@ import altair as alt
 import pytest
 
 import deniable as dn
-from deniable.collect.analysis.analyst import Selection, compare, estimate
+from deniable.collect.analysis.analyst import ReportSelection, compare, estimate
 from deniable.core.table import cell_text
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
 from tests.collect.looking import Reader, dashboard, get, path_of, sign_in
@@ -92,7 +92,7 @@ def test_a_comparison_says_the_change_in_the_same_units(site, name):
     moved = (datetime(2026, 3, 2, 5), 110)[not spec.domain.times]
     assert send(site.collector, *(envelope(task, moved, period=2) for _ in range(400))) == {}
     page, _ = charts(site, f"{path_of(task)}/compare?first=0&second=2")
-    content = compare(site.collector, task.id, Selection((0,)), Selection((2,))).to_json()
+    content = compare(site.collector, task.id, ReportSelection((0,)), ReportSelection((2,))).to_json()
     assert content["changed"] == [{"question": "q0", "value": "mean"}]
     (row,) = rows_of(content["answers"][0])
     for name in ("change", "low", "high"):

@@ -16,10 +16,10 @@ import deniable as dn
 from deniable.cli.task_described import described
 from deniable.cli.task_template import template
 from deniable.client.bulletin import REPORT
-from deniable.collect.analysis.analyst import Selection, TooFew, compare, estimate
+from deniable.collect.analysis.analyst import ReportSelection, TooFew, compare, estimate
 from deniable.collect.collector import Collector
-from deniable.collect.publication.publish import publish_reports
-from deniable.collect.publication.tallying import tally_folders
+from deniable.collect.publication.export import publish_reports
+from deniable.collect.publication.open_tally import tally_folders
 from deniable.collect.publication.verification import verify_publication
 from deniable.collect.storage.store import Store
 from deniable.collect.tasks.compatibility import changes_of_meaning
@@ -227,7 +227,7 @@ def test_estimates_are_those_of_the_same_reports_in_memory(name, collector, tmp_
     collector.seal(task.id, 0)
     publish_reports(collector, task.id, tmp_path / "open")
     published = verify_publication(tmp_path / "open", task=task.id).answer().to_json()["answers"]
-    assert published == estimate(collector, task.id, Selection((0,))).to_json()["answers"]
+    assert published == estimate(collector, task.id, ReportSelection((0,))).to_json()["answers"]
     forged = json.loads((tmp_path / "open" / "estimates.json").read_text())
     columns = (forged["answers"][0]["estimate"]["parts"]["mean"] if wave else forged["answers"][0]["estimate"])["columns"]
     step, low = 1e-6 * float(spec.domain.width), columns["low"][0]
@@ -244,7 +244,7 @@ def test_a_mean_that_moved_is_called_changed_and_one_that_stayed_is_not(name, co
     spec = SPECS[name]
     crowds = {(0, 0): people(spec, 20_000, 1), (0, 1): people(spec, 20_000, 2), (1, 0): people(spec, 20_000, 3, at=0.6)}
     task, sent = ask(collector, spec, crowds, name="moving")
-    moved = compare(collector, task.id, Selection((0,), {"platform": "phone"}), Selection((1,)))
+    moved = compare(collector, task.id, ReportSelection((0,), {"platform": "phone"}), ReportSelection((1,)))
     first, second = (spec.estimate(spec.tally(sent[place])) for place in ((0, 0), (1, 0)))
     found = first.compare(second)
     (told,) = moved.to_json()["answers"]
@@ -259,7 +259,9 @@ def test_a_mean_that_moved_is_called_changed_and_one_that_stayed_is_not(name, co
     moved.charts()["q0"].save(tmp_path / "chart.json")
     (saved,) = pq.read_table(io.BytesIO(moved.to_parquet())).to_pylist()
     assert (saved["change"], saved["changed"], saved["n_before"]) == (found.difference, True, first.n)
-    still = compare(collector, task.id, Selection((0,), {"platform": "phone"}), Selection((0,), {"platform": "web"}), alpha=1e-6)
+    still = compare(
+        collector, task.id, ReportSelection((0,), {"platform": "phone"}), ReportSelection((0,), {"platform": "web"}), alpha=1e-6
+    )
     assert still.changed() == []
 
 
@@ -299,4 +301,4 @@ def test_open_folders_are_counted_alike(collector, tmp_path):
         (tmp_path / "folder" / f"{sha256(data).hexdigest()}{REPORT}").write_bytes(data)
     counted = tally_folders([tmp_path / "folder"], task, NOON + HOUR)
     assert counted.tallies == {(0, 0, 0): spec.tally(sent[0, 0])}
-    assert counted.answer(Selection()).to_json()["answers"] == estimate(collector, task.id).to_json()["answers"]
+    assert counted.answer(ReportSelection()).to_json()["answers"] == estimate(collector, task.id).to_json()["answers"]

@@ -11,9 +11,9 @@ import pytest
 
 import deniable as dn
 from deniable.collect.analysis.analyst import estimate, task_status
-from deniable.collect.closing import close_period
 from deniable.collect.collector import Collector
-from deniable.collect.finishing import UnfinishedError, finish, finish_alone
+from deniable.collect.lifecycle import close_period
+from deniable.collect.round_process import UnfinishedError, finish, finish_alone
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.parking import LEASE, TRIES
 from deniable.collect.storage.store import Store

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from deniable.collect.analysis.analyst import Selection, estimate
-from deniable.collect.publication.publish import publish_reports
+from deniable.collect.analysis.analyst import ReportSelection, estimate
+from deniable.collect.publication.export import publish_reports
 from deniable.collect.publication.verification import _first_difference, _scale, read_publication, verify_publication
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.core.tally import Tally
@@ -61,7 +61,7 @@ def test_estimates_are_the_collectors_own(tmp_path):
     sealed(collector, task)
     publish_reports(collector, task.id, tmp_path / "open")
     told = json.loads((tmp_path / "open" / "estimates.json").read_text())
-    assert told == json.loads(json.dumps(estimate(collector, task.id, Selection((0, 1))).to_json()))
+    assert told == json.loads(json.dumps(estimate(collector, task.id, ReportSelection((0, 1))).to_json()))
     publish_reports(collector, task.id, tmp_path / "first", [0])
     assert json.loads((tmp_path / "first" / "estimates.json").read_text())["answers"][0]["estimate"]["n"] == 120
     assert {batch.period for batch in verify_publication(tmp_path / "first").batches} == {0}

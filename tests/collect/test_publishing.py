@@ -11,7 +11,7 @@ import pytest
 from deniable.collect.analysis.analyst import TooFew, estimate
 from deniable.collect.collector import Collector
 from deniable.collect.plain_answer import PlainAnswer
-from deniable.collect.publication.publish import publish_reports
+from deniable.collect.publication.export import publish_reports
 from deniable.collect.publication.verification import read_publication, verify_publication
 from deniable.collect.storage import tables
 from deniable.collect.storage.log import StorageError

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import deniable as dn
 from deniable.cli.app import command_line
 from deniable.client.longitudinal import Longitudinal
-from deniable.collect.analysis.answer import Asked
+from deniable.collect.analysis.answer import AskedQuestion
 from deniable.collect.collector import Collector
 from deniable.collect.tasks.size import MOST_VALUES
 from deniable.collect.tasks.task_file import read_task_file
@@ -162,4 +162,4 @@ def test_a_collector_publishes_no_promise_that_needs_others_to_be_kept(collector
         collector.publish(task)
     assert not collector.admission.tasks
     with pytest.raises(ParameterError, match=words):
-        Asked.of(task, "found", None)  # a publication of somebody else's
+        AskedQuestion.of(task, "found", None)  # a publication of somebody else's

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable.collect.analysis.selection import Selection, read_periods, read_strata
+from deniable.collect.analysis.selection import ReportSelection, read_periods, read_strata
 from deniable.errors import ParameterError
 from tests.collect.crowd import HOUR, survey_task
 
@@ -73,4 +73,4 @@ def test_strata_as_people_write_them():
         read_strata(task, ["os:x", "os:y"])
     for wrong in ("nothing", "tv:x", "os:tv"):
         with pytest.raises(ParameterError, match="one of"):
-            Selection(None, read_strata(task, [wrong])).check(task)
+            ReportSelection(None, read_strata(task, [wrong])).check(task)

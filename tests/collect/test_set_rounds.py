@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.collect.analysis.analyst import Selection, estimate
-from deniable.collect.analysis.counted import answer_of, by_name
+from deniable.collect.analysis.analyst import ReportSelection, estimate
+from deniable.collect.analysis.disclosure import answer_of, by_name
 from deniable.contract.envelope import Envelope
 from deniable.contract.protocol import Protocol
 from deniable.contract.subsets import Subsets
@@ -62,9 +62,9 @@ def test_a_part_with_few_reports_is_withheld_and_the_rest_is_shown(collector):
     found = search.run([["tea", "milk"], ["tea"], ["tea", "jam", "milk"], []] * 300, source=ReplaySource.from_key("few"))
     spec = found.parts["lengths"].spec
     few = replace(found, parts={"lengths": spec.estimate(spec.tally(spec.privatize([0] * 99)))})
-    answer = answer_of(task, by_name(task, few), Selection())
+    answer = answer_of(task, by_name(task, few), ReportSelection())
     assert answer.withheld == ("items: lengths",)
     assert answer.estimates["items"].parts == {}
     assert answer.to_json()["withheld"] == ["items: lengths"]
-    whole = answer_of(task, by_name(task, found), Selection())
+    whole = answer_of(task, by_name(task, found), ReportSelection())
     assert (whole.withheld, list(whole.estimates["items"].parts)) == ((), ["lengths"])

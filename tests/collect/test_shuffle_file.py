@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from deniable.collect.tasks.batch_price import price
 from deniable.collect.tasks.compatibility import changes_of_meaning
-from deniable.collect.tasks.pricing import price
 from deniable.collect.tasks.task_file import read_task, read_task_file
 from deniable.contract.admission import SIZES
 from deniable.contract.envelope import HEADER

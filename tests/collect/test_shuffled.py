@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from deniable.collect.analysis.analyst import TooFew, estimate, task_status
+from deniable.collect.batch_intake import BatchRefused
 from deniable.collect.collector import Collector
-from deniable.collect.receiving import BatchRefused
 from deniable.collect.storage.block import Bucket
-from deniable.collect.tasks.pricing import price
+from deniable.collect.tasks.batch_price import price
 from deniable.contract.mixing import Threshold
 from deniable.errors import ParameterError, WireError
 from tests.collect.crowd import HOUR, NOON, send, survey_task

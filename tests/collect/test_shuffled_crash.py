@@ -8,8 +8,8 @@ import pytest
 
 from deniable.collect import admission
 from deniable.collect.analysis.analyst import estimate
+from deniable.collect.batch_intake import BatchRefused
 from deniable.collect.collector import Collector
-from deniable.collect.receiving import BatchRefused
 from deniable.collect.storage.log import StorageError
 from tests.collect.crowd import HOUR, NOON
 from tests.collect.mixing import MINIMUM, analyst_key, count, hand_in, message, opened, published, reports, seals

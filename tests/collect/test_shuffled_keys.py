@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sql
 
+from deniable.collect.batch_intake import BatchRefused
 from deniable.collect.collector import Collector
-from deniable.collect.receiving import BatchRefused
 from deniable.collect.storage import tables
 from deniable.collect.storage.store import Store
 from deniable.contract.notice import ANALYST, read_keys

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.client import GRR
-from deniable.collect.analysis.analyst import Selection, TooFew, compare, estimate
+from deniable.collect.analysis.analyst import ReportSelection, TooFew, compare, estimate
 from deniable.collect.analysis.answer import METADATA
 from deniable.collect.dashboard.shuffle_view import both_errors
-from deniable.collect.publication.publish import publish_reports
+from deniable.collect.publication.export import publish_reports
 from deniable.collect.publication.verification import read_publication, verify_publication
-from deniable.collect.tasks.pricing import price
+from deniable.collect.tasks.batch_price import price
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.domain import Categories
 from deniable.errors import WireError
@@ -80,11 +80,11 @@ def test_a_comparison_names_the_batches_of_both_sides(collector, clock):
 
     later = Collector(collector.store, clock=clock)
     assert hand_in(later, task, reports(task, MINIMUM + 7, period=1), period=1) == "taken"
-    changes = compare(later, task.id, Selection((0,)), Selection((1,))).to_json()
+    changes = compare(later, task.id, ReportSelection((0,)), ReportSelection((1,))).to_json()
     assert changes["shuffle"]["sizes"] == [MINIMUM, MINIMUM + 7]
-    assert estimate(later, task.id, Selection((1,))).to_json()["shuffle"]["sizes"] == [MINIMUM + 7]
+    assert estimate(later, task.id, ReportSelection((1,))).to_json()["shuffle"]["sizes"] == [MINIMUM + 7]
     with pytest.raises(TooFew):
-        estimate(later, task.id, Selection((5,)))
+        estimate(later, task.id, ReportSelection((5,)))
 
 
 def test_a_publication_is_counted_and_priced_again(collector, tmp_path):

@@ -8,9 +8,9 @@ from itertools import cycle, islice
 
 import pytest
 
-from deniable.collect import receiving
+from deniable.collect import batch_intake
+from deniable.collect.batch_intake import BatchRefused
 from deniable.collect.collector import Collector
-from deniable.collect.receiving import BatchRefused
 from deniable.collect.storage.store import Store
 from tests.collect.mixing import MINIMUM, analyst_key, count, message, opened, published, reports, seals
 
@@ -84,13 +84,13 @@ def test_a_seal_while_a_batch_is_opened(collectors, monkeypatch):
     task = published(collectors[0])
     key = analyst_key(collectors[0], task)
     assert collectors[0].receive(opened(message(task, seals(task, reports(task, MINIMUM), key)))).outcome == "taken"
-    open_seals = receiving.open_seals
+    open_seals = batch_intake.open_seals
 
     def seal_first(*arguments):
         collectors[0].seal(task.id, 0)
         return open_seals(*arguments)
 
-    monkeypatch.setattr(receiving, "open_seals", seal_first)
+    monkeypatch.setattr(batch_intake, "open_seals", seal_first)
     late = opened(message(task, seals(task, reports(task, MINIMUM), key)))
     with pytest.raises(BatchRefused, match="the period is counted"):
         collectors[0].receive(late)

@@ -8,9 +8,9 @@ import numpy as np
 
 import deniable as dn
 from deniable.cli.answer_tables import print_answer
-from deniable.collect.analysis.answer import Asked, parquet_of
-from deniable.collect.analysis.counted import reports_behind
-from deniable.collect.analysis.shown import charts_of
+from deniable.collect.analysis.answer import AskedQuestion, parquet_of
+from deniable.collect.analysis.disclosure import reports_behind
+from deniable.collect.analysis.presentation import charts_of
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.words import between, digits
 from deniable.contract.subsets import Subsets
@@ -30,7 +30,7 @@ def nothing():
 
 
 def asked(estimate):
-    return Asked("q", "GRR", estimate.guarantee)
+    return AskedQuestion("q", "GRR", estimate.guarantee)
 
 
 def page(estimate):

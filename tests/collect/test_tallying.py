@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deniable.client import GRR
 from deniable.client.bulletin import report_name
-from deniable.collect.publication.tallying import tally_folders
+from deniable.collect.publication.open_tally import tally_folders
 from tests.collect.crowd import NOON, envelope, survey_task
 
 

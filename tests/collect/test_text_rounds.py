@@ -10,7 +10,7 @@ import deniable as dn
 from deniable.client import MemoryLedger, Reporter
 from deniable.client.board import Board
 from deniable.collect.analysis.analyst import estimate
-from deniable.collect.tasks.protocol_asking import read_protocol
+from deniable.collect.tasks.protocol_table import read_protocol
 from deniable.contract.protocol import Protocol
 from deniable.errors import BudgetExceeded, DomainError
 from deniable.tasks.text import Bigrams, NewWords, Terms, WordPairs

@@ -30,7 +30,7 @@ PATIENCE, PAUSE = 300.0, 0.02
 """How long a process may take, and how often it is looked after, in seconds."""
 COMMAND = "deniable.cli"
 """What is run unless something else is named."""
-ONCE = ("deniable.collect.server", "deniable.collect.publication.tallying", "deniable.collect.shuffler.service", "tests.system.receiver")
+ONCE = ("deniable.collect.server", "deniable.collect.publication.open_tally", "deniable.collect.shuffler.service", "tests.system.receiver")
 ONCE += tuple(f"deniable.collect.sums.{part}" for part in ("numbers", "service", "participation"))
 ONCE += ("pydantic", "uvloop", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.lifespan.on")
 """Modules that some command reads when it needs them: here they are read once for all."""

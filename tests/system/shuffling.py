@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import deniable as dn
 from deniable.collect.faults import STATUS
-from deniable.collect.tasks.pricing import price_of
+from deniable.collect.tasks.batch_price import price_of
 from deniable.contract.batch import Batch, open_batch
 from deniable.contract.envelope import HEADER, Envelope
 from deniable.contract.mixing import Mixing, Relay, Threshold

@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table
 
 from deniable.cli.console import out, table, tell
-from deniable.collect.analysis.mixed import in_words
-from deniable.collect.analysis.shown import estimates_in, table_text
+from deniable.collect.analysis.presentation import estimates_in, table_text
+from deniable.collect.analysis.shuffled_batches import in_words
 from deniable.contract.canonical import from_plain
 from deniable.core.table import cell_text
 

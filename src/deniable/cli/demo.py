@@ -20,7 +20,7 @@ from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
 from deniable.cli.demo_task import DemoTask, Found, publish
 from deniable.cli.ending import TERMINATED
 from deniable.cli.options import Json
-from deniable.collect.analysis.shown import table_text
+from deniable.collect.analysis.presentation import table_text
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.core.chart import stacked
 from deniable.core.saved import estimate_from_json

@@ -17,7 +17,7 @@ from deniable.cli.demo_questions import DRINK, DemoQuestion
 from deniable.cli.demo_task import DemoTask, Found, publish
 from deniable.cli.extra import server_extra
 from deniable.cli.remote import collector_at
-from deniable.collect.analysis.mixed import in_words
+from deniable.collect.analysis.shuffled_batches import in_words
 from deniable.contract.notice import SHUFFLER
 from deniable.core.saved import estimate_from_json
 

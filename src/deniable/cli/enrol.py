@@ -32,9 +32,9 @@ def enrol(
     Codes cannot be shown again. If the command is killed, delete the file that it left, and run it again: its codes may not work.
     """
     with open_database(store) as database:
-        from deniable.collect.issuing import Issuer
+        from deniable.collect.issuer import Issuer
 
-        task, issuer = task_of(database, which), Issuer(database)
+        task, issuer = task_of(database, which), Issuer(database.engine)
         with working("making codes"), _new_file(out) as keep:
             if task.admission == SECRET:
                 lines = [SECRET_MARK + issuer.secret(task).hex()]

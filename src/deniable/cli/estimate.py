@@ -16,7 +16,7 @@ from deniable.cli.options import Chart, Json, Period, Strata, TokenFile, Top, Ur
 from deniable.cli.remote import collector_at
 from deniable.cli.tally_file import ENDING, CandidateFile, read_tally
 from deniable.collect.analysis.answer import parquet_of
-from deniable.collect.analysis.shown import charts_of
+from deniable.collect.analysis.presentation import charts_of
 from deniable.core.chart import check_ending, stacked
 from deniable.errors import ParameterError
 

@@ -37,7 +37,7 @@ def export(
         from deniable.collect.clock import clock_of
         from deniable.collect.collector import Collector
         from deniable.collect.publication.dataset import export_dataset
-        from deniable.collect.publication.publish import publish_reports
+        from deniable.collect.publication.export import publish_reports
         from deniable.collect.storage.store import Store
     if public == dataset:
         allowed = "--open (reports that were published cannot be called back) or --dataset"

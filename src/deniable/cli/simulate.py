@@ -12,7 +12,7 @@ from deniable.cli.answer_tables import print_table
 from deniable.cli.console import print_json, progress_bar, remark, tell, working
 from deniable.cli.mechanisms import AUTO, Choice, oracle_for
 from deniable.cli.options import Chart, Epsilon, Json
-from deniable.collect.analysis.shown import table_text
+from deniable.collect.analysis.presentation import table_text
 from deniable.contract.domain import Categories
 from deniable.contract.question import Question
 from deniable.contract.survey import Survey

@@ -162,14 +162,14 @@ def count_task(
     reports: list[str], file: Path, selected: tuple[str, Mapping[str, str]], resume: Path | None, progress: Progress | None
 ) -> CountedReports:
     """A task's reports in open folders or, with progress, in a dataset; the estimate is of the periods and strata that were selected."""
-    from deniable.collect.analysis.counted import TooFew
-    from deniable.collect.analysis.selection import Selection, read_periods
+    from deniable.collect.analysis.disclosure import TooFew
+    from deniable.collect.analysis.selection import ReportSelection, read_periods
     from deniable.collect.clock import clock_of
+    from deniable.collect.publication.open_tally import read_open_task, read_served_task, tally_folders
     from deniable.collect.publication.recount import tally_dataset
-    from deniable.collect.publication.tallying import read_open_task, read_served_task, tally_folders
 
     task = read_open_task(file.read_bytes()) if progress is None else read_served_task(file.read_bytes())
-    selection = Selection(read_periods(task, selected[0]), selected[1])
+    selection = ReportSelection(read_periods(task, selected[0]), selected[1])
     selection.check(task)
     now = clock_of(os.environ)()
     if progress is None:

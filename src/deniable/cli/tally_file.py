@@ -20,7 +20,7 @@ CandidateFile = Annotated[
 
 def estimate_of(tally: Tally, name: str, candidates: list[Any] | None = None) -> dict[str, Any]:
     """The estimate as plain data, as ``Answer.to_json`` writes that of a task."""
-    from deniable.collect.analysis.answer import Asked
+    from deniable.collect.analysis.answer import AskedQuestion
 
     estimate = tally.spec.estimate(tally, candidates=candidates)
     return {
@@ -30,7 +30,7 @@ def estimate_of(tally: Tally, name: str, candidates: list[Any] | None = None) ->
         "withheld": [],
         "provisional": False,
         "statement": tally.spec.guarantee.statement(),
-        "answers": [Asked.with_spec(name, estimate, tally.spec).answer(estimate)],
+        "answers": [AskedQuestion.with_spec(name, estimate, tally.spec).answer(estimate)],
     }
 
 

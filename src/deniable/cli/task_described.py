@@ -11,7 +11,7 @@ from rich.text import Text
 
 from deniable.cli.console import LEVELS, out, tell
 from deniable.client.frequency import FrequencySpec
-from deniable.collect.tasks.pricing import price
+from deniable.collect.tasks.batch_price import price
 from deniable.collect.tasks.spans import moment_in_words, span_in_words
 from deniable.collect.tasks.task_file import TaskFile
 from deniable.contract.admission import SIZES

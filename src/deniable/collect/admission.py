@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deniable.collect.clock import Moment
-from deniable.collect.spending import holds
 from deniable.collect.storage.block import Bucket
+from deniable.collect.token_check import holds
 from deniable.contract.admission import ASSIGNED, OPEN
 from deniable.contract.assigned import has_assigned_seed
 from deniable.contract.envelope import Envelope

@@ -11,15 +11,15 @@ from contextlib import suppress
 
 from deniable.client.answerable import check_answerable
 from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
+from deniable.collect.batch_intake import Received, Receiver
 from deniable.collect.clock import SYSTEM_CLOCK, Watch
-from deniable.collect.closing import close_period, close_round
 from deniable.collect.faults import fault_point
-from deniable.collect.finishing import Outcome, finish
-from deniable.collect.issuing import Issuer
+from deniable.collect.issuer import Issuer
 from deniable.collect.keys import AnalystKeys
-from deniable.collect.receiving import Received, Receiver
-from deniable.collect.registry import Registry
+from deniable.collect.lifecycle import close_period, close_round, tend
+from deniable.collect.registry import TaskRegistry
 from deniable.collect.roster import Roster
+from deniable.collect.round_process import Outcome, finish
 from deniable.collect.storage.batches import Batches
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket
 from deniable.collect.storage.database import database_errors
@@ -27,7 +27,6 @@ from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.store import Store, Tallies
 from deniable.collect.tasks.size import check_size, protocol_of
-from deniable.collect.tending import tend
 from deniable.contract.admission import TOKEN
 from deniable.contract.batch import Batch
 from deniable.contract.blind_rsa import draw_bytes
@@ -45,8 +44,8 @@ class Collector:
         self.store = store
         self.clock = clock
         self.watch = Watch(clock)
-        self.registry = Registry(store)
-        self.issuer = Issuer(store)
+        self.registry = TaskRegistry(store)
+        self.issuer = Issuer(store.engine)
         self.admission = Admission()
         self.parking = Parking(store, draw_bytes(SYSTEM, 16))
         self._roster = Roster(store, self.registry, self.issuer, self.admission, self.parking)
@@ -71,7 +70,7 @@ class Collector:
     def publish(self, task: Task, *, new_meaning: bool = False) -> None:
         """Sign a task, log it, and begin to collect."""
         if task.mixing is not None:
-            from deniable.collect.tasks.pricing import check_claim  # here: a collector that publishes nothing starts without
+            from deniable.collect.tasks.batch_price import check_claim  # here: a collector that publishes nothing starts without
 
             check_claim(task)
         protocol = protocol_of(task)
@@ -237,7 +236,7 @@ class Collector:
         return self.store.count(Bucket(live.task.id, live.round), once=live.task.admission == TOKEN)
 
     def close_round(self, live: LiveTask, *, again: bool = False) -> bool | None:
-        """Close the round that a task was seen in; see ``closing``."""
+        """Close the round that a task was seen in; see ``lifecycle``."""
         return close_round(self, live, again=again)
 
     def outcome(self, task: bytes, number: int, *, alone: bool = False) -> Outcome:

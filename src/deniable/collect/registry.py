@@ -20,7 +20,7 @@ from deniable.errors import ParameterError, ProtocolError
 from deniable.sealing.identity import public_key, sign
 
 
-class Registry:
+class TaskRegistry:
     """What was published. Nothing in here is ever changed, only added."""
 
     def __init__(self, store: Store) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from deniable.collect.admission import Admission, LiveTask
-from deniable.collect.issuing import Issuer
-from deniable.collect.registry import Registry
+from deniable.collect.issuer import Issuer
+from deniable.collect.registry import TaskRegistry
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.records import StoredBucket
@@ -28,7 +28,7 @@ OVER = ("sealed", "dropping", "dropped")
 class Roster:
     """Keeps ``admission.tasks`` as the store has them."""
 
-    def __init__(self, store: Store, registry: Registry, issuer: Issuer, admission: Admission, parking: Parking) -> None:
+    def __init__(self, store: Store, registry: TaskRegistry, issuer: Issuer, admission: Admission, parking: Parking) -> None:
         self._store = store
         self._registry = registry
         self._issuer = issuer

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from deniable.collect.analysis.answer import Answer, Changes
-from deniable.collect.analysis.counted import TooFew, answer_of, by_name, survey_estimates
-from deniable.collect.analysis.mixed import Mixed
-from deniable.collect.analysis.selection import EVERYTHING, Selection, period_label, read_periods, read_strata
+from deniable.collect.analysis.answer import Answer, Comparisons
+from deniable.collect.analysis.disclosure import TooFew, answer_of, by_name, survey_estimates
+from deniable.collect.analysis.selection import EVERYTHING, ReportSelection, period_label, read_periods, read_strata
+from deniable.collect.analysis.shuffled_batches import ShuffledBatches
 from deniable.collect.collector import Collector
 from deniable.collect.storage.records import StoredBucket
 from deniable.contract.admission import TOKEN
@@ -22,13 +22,13 @@ from deniable.contract.task import Task
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError, ProtocolError
 
-__all__ = ["Answer", "Changes", "Selection", "TooFew", "compare", "estimate", "read_periods", "read_strata", "task_status"]
+__all__ = ["Answer", "Comparisons", "ReportSelection", "TooFew", "compare", "estimate", "read_periods", "read_strata", "task_status"]
 _HEAVY = threading.Lock()
 LEAST_ALPHA = 1e-9
 """Below it, 1 - alpha is no longer told from 1 with any precision."""
 
 
-class Counted(NamedTuple):
+class TaskCount(NamedTuple):
     """A task's tallies by period, question and stratum, and the state of every period that has any."""
 
     tallies: dict[tuple[int, int, int], Tally]
@@ -83,7 +83,7 @@ def _period_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) 
     }
 
 
-def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYTHING, *, counted: Counted | None = None) -> Answer:
+def estimate(collector: Collector, task_id: bytes, selection: ReportSelection = EVERYTHING, *, counted: TaskCount | None = None) -> Answer:
     """What the selected reports say; TooFew if they are fewer than the task's minimum batch, for every question.
 
     ``counted`` is what was counted of a survey before, if it shall not be counted now.
@@ -101,8 +101,14 @@ def estimate(collector: Collector, task_id: bytes, selection: Selection = EVERYT
 
 
 def compare(
-    collector: Collector, task_id: bytes, first: Selection, second: Selection, alpha: float = 0.05, *, counted: Counted | None = None
-) -> Changes:
+    collector: Collector,
+    task_id: bytes,
+    first: ReportSelection,
+    second: ReportSelection,
+    alpha: float = 0.05,
+    *,
+    counted: TaskCount | None = None,
+) -> Comparisons:
     """What changed from one selection to another, with a test; TooFew if either is below the task's minimum batch, for every question."""
     task = collector.task(task_id).task
     if not LEAST_ALPHA <= alpha < 1:
@@ -125,24 +131,24 @@ def compare(
         raise TooFew(task.minimum_batch)
     provisional = any(_provisional(collector, task, counted, side) for side in (first, second))
     withheld, mixed = tuple(name for name in before if name not in shown), mixed_in(collector, task, asked)
-    return Changes(task, first, second, shown, alpha, withheld, provisional, mixed)
+    return Comparisons(task, first, second, shown, alpha, withheld, provisional, mixed)
 
 
-def mixed_in(collector: Collector, task: Task, periods: Collection[int] | None = None) -> Mixed | None:
+def mixed_in(collector: Collector, task: Task, periods: Collection[int] | None = None) -> ShuffledBatches | None:
     """The shuffled batches of some periods or all; None if there are none, or the task is of local trust. Ask after counting."""
     if task.mixing is None:
         return None
     found = collector.batches.listed(task.id, periods)
-    return Mixed.of(task, [(batch.period, batch.reports, batch.epsilon) for batch in found]) if found else None
+    return ShuffledBatches.of(task, [(batch.period, batch.reports, batch.epsilon) for batch in found]) if found else None
 
 
-def count(collector: Collector, task_id: bytes, periods: Collection[int] | None = None) -> Counted:
+def count(collector: Collector, task_id: bytes, periods: Collection[int] | None = None) -> TaskCount:
     """A task's tallies, of some periods or all, together with all its states: read again if a period was sealed in between."""
     while True:
         states = _states(collector, task_id)
         tallies = collector.tallies(task_id, periods)
         if states == _states(collector, task_id):
-            return Counted(tallies, states)
+            return TaskCount(tallies, states)
 
 
 def _turn(task: Task) -> AbstractContextManager[object]:
@@ -155,7 +161,7 @@ def _states(collector: Collector, task_id: bytes) -> dict[int, str]:
     return {stored.bucket.period: stored.state for stored in collector.store.buckets(task_id)}
 
 
-def _provisional(collector: Collector, task: Task, counted: Counted, selection: Selection) -> bool:
+def _provisional(collector: Collector, task: Task, counted: TaskCount, selection: ReportSelection) -> bool:
     """Whether more reports may come for what was selected. Asked about everything, an answer speaks of the periods that have reports."""
     if selection.periods is None:
         return "open" in counted.states.values()

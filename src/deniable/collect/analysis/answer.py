@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.collect.analysis.mixed import Mixed
-from deniable.collect.analysis.selection import Selection
-from deniable.collect.analysis.shown import charts_of, estimates_in
+from deniable.collect.analysis.presentation import charts_of, estimates_in
+from deniable.collect.analysis.selection import ReportSelection
+from deniable.collect.analysis.shuffled_batches import ShuffledBatches
 from deniable.collect.tasks.size import protocol_of
 from deniable.contract.canonical import parse_canonical, to_plain
 from deniable.contract.guarantee import Guarantee
@@ -43,11 +43,11 @@ class Answer:
     """
 
     task: Task
-    selection: Selection
+    selection: ReportSelection
     estimates: Mapping[str, Estimate]
     withheld: tuple[str, ...] = ()
     provisional: bool = False
-    mixed: Mixed | None = None
+    mixed: ShuffledBatches | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", {name: each.settled() for name, each in self.estimates.items()})
@@ -61,9 +61,9 @@ class Answer:
         return content | {"answers": [self.asked[name].answer(each) for name, each in self.estimates.items()]}
 
     @cached_property
-    def asked(self) -> dict[str, Asked]:
+    def asked(self) -> dict[str, AskedQuestion]:
         """How each question was asked."""
-        return {name: Asked.of(self.task, name, each) for name, each in self.estimates.items()}
+        return {name: AskedQuestion.of(self.task, name, each) for name, each in self.estimates.items()}
 
     def to_parquet(self) -> bytes:
         """The answer as a table with a row for each question and value."""
@@ -75,17 +75,17 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Changes:
+class Comparisons:
     """Comparisons by question. The chance of calling anything a change that is none is ``alpha`` at most, all questions together."""
 
     task: Task
-    first: Selection
-    second: Selection
+    first: ReportSelection
+    second: ReportSelection
     comparisons: Mapping[str, Comparison]
     alpha: float = 0.05
     withheld: tuple[str, ...] = ()
     provisional: bool = False
-    mixed: Mixed | None = None
+    mixed: ShuffledBatches | None = None
 
     def __post_init__(self) -> None:
         shown = {name: replace(each.settled(), level=1 - self.alpha_each) for name, each in self.comparisons.items()}
@@ -108,7 +108,7 @@ class Changes:
         content = _about(self.task, self.withheld, self.provisional, self.mixed)
         content |= {"first": self.first.to_json(), "second": self.second.to_json(), "alpha": self.alpha}
         content["changed"] = [{"question": name, "value": to_plain(value)} for name, value in self.changed()]
-        told = [Asked.of(self.task, name, found.first).answer(found) for name, found in self.comparisons.items()]
+        told = [AskedQuestion.of(self.task, name, found.first).answer(found) for name, found in self.comparisons.items()]
         return content | {"answers": told}
 
     def to_parquet(self) -> bytes:
@@ -121,7 +121,7 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """How one question was asked, and what the answer cost a person. ``spec`` is None for what a whole protocol has found."""
 
     question: str
@@ -130,7 +130,7 @@ class Asked:
     spec: Spec | None = None
 
     @classmethod
-    def of(cls, task: Task, name: str, estimate: Estimate) -> Asked:
+    def of(cls, task: Task, name: str, estimate: Estimate) -> AskedQuestion:
         """The question of a task: of a survey by its name, and otherwise all rounds together."""
         if task.rounds:
             protocol = protocol_of(task)
@@ -138,7 +138,7 @@ class Asked:
         return cls.with_spec(name, estimate, next(each.spec for each in task.survey.questions if each.name == name))
 
     @classmethod
-    def with_spec(cls, name: str, estimate: Estimate, spec: Spec) -> Asked:
+    def with_spec(cls, name: str, estimate: Estimate, spec: Spec) -> AskedQuestion:
         """The question that was answered by a mechanism."""
         return cls(name, spec.mechanism, estimate.guarantee or spec.guarantee, spec)
 
@@ -194,7 +194,7 @@ def _without_rows(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {**answer, "estimate": {name: each for name, each in answer["estimate"].items() if name not in ROWS}}
 
 
-def _about(task: Task, withheld: tuple[str, ...], provisional: bool, mixed: Mixed | None) -> dict[str, Any]:
+def _about(task: Task, withheld: tuple[str, ...], provisional: bool, mixed: ShuffledBatches | None) -> dict[str, Any]:
     """Where an answer comes from; under shuffle trust, from which batches, and what they are worth."""
     shuffled = {} if mixed is None else {"shuffle": mixed.to_json()}
     return shuffled | {

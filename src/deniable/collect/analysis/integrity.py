@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.collect.analysis.selection import EVERYTHING, Selection
+from deniable.collect.analysis.selection import EVERYTHING, ReportSelection
 from deniable.collect.collector import Collector
 from deniable.collect.storage.block import ID_BYTES, Block, sort_once
 from deniable.contract.task import Task
@@ -25,7 +25,7 @@ MOST = 1 << 20
 
 
 def integrity_of(
-    collector: Collector, task_id: bytes, selection: Selection = EVERYTHING, alpha: float = 0.01
+    collector: Collector, task_id: bytes, selection: ReportSelection = EVERYTHING, alpha: float = 0.01
 ) -> Mapping[str, IntegrityReport]:
     """What the tests say about each question of a survey; honest reports are suspected with probability ``alpha`` at most, all together.
 
@@ -62,7 +62,7 @@ def integrity_json(found: Mapping[str, IntegrityReport]) -> list[dict[str, Any]]
     ]
 
 
-def _kept(collector: Collector, task: Task, selection: Selection) -> tuple[Counter[int], dict[int, Array]]:
+def _kept(collector: Collector, task: Task, selection: ReportSelection) -> tuple[Counter[int], dict[int, Array]]:
     """How many of the selected reports are still there, each once in its period, and a sample of them, by question."""
     counted, sampled, key = Counter[int](), dict[int, Array](), collector.registry.sampling_key(task.id)
     buckets = collector.store.buckets(task.id)  # before the other connection is taken: there are not enough for two each

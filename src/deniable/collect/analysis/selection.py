@@ -22,7 +22,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True)
-class Selection:
+class ReportSelection:
     """Some periods (None: all of them) and some people: ``strata`` fixes some of the labels, and the others are summed over."""
 
     periods: tuple[int, ...] | None = None
@@ -55,7 +55,7 @@ class Selection:
     def _named(self) -> frozenset[int] | None:
         return None if self.periods is None else frozenset(self.periods)
 
-    def overlaps(self, other: Selection) -> bool:
+    def overlaps(self, other: ReportSelection) -> bool:
         """Whether a report could be in both."""
         apart = any(other.strata.get(name, label) != label for name, label in self.strata.items())
         shared = self.periods is None or other.periods is None or set(self.periods) & set(other.periods)
@@ -66,7 +66,7 @@ class Selection:
         return {"periods": "all" if self.periods is None else list(self.periods), "strata": dict(self.strata)}
 
 
-EVERYTHING = Selection()
+EVERYTHING = ReportSelection()
 
 
 def read_periods(task: Task, text: str) -> tuple[int, ...] | None:
@@ -90,7 +90,7 @@ def read_periods(task: Task, text: str) -> tuple[int, ...] | None:
 
 
 def read_strata(task: Task, texts: Iterable[str]) -> dict[str, str]:
-    """The labels behind texts like ``platform:phone``; ``Selection.check`` says whether they exist."""
+    """The labels behind texts like ``platform:phone``; ``ReportSelection.check`` says whether they exist."""
     strata: dict[str, str] = {}
     for text in texts:
         known = [name for name, _ in task.strata if text.startswith(f"{name}:")]  # a name may have a colon of its own

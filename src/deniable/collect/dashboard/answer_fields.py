@@ -14,7 +14,7 @@ from typing import Any
 from deniable.client.answerable import task_domain
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.words import label
-from deniable.collect.tasks.protocol_asking import takes_domain
+from deniable.collect.tasks.protocol_table import takes_domain
 from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.canonical import parse_canonical
 from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Integers, Text

@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from deniable.collect.analysis.analyst import Answer, Changes, Counted, compare, count, estimate, task_status
+from deniable.collect.analysis.analyst import Answer, Comparisons, TaskCount, compare, count, estimate, task_status
 from deniable.collect.analysis.integrity import integrity_of
-from deniable.collect.analysis.selection import EVERYTHING, Selection
+from deniable.collect.analysis.selection import EVERYTHING, ReportSelection
 from deniable.collect.collector import Collector
 from deniable.core.integrity import IntegrityReport
 from deniable.errors import DeniableError
@@ -27,11 +27,11 @@ MOST = 64
 
 
 @dataclass
-class Step:
+class CountedStep:
     """What everyone sees of an open task until it has grown by its minimum batch, and when to look whether it has."""
 
     total: int
-    counted: Counted | None
+    counted: TaskCount | None
     """None for a search: its result is all that is shown of it, and comes at the end."""
     until: float
     tested: Mapping[str, IntegrityReport] | None = None
@@ -39,35 +39,35 @@ class Step:
     right after the count, but for the first time, which is when somebody asks."""
 
 
-class Kept(NamedTuple):
+class CachedAnswer(NamedTuple):
     """An answer or why there is none, the step that it belongs to, and until when it is given again where there are no steps."""
 
     outcome: Any
-    step: Step | None
+    step: CountedStep | None
     until: float
 
 
-class Answers:
+class SharedAnswers:
     """Estimates, comparisons and counts. ``public``: for everyone, in steps of the minimum batch until the task is over."""
 
     def __init__(self, collector: Collector, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._collector = collector
         self._clock = clock
         self._turn = threading.Lock()
-        self._kept: dict[Hashable, Kept] = {}
-        self._steps: dict[bytes, Step] = {}
+        self._kept: dict[Hashable, CachedAnswer] = {}
+        self._steps: dict[bytes, CountedStep] = {}
 
-    def estimate(self, task: bytes, selection: Selection = EVERYTHING, *, public: bool) -> Answer:
+    def estimate(self, task: bytes, selection: ReportSelection = EVERYTHING, *, public: bool) -> Answer:
         """What the selected reports say; TooFew or ProtocolError if they say nothing yet."""
         found: Answer = self._get(
             task, _key(selection), lambda step: estimate(self._collector, task, selection, counted=step.counted if step else None), public
         )
         return found
 
-    def compare(self, task: bytes, first: Selection, second: Selection, alpha: float, *, public: bool) -> Changes:
+    def compare(self, task: bytes, first: ReportSelection, second: ReportSelection, alpha: float, *, public: bool) -> Comparisons:
         """What differs between two selections."""
         key = (_key(first), _key(second), alpha)
-        found: Changes = self._get(
+        found: Comparisons = self._get(
             task, key, lambda step: compare(self._collector, task, first, second, alpha, counted=step.counted if step else None), public
         )
         return found
@@ -84,7 +84,7 @@ class Answers:
 
     # --- inside ---
 
-    def _get(self, task: bytes, name: Hashable, compute: Callable[[Step | None], Any], public: bool) -> Any:
+    def _get(self, task: bytes, name: Hashable, compute: Callable[[CountedStep | None], Any], public: bool) -> Any:
         with self._turn:
             step = self._step(task) if public else None
             key = task, name, public
@@ -99,19 +99,19 @@ class Answers:
             raise kept.outcome.with_traceback(None)
         return kept.outcome
 
-    def _compute(self, compute: Callable[[Step | None], Any], step: Step | None) -> Kept:
+    def _compute(self, compute: Callable[[CountedStep | None], Any], step: CountedStep | None) -> CachedAnswer:
         begun, outcome = self._clock(), None
         try:
             outcome = compute(step)
         except DeniableError as error:  # told to whoever asks
             outcome = error
-        return Kept(outcome, step, self._until(begun))
+        return CachedAnswer(outcome, step, self._until(begun))
 
     def _until(self, begun: float) -> float:
         now = self._clock()
         return now + max(FRESH, 10 * (now - begun))
 
-    def _step(self, task: bytes) -> Step | None:
+    def _step(self, task: bytes) -> CountedStep | None:
         """The step that a task is in; None once it is over: nothing more will come."""
         live, begun, before = self._collector.task(task), self._clock(), self._steps.get(task)
         if live.closed or self._collector.clock() >= live.task.end + live.task.late:
@@ -125,7 +125,7 @@ class Answers:
         if before is not None and before.total >= least and abs(total - before.total) < least:
             before.until = self._until(begun)
             return before
-        step = Step(total, counted, begun)
+        step = CountedStep(total, counted, begun)
         if before is not None and before.tested is not None:
             self._tested(task, step)  # now: later there would be other reports
         step.until = self._until(begun)
@@ -133,7 +133,7 @@ class Answers:
         self._steps = {name: each for name, each in self._steps.items() if name in known} | {task: step}
         return step
 
-    def _tested(self, task: bytes, step: Step | None) -> Mapping[str, IntegrityReport]:
+    def _tested(self, task: bytes, step: CountedStep | None) -> Mapping[str, IntegrityReport]:
         if step is None:
             return integrity_of(self._collector, task)
         if step.tested is None:
@@ -144,5 +144,5 @@ class Answers:
         return sum(period["reports"] for period in task_status(self._collector, task)["periods"])
 
 
-def _key(selection: Selection) -> Hashable:
+def _key(selection: ReportSelection) -> Hashable:
     return selection.periods, tuple(sorted(selection.strata.items()))

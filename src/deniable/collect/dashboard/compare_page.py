@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from deniable.collect.analysis.analyst import Changes, TooFew
-from deniable.collect.analysis.answer import Asked
-from deniable.collect.analysis.shown import estimates_in
-from deniable.collect.dashboard.answers import Answers
+from deniable.collect.analysis.analyst import Comparisons, TooFew
+from deniable.collect.analysis.answer import AskedQuestion
+from deniable.collect.analysis.presentation import estimates_in
+from deniable.collect.dashboard.answers import SharedAnswers
 from deniable.collect.dashboard.html import Node, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
 from deniable.collect.dashboard.pictures import charts_for
 from deniable.collect.dashboard.question_parts import Told, chart_figure, chart_name
 from deniable.collect.dashboard.question_view import SHOWN, estimate_table, labelled
-from deniable.collect.dashboard.selecting import Choice, period_field, read_selection, stratum_fields
+from deniable.collect.dashboard.selection_form import SelectionText, period_field, read_selection, stratum_fields
 from deniable.collect.dashboard.task_page import Seen
 from deniable.collect.dashboard.words import epsilon_in_words, label
 from deniable.collect.web.shapes import CompareQuery
@@ -24,10 +24,10 @@ from deniable.errors import ParameterError
 SIDES = (("first", "From"), ("second", "To"))
 
 
-def see_comparison(answers: Answers, task: Task, visit: Visit, query: CompareQuery, raw: str) -> Seen:
+def see_comparison(answers: SharedAnswers, task: Task, visit: Visit, query: CompareQuery, raw: str) -> Seen:
     """What differs between the two selections, or why that is not shown."""
-    first = read_selection(task, Choice(query.first, query.stratum_first))
-    second = read_selection(task, Choice(query.second, query.stratum_second))
+    first = read_selection(task, SelectionText(query.first, query.stratum_first))
+    second = read_selection(task, SelectionText(query.second, query.stratum_second))
     if not visit.sees:
         return _nothing("Estimates are for this collector's analysts: sign in with a token to see them.")
     try:
@@ -58,12 +58,12 @@ def compare_body(seen: Seen, task: Task, query: CompareQuery, now: float) -> lis
     ]
 
 
-def _told(changes: Changes, task: Task, raw: str) -> Seen:
+def _told(changes: Comparisons, task: Task, raw: str) -> Seen:
     charts: dict[str, Spec] = {}
     sections: list[Node] = []
     for place, (name, comparison) in enumerate(changes.comparisons.items()):
         picture = f"/tasks/{task.id.hex()}/compare/chart.svg{raw}{'&' if raw else '?'}question={place}"
-        asked = Asked.of(task, name, comparison.first)
+        asked = AskedQuestion.of(task, name, comparison.first)
         (found,) = estimates_in(asked.answer(comparison.shortened(SHOWN))).values()
         domain = None if asked.spec is None else asked.spec.domain
         changed = [label(value, domain) for value in comparison.changed(changes.alpha_each)]
@@ -73,7 +73,7 @@ def _told(changes: Changes, task: Task, raw: str) -> Seen:
     return Seen(element("div", *sections), charts)
 
 
-def tell_change(asked: Asked, shown: SavedEstimate, changed: list[str], place: int, *, picture: str, titled: bool) -> Told:
+def tell_change(asked: AskedQuestion, shown: SavedEstimate, changed: list[str], place: int, *, picture: str, titled: bool) -> Told:
     """What changed, in a sentence, a chart and a table."""
     if shown.single:
         only = cell_text(shown.labels[0])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from deniable.collect.dashboard.html import Element, Node, element, table
 from deniable.collect.dashboard.pictures import error_chart
-from deniable.collect.dashboard.planning import LARGEST_DOMAIN, MOST_PEOPLE, Planned, PlanQuery, plan_for
+from deniable.collect.dashboard.plan_figures import LARGEST_DOMAIN, MOST_PEOPLE, Planned, PlanQuery, plan_for
 from deniable.collect.dashboard.question_parts import chart_figure
 from deniable.collect.dashboard.task_page import Seen
 from deniable.collect.dashboard.verdict_view import verdict_class

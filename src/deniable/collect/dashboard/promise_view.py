@@ -6,7 +6,7 @@ from itertools import groupby
 
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
-from deniable.collect.dashboard.publications import Opened, publication_list
+from deniable.collect.dashboard.publications import OpenPublication, publication_list
 from deniable.collect.dashboard.shuffle_view import promised, trust_in_words
 from deniable.collect.dashboard.verdict_view import verdict_list
 from deniable.collect.dashboard.words import epsilon_in_words
@@ -34,7 +34,7 @@ def promise(task: Task) -> Element:
     )
 
 
-def proof(task: Task, signature: bytes, visit: Visit, query: str, opened: list[Opened]) -> Element:
+def proof(task: Task, signature: bytes, visit: Visit, query: str, opened: list[OpenPublication]) -> Element:
     """What this page can be checked against; ``opened`` are the task's open publications."""
     here, programs = f"/tasks/{task.id.hex()}", f"/v1/tasks/{task.id.hex()}"
     links: list[tuple[str, str]] = [("Task and signature as JSON", programs), ("Public log", "/log")]

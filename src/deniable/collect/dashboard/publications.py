@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.kit.answers import Refusal
-from deniable.collect.publication.published import MANIFEST, read_manifest
+from deniable.collect.publication.publication_files import MANIFEST, read_manifest
 from deniable.contract.task import Task
 from deniable.errors import DeniableError
 
 
-class Opened(NamedTuple):
+class OpenPublication(NamedTuple):
     """A folder of a task: its name, its files, and how many reports they hold."""
 
     name: str
@@ -23,14 +23,14 @@ class Opened(NamedTuple):
     reports: int
 
 
-class Shelf:
+class PublicationShelf:
     """Looks for publications in one folder. Only what a manifest lists, signed with the task's own key, is ever read."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder) if folder else None
-        self._read: dict[tuple[Path, int, bytes], Opened | None] = {}
+        self._read: dict[tuple[Path, int, bytes], OpenPublication | None] = {}
 
-    def of(self, task: Task) -> list[Opened]:
+    def of(self, task: Task) -> list[OpenPublication]:
         """A task's publications, by name."""
         if self._folder is None or not self._folder.is_dir():
             return []
@@ -51,7 +51,7 @@ class Shelf:
             raise Refusal(404, "not_found", "this file is listed, but it is not there")
         return path, about
 
-    def _open(self, manifest: Path, task: Task) -> Opened | None:
+    def _open(self, manifest: Path, task: Task) -> OpenPublication | None:
         try:
             key = manifest, manifest.stat().st_mtime_ns, task.id
             data = b"" if key in self._read else manifest.read_bytes()
@@ -62,13 +62,13 @@ class Shelf:
                 manifest.parent.name.encode()  # a name that no address can hold is none
                 content = read_manifest(data, task)
                 reports = sum(int(batch["reports"]) for batch in content["batches"])
-                self._read[key] = Opened(manifest.parent.name, (MANIFEST, *content["files"]), reports)
+                self._read[key] = OpenPublication(manifest.parent.name, (MANIFEST, *content["files"]), reports)
             except (DeniableError, KeyError, TypeError, ValueError):  # another task's, or no publication at all
                 self._read[key] = None
         return self._read[key]
 
 
-def publication_list(task: Task, opened: list[Opened]) -> list[Element]:
+def publication_list(task: Task, opened: list[OpenPublication]) -> list[Element]:
     """What anyone can count again, with its files."""
     here = f"/tasks/{task.id.hex()}/open"
     told = []

@@ -11,8 +11,8 @@ from datetime import timedelta
 from math import isfinite
 from typing import NamedTuple
 
-from deniable.collect.analysis.answer import Asked
-from deniable.collect.analysis.shown import estimates_in, first_rows, table_text, unfolded
+from deniable.collect.analysis.answer import AskedQuestion
+from deniable.collect.analysis.presentation import estimates_in, first_rows, table_text, unfolded
 from deniable.collect.dashboard.html import Element, element, quoted, table
 from deniable.collect.dashboard.layout import facts
 from deniable.collect.dashboard.pictures import charts_for
@@ -41,7 +41,9 @@ class Lead(NamedTuple):
     width: float | None
 
 
-def tell(asked: Asked, estimate: Estimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None) -> Told:
+def tell(
+    asked: AskedQuestion, estimate: Estimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None
+) -> Told:
     """The answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
     answer, sizes = asked.answer(first_rows(estimate, SHOWN)), {name: len(each.values) for name, each in unfolded(asked.question, estimate)}
     domain = None if asked.spec is None else asked.spec.domain
@@ -136,7 +138,7 @@ def _reach(estimate: Estimate) -> str:
     return f"{level_text(estimate.shown_level or 0.95)}{together}, {estimate.covers}"
 
 
-def _trust(asked: Asked, estimate: Estimate, lead: Lead | None, key: str, tested: IntegrityReport | None) -> Element:
+def _trust(asked: AskedQuestion, estimate: Estimate, lead: Lead | None, key: str, tested: IntegrityReport | None) -> Element:
     """What the numbers rest on."""
     n = estimate.n if isinstance(estimate.n, int) else None
     smallest = smallest_share(asked.spec, n)

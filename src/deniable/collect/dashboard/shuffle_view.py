@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from deniable.client.frequency import FrequencySpec
-from deniable.collect.analysis.mixed import Mixed
+from deniable.collect.analysis.shuffled_batches import ShuffledBatches
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import facts
 from deniable.collect.dashboard.words import digits, epsilon_in_words, percent
@@ -37,7 +37,7 @@ def promised(task: Task) -> list[tuple[str, Element | str]]:
     ]
 
 
-def shuffled(mixed: Mixed, n: int) -> Element:
+def shuffled(mixed: ShuffledBatches, n: int) -> Element:
     """The batches behind an answer of so many reports."""
     told = mixed.to_json()
     sizes = ", ".join(f"{size:,}" for size in told["sizes"][:8]) + (" and more" if told["batches"] > 8 else "")

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from deniable.collect.admission import LiveTask
 from deniable.collect.analysis.analyst import Answer, TooFew
-from deniable.collect.dashboard.answers import Answers
+from deniable.collect.dashboard.answers import SharedAnswers
 from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import Visit
 from deniable.collect.dashboard.pages import ANSWER
 from deniable.collect.dashboard.question_view import tell
-from deniable.collect.dashboard.selecting import Choice, can_select, period_field, query_of, read_selection, stratum_fields
+from deniable.collect.dashboard.selection_form import SelectionText, can_select, period_field, query_of, read_selection, stratum_fields
 from deniable.collect.dashboard.shuffle_view import shuffled
 from deniable.collect.dashboard.words import state_of, time_in_words
 from deniable.contract.task import Task
@@ -28,7 +28,7 @@ class Seen(NamedTuple):
     charts: dict[str, Spec]
 
 
-def see_task(answers: Answers, live: LiveTask, visit: Visit, choice: Choice) -> Seen:
+def see_task(answers: SharedAnswers, live: LiveTask, visit: Visit, choice: SelectionText) -> Seen:
     """What the selected reports of a task say, or why that is not shown."""
     selection = read_selection(live.task, choice)
     if not visit.sees:
@@ -44,7 +44,7 @@ def see_task(answers: Answers, live: LiveTask, visit: Visit, choice: Choice) -> 
     return _told(answer, live.task, query_of(choice), tested)
 
 
-def task_body(seen: Seen, live: LiveTask, visit: Visit, now: float, choice: Choice) -> list[Node | None]:
+def task_body(seen: Seen, live: LiveTask, visit: Visit, now: float, choice: SelectionText) -> list[Node | None]:
     """The page of a task."""
     task = live.task
     state = state_of(live, now)
@@ -91,7 +91,7 @@ def _unfinished(live: LiveTask, error: DeniableError, reports: int | None) -> st
     return f"This task goes on: round {live.round} is open, with {counted} reports in all rounds so far. Its result is shown at the end."
 
 
-def _choosing(task: Task, now: float, choice: Choice) -> Element:
+def _choosing(task: Task, now: float, choice: SelectionText) -> Element:
     fields: list[Node] = [*stratum_fields(task, name="stratum", identity="stratum", told="", chosen=choice.strata)]
     periods = period_field(task, now, name="period", identity="period", told="Period", chosen=choice.period)
     fields = [periods, *fields] if periods else fields

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deniable.collect.admission import LiveTask
-from deniable.collect.dashboard.answers import Answers
+from deniable.collect.dashboard.answers import SharedAnswers
 from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import Visit
 from deniable.collect.dashboard.pages import ANSWER
 from deniable.collect.dashboard.words import state_of, time_in_words
 
 
-def tasks_body(answers: Answers, lives: Iterable[LiveTask], visit: Visit, now: float) -> list[Node]:
+def tasks_body(answers: SharedAnswers, lives: Iterable[LiveTask], visit: Visit, now: float) -> list[Node]:
     """The page with all tasks, those first that can be answered."""
     ordered = sorted(lives, key=lambda live: (state_of(live, now) != "open", live.task.name, live.task.id))
     if not ordered:
@@ -30,7 +30,7 @@ def several_body(lives: Iterable[LiveTask], now: float) -> list[Node]:
     return [element("h1", "Which one?"), element("p", "Several tasks have this name:"), element("ul", *listed)]
 
 
-def _card(answers: Answers, live: LiveTask, visit: Visit, now: float) -> Element:
+def _card(answers: SharedAnswers, live: LiveTask, visit: Visit, now: float) -> Element:
     task, state = live.task, state_of(live, now)
     return element(
         "li",
@@ -40,6 +40,6 @@ def _card(answers: Answers, live: LiveTask, visit: Visit, now: float) -> Element
     )
 
 
-def _reports(answers: Answers, live: LiveTask, visit: Visit) -> str:
+def _reports(answers: SharedAnswers, live: LiveTask, visit: Visit) -> str:
     total = answers.total(live.task.id, public=visit.public)
     return f"fewer than {live.task.minimum_batch:,} reports" if total is None else f"{total:,} reports"

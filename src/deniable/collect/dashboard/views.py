@@ -12,7 +12,7 @@ from deniable.collect.admission import LiveTask
 from deniable.collect.analysis.analyst import Answer, TooFew
 from deniable.collect.collector import Collector
 from deniable.collect.dashboard.answer_page import answer_body
-from deniable.collect.dashboard.answers import Answers
+from deniable.collect.dashboard.answers import SharedAnswers
 from deniable.collect.dashboard.compare_page import compare_body, see_comparison
 from deniable.collect.dashboard.drawing import Drawing
 from deniable.collect.dashboard.html import live_parts
@@ -21,12 +21,12 @@ from deniable.collect.dashboard.ledger_page import ledger_body
 from deniable.collect.dashboard.log_page import SHOWN, log_body
 from deniable.collect.dashboard.pages import ANSWER
 from deniable.collect.dashboard.pictures import alone
+from deniable.collect.dashboard.plan_figures import PlanQuery
 from deniable.collect.dashboard.plan_page import plan_body, see_plan
-from deniable.collect.dashboard.planning import PlanQuery
 from deniable.collect.dashboard.promise_view import promise, proof
-from deniable.collect.dashboard.publications import Shelf
+from deniable.collect.dashboard.publications import PublicationShelf
 from deniable.collect.dashboard.question_parts import chart_name
-from deniable.collect.dashboard.selecting import Choice, asked, query_of, read_selection
+from deniable.collect.dashboard.selection_form import SelectionText, asked, query_of, read_selection
 from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
 from deniable.collect.dashboard.static import CLIENT, KINDS, asset
 from deniable.collect.dashboard.task_page import Seen, see_task, task_body
@@ -82,8 +82,8 @@ class Views:
     def __init__(self, collector: Collector, publications: str, lifetime: float) -> None:
         self._collector = collector
         self._lifetime = lifetime
-        self._shelf = Shelf(publications)
-        self._answers = Answers(collector)
+        self._shelf = PublicationShelf(publications)
+        self._answers = SharedAnswers(collector)
         self._drawing = Drawing()
 
     def tasks(self, visit: Visit) -> Response:
@@ -99,7 +99,7 @@ class Views:
         stored = next((row for row in self._collector.store.tasks() if row.id == visit.task), None)
         if stored is None:
             raise unknown_task()  # deleted in between
-        choice = Choice(query.period, query.stratum)
+        choice = SelectionText(query.period, query.stratum)
         body = task_body(seen, live, visit, self._collector.clock(), choice)
         opened = self._shelf.of(live.task)
         about = promise(live.task), proof(live.task, bytes(stored.signature), visit, query_of(choice), opened)
@@ -214,7 +214,7 @@ class Views:
 
     def _see_task(self, visit: Visit, kind: type[TaskQuery]) -> tuple[LiveTask, Seen, Any]:
         live, query = self._live(visit), read_query(kind, asked(visit, kind))
-        return live, see_task(self._answers, live, visit, Choice(query.period, query.stratum)), query
+        return live, see_task(self._answers, live, visit, SelectionText(query.period, query.stratum)), query
 
     def _see_comparison(self, visit: Visit, kind: type[CompareQuery]) -> tuple[LiveTask, Seen, Any]:
         live, query = self._live(visit), read_query(kind, asked(visit, kind))
@@ -224,7 +224,7 @@ class Views:
         live, query = self._live(visit), read_query(TaskQuery, asked(visit, TaskQuery))
         if not visit.sees:
             raise Refusal(403, "not_signed_in", "estimates are for analysts who have signed in")
-        selection = read_selection(live.task, Choice(query.period, query.stratum))
+        selection = read_selection(live.task, SelectionText(query.period, query.stratum))
         try:
             return self._answers.estimate(live.task.id, selection, public=visit.public)
         except TooFew as error:

@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from deniable.collect.collector import Collector
-from deniable.collect.publication.published import Batch, keys_of_rows
+from deniable.collect.publication.publication_files import PublishedBatch, keys_of_rows
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, tally_blocks
 from deniable.collect.storage.log import StorageError
 from deniable.contract.question import Question
@@ -39,7 +39,7 @@ def sealed_buckets(collector: Collector, task: Task, periods: Collection[int] | 
             raise ParameterError("period", f"{period}, which is {state}", allowed="sealed periods whose reports are kept", fix=fix)
 
 
-def sealed_batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[Batch, Tally, bytes]]:
+def sealed_batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[PublishedBatch, Tally, bytes]]:
     """Each batch of a bucket with its tally and its file. What would give another tally than was sealed is damaged."""
     questions = collector.questions(bucket)
     with collector.store.reading() as connection:
@@ -52,7 +52,7 @@ def sealed_batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[Batch
                 str(bucket), "reports that give another tally", allowed="those that were sealed", fix="see: deniable rebuild"
             )
         digest = hashlib.sha256(tally.to_bytes()).hexdigest()
-        yield Batch(bucket.period, *block.address, len(block.rows), digest), tally, _parquet(questions[block.question], block)
+        yield PublishedBatch(bucket.period, *block.address, len(block.rows), digest), tally, _parquet(questions[block.question], block)
 
 
 def _parquet(question: Question, block: Block) -> bytes:

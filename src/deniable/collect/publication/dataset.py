@@ -21,7 +21,7 @@ from pyarrow import fs
 
 from deniable.collect.collector import Collector
 from deniable.collect.publication.batches import check_public, sealed_batches, sealed_buckets
-from deniable.collect.publication.published import Batch
+from deniable.collect.publication.publication_files import PublishedBatch
 from deniable.contract.durable import PART, make_folders, write_durably
 from deniable.contract.source import SYSTEM
 from deniable.contract.task import Task
@@ -36,7 +36,7 @@ class Exported:
     """What was written: the batches, each in a file of its own."""
 
     task: Task
-    batches: tuple[Batch, ...]
+    batches: tuple[PublishedBatch, ...]
 
     @property
     def reports(self) -> int:
@@ -50,7 +50,7 @@ def export_dataset(
     """Write a task's sealed reports, of some periods or all, below a folder, a URL or (path, filesystem).
 
     Nothing is withheld: the tallies are those that the collector has, those of small groups too. So this is for whoever runs the collector;
-    what everybody may see is written by ``publish``.
+    what everybody may see is written by ``export``.
     """
     task = collector.task(task_id).task
     check_public(task)
@@ -65,7 +65,7 @@ def export_dataset(
     return Exported(task, tuple(written))
 
 
-def folders_of(task: Task, batch: Batch) -> list[str]:
+def folders_of(task: Task, batch: PublishedBatch) -> list[str]:
     """The folders of a batch, from the outermost to the innermost."""
     keys = {"task": task.id.hex(), "period": batch.period}
     if task.rounds or len(task.survey.questions) > 1:  # rounds may have several questions, and not all rounds equally many

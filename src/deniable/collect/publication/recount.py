@@ -1,4 +1,4 @@
-"""Counting a task's reports that lie in files of a dataset (``dataset``) or of a publication (``publish``), by the local engine.
+"""Counting a task's reports that lie in files of a dataset (``dataset``) or of a publication (``export``), by the local engine.
 
 Where a file lies says what its reports are about::
 
@@ -16,8 +16,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from deniable.collect.analysis.selection import Selection
-from deniable.collect.publication.tallying import OpenTally
+from deniable.collect.analysis.selection import ReportSelection
+from deniable.collect.publication.open_tally import OpenTally
 from deniable.contract.task import Task
 from deniable.core.run import Progress
 from deniable.core.tally import Tally
@@ -46,7 +46,7 @@ def tally_dataset(dataset: Any, task: Task, now: float, *, progress: Progress | 
                 file.path, "another folder for the same reports", allowed=allowed, fix="a copy would count twice: name one of them"
             )
     for period in {address[0] for address in groups}:
-        Selection((period,)).check(task)
+        ReportSelection((period,)).check(task)
     tallies: dict[Address, Tally] = {}
     before = 0
 

@@ -11,7 +11,7 @@ tell whose it is: ids, times but for the period, and the order of arrival; rows 
     manifest.json     every other file's SHA-256, every batch's number of reports and tally, what shuffled batches are worth, signed
 
 All of it is signed with the key that stands in the task, and the task is known by its id: whoever has the id needs to trust nobody.
-Reading needs neither a store nor the packages of a server; ``publish`` writes.
+Reading needs neither a store nor the packages of a server; ``export`` writes.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from typing import Any
 import numpy as np
 
 from deniable.collect.analysis.answer import Answer
-from deniable.collect.analysis.counted import allowed_of, by_name
-from deniable.collect.analysis.mixed import Mixed
-from deniable.collect.analysis.selection import EVERYTHING, Selection
-from deniable.collect.publication.earlier import earlier_json, earlier_scales, is_earlier
-from deniable.collect.publication.published import (
+from deniable.collect.analysis.disclosure import allowed_of, by_name
+from deniable.collect.analysis.selection import EVERYTHING, ReportSelection
+from deniable.collect.analysis.shuffled_batches import ShuffledBatches
+from deniable.collect.publication.earlier_form import earlier_json, earlier_scales, is_earlier
+from deniable.collect.publication.publication_files import (
     ESTIMATES,
     LOG,
     MANIFEST,
     ROUNDS,
     TASK,
-    Batch,
-    Files,
+    PublicationFiles,
+    PublishedBatch,
     check_log,
     count_again,
     naming,
@@ -68,11 +68,11 @@ class Publication:
 
     task: Task
     states: tuple[Protocol, ...]
-    batches: tuple[Batch, ...]
+    batches: tuple[PublishedBatch, ...]
     tallies: Mapping[tuple[int, int, int], Tally]
     withheld: int
     """How many batches were left out because they are smaller than the task's minimum."""
-    mixed: Mixed | None = None
+    mixed: ShuffledBatches | None = None
     """Under shuffle trust: the batches in which the reports came from the shuffler."""
 
     @property
@@ -87,7 +87,7 @@ class Publication:
         else:
             asked = enumerate(self.task.survey.questions)
             found = self.task.survey.close({question.name: total(question, i, self.tallies) for i, question in asked})
-            selection = Selection(tuple(sorted({batch.period for batch in self.batches})))
+            selection = ReportSelection(tuple(sorted({batch.period for batch in self.batches})))
         return allowed_of(self.task, found, selection, mixed=self.mixed)
 
     def _result(self) -> Mapping[str, Estimate]:
@@ -110,7 +110,7 @@ def read_publication(folder: str | Path, *, task: bytes | None = None) -> Public
 
     Give the id of the task that you mean, if you know it: a folder with another task and another key could be signed as well as this one.
     """
-    files = Files(Path(folder))
+    files = PublicationFiles(Path(folder))
     with naming(TASK):
         published = read_task(files.read(TASK))
         if task is not None and task != published.id:
@@ -138,7 +138,7 @@ def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publ
         answer = publication.answer()
         recomputed = answer.to_json()
     with naming(ESTIMATES):
-        published = json.loads(Files(Path(folder)).read(ESTIMATES))
+        published = json.loads(PublicationFiles(Path(folder)).read(ESTIMATES))
         scales = [_scale(each) for each in answer.estimates.values()]
         if is_earlier(published):
             recomputed, scales = earlier_json(answer, published), earlier_scales(answer)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from struct import Struct
 from typing import NamedTuple
 
-from deniable.collect.spending import holds
+from deniable.collect.token_check import holds
 from deniable.contract.admission import NUMBER_BYTES, spend_id
 from deniable.contract.envelope import Envelope
 from deniable.contract.notice import ID_BYTES, SHUFFLER

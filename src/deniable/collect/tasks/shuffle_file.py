@@ -22,8 +22,8 @@ from dataclasses import replace
 from math import comb, floor, prod
 from typing import Any
 
-from deniable.collect.tasks.asking import Asking, read_asking
-from deniable.collect.tasks.pricing import check_claim_of, shares
+from deniable.collect.tasks.batch_price import check_claim_of, shares
+from deniable.collect.tasks.questionnaire import Questionnaire, read_asking
 from deniable.collect.tasks.strength import most_epsilon
 from deniable.contract.admission import SIZES
 from deniable.contract.envelope import HEADER
@@ -57,7 +57,7 @@ def read_trust(content: Mapping[str, Any]) -> str:
     return str(trust)
 
 
-def read_shuffled(content: Mapping[str, Any], *, people: int) -> tuple[float, Asking, Mixing]:
+def read_shuffled(content: Mapping[str, Any], *, people: int) -> tuple[float, Questionnaire, Mixing]:
     """The local epsilon, what is asked with it, and the mixing of a task file of shuffle trust; the claim is checked."""
     _check_plain(content)
     mixing = _mixing(content)
@@ -128,7 +128,7 @@ def _key(name: str, value: Any) -> bytes:
         raise ParameterError(name, value, allowed="64 hexadecimal digits", fix="see: deniable shuffle keys") from error
 
 
-def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple[float, Asking]:
+def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple[float, Questionnaire]:
     """The largest local epsilon with which the smallest batch keeps the claim, and what is asked with it.
 
     A mechanism that is left open is chosen for the epsilon that any mechanism would be allowed; it is then allowed more.
@@ -138,7 +138,7 @@ def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple
         raise ParameterError("threshold", f"epsilon = {extra:.4g}", allowed=f"below {mixing.epsilon:g}", fix="give it a larger sigma")
     n, claim, most = max(mixing.people(mixing.minimum), 1), mixing.epsilon - extra, most_epsilon(content)
 
-    def ask(epsilon: float, settled: Mapping[str, Any]) -> Asking:
+    def ask(epsilon: float, settled: Mapping[str, Any]) -> Questionnaire:
         return read_asking(settled, name=content["name"], epsilon=_rounded(epsilon), people=people)
 
     def chosen(build: Callable[[float], Spec] | None) -> float:
@@ -159,7 +159,7 @@ def _named(mechanism: object, name: str) -> dict[str, Any]:
     return {"name": name, **own}
 
 
-def _spec(asking: Asking) -> Spec:
+def _spec(asking: Questionnaire) -> Spec:
     if not isinstance(asking.protocol, Survey):
         raise ParameterError("protocol", asking.protocol.kind, allowed="a survey", fix="leave out [search]")
     return asking.protocol.questions[0].spec

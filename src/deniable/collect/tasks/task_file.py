@@ -33,7 +33,7 @@
 
 Text, bytes and other domains too large to list need ``candidates = [...]`` in ``[domain]``, or a ``[search]`` with ``protocol``, its
 settings, and ``round = "1 hour"``; without that, rounds are closed by hand. Sets, tables, ranges, places and models are asked about by a
-``[protocol]`` with its ``name``, its settings and ``round`` (``protocol_asking``). Several questions, of which each person answers one, are
+``[protocol]`` with its ``name``, its settings and ``round`` (``protocol_table``). Several questions, of which each person answers one, are
 ``[[questions]]`` with ``name``, ``domain``, and where wanted ``mechanism`` and ``share``. Bytes are written in hex, as in ``bytes = 8``.
 Of ``numbers`` the mean is estimated, or with SquareWave the distribution; ends may be points in time, ``steps`` and ``clip`` say more.
 """
@@ -45,8 +45,8 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
 
-from deniable.collect.tasks.asking import Asking, read_asking
-from deniable.collect.tasks.protocol_asking import TIMED, takes_domain
+from deniable.collect.tasks.protocol_table import TIMED, takes_domain
+from deniable.collect.tasks.questionnaire import Questionnaire, read_asking
 from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
 from deniable.collect.tasks.size import check_size
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
@@ -82,7 +82,7 @@ class TaskFile:
 
     task: Task
     people: int
-    asking: Asking
+    asking: Questionnaire
 
 
 def read_task(toml: bytes, *, key: bytes, now: float, issuer: Issuer | None = None) -> Task:
@@ -136,7 +136,7 @@ def read_task_file(toml: bytes, *, key: bytes, now: float) -> TaskFile:
     return TaskFile(replace(task, statement=privacy_statement(task, guarantee, note=note, questions=questions)), people, asking)
 
 
-def _each(epsilon: float, asking: Asking) -> float:
+def _each(epsilon: float, asking: Questionnaire) -> float:
     """What one answer costs: less than was said, where a protocol asks everybody in several rounds and splits epsilon among them."""
     cost = asking.protocol.guarantee.epsilon
     if cost == inf or cost > epsilon:  # then the file says how many answers there are
@@ -181,7 +181,7 @@ def _strata(content: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((name, tuple(labels)) for name, labels in content.items())
 
 
-def _default(content: Mapping[str, Any], asking: Asking) -> Any:
+def _default(content: Mapping[str, Any], asking: Questionnaire) -> Any:
     if "default" not in content:
         return None
     if "questions" in content:
@@ -198,7 +198,7 @@ def _default(content: Mapping[str, Any], asking: Asking) -> Any:
     return default
 
 
-def _check_seeds(task: Task, asking: Asking) -> None:
+def _check_seeds(task: Task, asking: Questionnaire) -> None:
     asked = asking.protocol.open().questions
     if task.seeds == ASSIGNED and not any(seed_words(question.spec) for question in asked):
         names = sorted({question.spec.mechanism for question in asked})
@@ -207,7 +207,7 @@ def _check_seeds(task: Task, asking: Asking) -> None:
         raise ParameterError("seeds", f"{task.seeds} for {', '.join(names)}", allowed=allowed, fix='name one, as in name = "OLH"')
 
 
-def _check_answers(task: Task, asking: Asking) -> None:
+def _check_answers(task: Task, asking: Questionnaire) -> None:
     """As many answers as are paid for, and no more than can be given: the statement tells people the number."""
     cost = asking.protocol.guarantee.epsilon
     if cost == inf > task.epsilon:

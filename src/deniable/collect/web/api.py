@@ -11,11 +11,11 @@ import msgspec
 from starlette.responses import Response
 
 from deniable.collect.admission import LiveTask
-from deniable.collect.closing import close_period
 from deniable.collect.collector import Collector
-from deniable.collect.issuing import CodeError
+from deniable.collect.issuer import CodeError
 from deniable.collect.kit.answers import JSON, Refusal, json_response, unknown_task
 from deniable.collect.kit.log import note
+from deniable.collect.lifecycle import close_period
 from deniable.collect.storage.block import Bucket
 from deniable.collect.web.access import OPEN
 from deniable.collect.web.metrics import Metrics
@@ -36,7 +36,7 @@ from deniable.contract.admission import TOKEN
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
-    from deniable.collect.analysis.analyst import Answer, Changes, Selection
+    from deniable.collect.analysis.analyst import Answer, Comparisons, ReportSelection
 
 
 class Call(NamedTuple):
@@ -239,12 +239,12 @@ class Api:
         except ParameterError as error:
             raise unknown_task() from error
 
-    def _selection(self, call: Call, periods: str, strata: list[str]) -> Selection:
-        from deniable.collect.analysis.analyst import Selection, read_periods, read_strata
+    def _selection(self, call: Call, periods: str, strata: list[str]) -> ReportSelection:
+        from deniable.collect.analysis.analyst import ReportSelection, read_periods, read_strata
 
         task = self._live(call).task
-        return Selection(read_periods(task, periods), read_strata(task, strata))
+        return ReportSelection(read_periods(task, periods), read_strata(task, strata))
 
 
-def _table(answer: Answer | Changes, form: str) -> Response:
+def _table(answer: Answer | Comparisons, form: str) -> Response:
     return Response(answer.to_parquet(), media_type=PARQUET) if form == "parquet" else json_response(answer.to_json())

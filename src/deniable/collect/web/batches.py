@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from starlette.types import Receive, Scope, Send
 
+from deniable.collect.batch_intake import BatchRefused, Received
 from deniable.collect.collector import Collector
 from deniable.collect.kit.answers import Answer, Failures, Headers, Refusal, stopping, unknown_task
 from deniable.collect.kit.log import note
 from deniable.collect.kit.routes import Request, Route, Routes
-from deniable.collect.receiving import BatchRefused, Received
 from deniable.collect.web.dispatch import ROWS
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import News

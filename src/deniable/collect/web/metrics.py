@@ -7,8 +7,8 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from deniable.collect.admission import Rows
-from deniable.collect.receiving import CODES as REFUSALS
-from deniable.collect.receiving import REPEATED, TAKEN
+from deniable.collect.batch_intake import CODES as REFUSALS
+from deniable.collect.batch_intake import REPEATED, TAKEN
 
 CODES = (
     "unknown_task",

@@ -11,7 +11,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from deniable.collect.tasks.protocol_asking import read_protocol, read_search
+from deniable.collect.tasks.protocol_table import read_protocol, read_search
 from deniable.contract.encoder import Attribute, Encoder, Identity
 from deniable.contract.numbers import Numbers
 from deniable.contract.protocol import Protocol
@@ -36,14 +36,14 @@ REPORT_BYTES = 1 << 16
 """What a device sends at most for one answer."""
 
 
-class Asking(NamedTuple):
+class Questionnaire(NamedTuple):
     """What is asked, and in a sentence for each question why it is asked in this way."""
 
     protocol: Protocol
     reasons: tuple[str, ...]
 
 
-def read_asking(content: Mapping[str, Any], *, name: str, epsilon: float, people: int) -> Asking:
+def read_asking(content: Mapping[str, Any], *, name: str, epsilon: float, people: int) -> Questionnaire:
     """The protocol behind ``[domain]`` and ``[mechanism]``, ``[[questions]]``, ``[domain]`` and ``[search]``, or ``[protocol]``."""
     for one, (fix, others) in BESIDE.items():
         for other in others:
@@ -53,12 +53,12 @@ def read_asking(content: Mapping[str, Any], *, name: str, epsilon: float, people
         if table in content:
             protocol, why = read(content, epsilon=epsilon, people=people)
             _check_reports(protocol.open().questions)
-            return Asking(protocol, (why,))
+            return Questionnaire(protocol, (why,))
     if "questions" not in content:
         if "domain" not in content:
             raise ParameterError("task", sorted(content), allowed="a task with [domain] or [[questions]]", fix="as in yes_no = true")
         question, why = _question(content, name, Identity(), Fraction(1), epsilon=epsilon, people=people)
-        return Asking(Survey((question,)), (why,))
+        return Questionnaire(Survey((question,)), (why,))
     entries = content["questions"]
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, Mapping) for entry in entries):
         raise ParameterError("questions", entries, allowed="tables", fix="begin each with [[questions]]")
@@ -68,7 +68,7 @@ def read_asking(content: Mapping[str, Any], *, name: str, epsilon: float, people
         share = read_share(entry["share"]) if "share" in entry else Fraction(1, len(entries))
         asked = int(people * share) or 1
         found.append(_question(entry, entry["name"], Attribute(entry["name"]), share, epsilon=epsilon, people=asked))
-    return Asking(Survey(tuple(question for question, _ in found)), tuple(f"{question.name}: {why}" for question, why in found))
+    return Questionnaire(Survey(tuple(question for question, _ in found)), tuple(f"{question.name}: {why}" for question, why in found))
 
 
 def _question(

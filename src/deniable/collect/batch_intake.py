@@ -14,7 +14,7 @@ from deniable.collect.admission import Admission, LiveTask, Rows
 from deniable.collect.clock import Moment
 from deniable.collect.faults import fault_point
 from deniable.collect.keys import AnalystKeys
-from deniable.collect.opening import open_seals
+from deniable.collect.seal_pool import open_seals
 from deniable.collect.storage.batches import Batches
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, sort_once
 from deniable.contract.admission import TOKEN
@@ -122,7 +122,7 @@ class Receiver:
         return once, {why: count for why, count in left_out.items() if count}
 
     def _begin(self, live: LiveTask, manifest: Manifest, block: Block) -> None:
-        from deniable.collect.tasks.pricing import mixing_of, price  # here: a collector without batches starts without
+        from deniable.collect.tasks.batch_price import mixing_of, price  # here: a collector without batches starts without
 
         mixing = mixing_of(live.task)
 

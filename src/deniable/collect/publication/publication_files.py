@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deniable.collect.analysis.mixed import Mixed, MixedBatch
+from deniable.collect.analysis.shuffled_batches import ShuffledBatch, ShuffledBatches
 from deniable.contract.admission import TOKEN
 from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
@@ -37,7 +37,7 @@ MANIFEST, TASK, ROUNDS, LOG, ESTIMATES = "manifest.json", "task.json", "rounds.j
 _BATCH = re.compile(r"reports/(0|[1-9][0-9]{0,12})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})\.parquet")
 
 
-class Batch(NamedTuple):
+class PublishedBatch(NamedTuple):
     """The reports of one file."""
 
     period: int
@@ -58,7 +58,7 @@ class Batch(NamedTuple):
         return f"reports/{self.period}-{self.question}-{self.stratum}.parquet"
 
 
-class Files:
+class PublicationFiles:
     """The files of a folder; a name that is not there is told as such."""
 
     def __init__(self, folder: Path) -> None:
@@ -136,7 +136,7 @@ def check_log(data: bytes, task: Task, states: tuple[Protocol, ...]) -> None:
             raise WireError(kind, "no entry", allowed="an entry for the task and each of its rounds", fix="ask for the whole log")
 
 
-def read_batches(manifest: Mapping[str, Any], task: Task) -> tuple[Batch, ...]:
+def read_batches(manifest: Mapping[str, Any], task: Task) -> tuple[PublishedBatch, ...]:
     """The batches, if they are the files that are listed, and none is smaller than the task promises."""
     batches = tuple(_batch(entry) for entry in manifest["batches"])
     if sorted(batch.name for batch in batches) != sorted(name for name in manifest["files"] if _BATCH.fullmatch(name)) or not batches:
@@ -147,15 +147,15 @@ def read_batches(manifest: Mapping[str, Any], task: Task) -> tuple[Batch, ...]:
     return batches
 
 
-def read_mixed(manifest: Mapping[str, Any], task: Task, batches: Iterable[Batch]) -> Mixed | None:
+def read_mixed(manifest: Mapping[str, Any], task: Task, batches: Iterable[PublishedBatch]) -> ShuffledBatches | None:
     """The shuffled batches behind the reports, if each is worth what it says, keeps the task's claim, and together they hold them all."""
     if task.mixing is None:
         return None
-    from deniable.collect.tasks.pricing import price  # here: most publications are read without
+    from deniable.collect.tasks.batch_price import price  # here: most publications are read without
 
     entries = [read_object("mixed", entry, {"period", "reports", "epsilon"}) for entry in manifest["mixed"]]
     found = [
-        MixedBatch(read_number("period", each["period"]), read_number("reports", each["reports"]), float(each["epsilon"]))
+        ShuffledBatch(read_number("period", each["period"]), read_number("reports", each["reports"]), float(each["epsilon"]))
         for each in entries
     ]
     for each in found:
@@ -171,10 +171,10 @@ def read_mixed(manifest: Mapping[str, Any], task: Task, batches: Iterable[Batch]
         if batch.reports > told or (batch.reports < told and task.admission != TOKEN):
             allowed = f"the {batch.reports} reports of period {batch.period}"
             raise WireError("mixed", told, allowed=allowed, fix="it was made up")
-    return Mixed.of(task, found)
+    return ShuffledBatches.of(task, found)
 
 
-def count_again(batch: Batch, data: bytes, task: Task, states: tuple[Protocol, ...]) -> Tally:
+def count_again(batch: PublishedBatch, data: bytes, task: Task, states: tuple[Protocol, ...]) -> Tally:
     """The tally of a file, if it holds as many reports as were signed, on that question, sorted, and they give the signed tally."""
     import pyarrow.parquet as pq
 
@@ -215,7 +215,7 @@ def naming(name: str) -> Iterator[None]:
         raise WireError(name, "something else", allowed="what was published", fix=str(error)) from error
 
 
-def _question(batch: Batch, task: Task, states: tuple[Protocol, ...]) -> Question:
+def _question(batch: PublishedBatch, task: Task, states: tuple[Protocol, ...]) -> Question:
     periods = len(states) if task.rounds else task.period_count
     if batch.period >= periods or batch.stratum >= task.stratum_count:
         raise WireError("batch", batch.address, allowed=f"below {periods} periods and {task.stratum_count} strata", fix="it was made up")
@@ -225,10 +225,10 @@ def _question(batch: Batch, task: Task, states: tuple[Protocol, ...]) -> Questio
     return asked[batch.question]
 
 
-def _batch(entry: Any) -> Batch:
-    content = read_object("batch", entry, set(Batch._fields))
+def _batch(entry: Any) -> PublishedBatch:
+    content = read_object("batch", entry, set(PublishedBatch._fields))
     tally = content.pop("tally")
-    return Batch(**{name: read_number(name, number) for name, number in content.items()}, tally=tally)
+    return PublishedBatch(**{name: read_number(name, number) for name, number in content.items()}, tally=tally)
 
 
 def _list(data: bytes) -> list[Any]:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from deniable.collect.analysis.selection import Selection, read_periods, read_strata
+from deniable.collect.analysis.selection import ReportSelection, read_periods, read_strata
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import Visit
 from deniable.collect.dashboard.words import period_in_words
@@ -18,7 +18,7 @@ LISTED = 60
 """So many periods are offered, the latest first; an address may name any."""
 
 
-class Choice(NamedTuple):
+class SelectionText(NamedTuple):
     """What was picked, as it was written."""
 
     period: str = "all"
@@ -32,14 +32,14 @@ def asked(visit: Visit, kind: type[msgspec.Struct]) -> bytes:
     return b"&".join(part for part in parts if visit.strict or part.partition(b"=")[0] in known)
 
 
-def read_selection(task: Task, choice: Choice) -> Selection:
+def read_selection(task: Task, choice: SelectionText) -> ReportSelection:
     """What was picked; ParameterError if the task has no such periods or labels."""
-    selection = Selection(read_periods(task, choice.period), read_strata(task, choice.strata))
+    selection = ReportSelection(read_periods(task, choice.period), read_strata(task, choice.strata))
     selection.check(task)
     return selection
 
 
-def query_of(choice: Choice) -> str:
+def query_of(choice: SelectionText) -> str:
     """The query that picks the same again, with its question mark; nothing if it is everything."""
     pairs = ([("period", choice.period)] if choice.period != "all" else []) + [("stratum", text) for text in choice.strata]
     return f"?{urlencode(pairs)}" if pairs else ""

@@ -15,7 +15,7 @@ HONEST = "a shuffler that is honest and that neither the collector nor its analy
 UNIT = "one report in a shuffled batch"
 
 
-class MixedBatch(NamedTuple):
+class ShuffledBatch(NamedTuple):
     """A batch that was taken: its period, its reports without dummies, and its price."""
 
     period: int
@@ -24,16 +24,16 @@ class MixedBatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Mixed:
+class ShuffledBatches:
     """The batches of a task of shuffle trust, one or more, by period and size: the order in which they came says nothing."""
 
     task: Task
-    batches: tuple[MixedBatch, ...]
+    batches: tuple[ShuffledBatch, ...]
 
     @classmethod
-    def of(cls, task: Task, batches: Iterable[tuple[int, int, float]]) -> Mixed:
+    def of(cls, task: Task, batches: Iterable[tuple[int, int, float]]) -> ShuffledBatches:
         """The batches in their order."""
-        found = tuple(sorted(MixedBatch(*batch) for batch in batches))
+        found = tuple(sorted(ShuffledBatch(*batch) for batch in batches))
         if not found or task.mixing is None:
             raise ParameterError("batches", len(found), allowed="one or more, of a task of shuffle trust", fix="there is nothing to show")
         return cls(task, found)

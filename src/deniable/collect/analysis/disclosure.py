@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from deniable.collect.analysis.answer import Answer
-from deniable.collect.analysis.mixed import Mixed
-from deniable.collect.analysis.selection import Selection
+from deniable.collect.analysis.selection import ReportSelection
+from deniable.collect.analysis.shuffled_batches import ShuffledBatches
 from deniable.collect.storage.block import total
 from deniable.contract.protocol import protocol_from_json
 from deniable.contract.task import Task
@@ -30,7 +30,7 @@ class TooFew(DeniableError):  # noqa: N818  # named like the house's others: Bud
         super().__init__("reports", "fewer", allowed=allowed, fix="select more periods or fewer strata, or wait")
 
 
-def survey_estimates(task: Task, tallies: Tallies, selection: Selection) -> Mapping[str, Any]:
+def survey_estimates(task: Task, tallies: Tallies, selection: ReportSelection) -> Mapping[str, Any]:
     """The estimates of a task of one round, by question, from the tallies that were selected."""
     selected = {address: tally for address, tally in tallies.items() if selection.holds(task, address[0], address[2])}
     return task.survey.close({question.name: total(question, i, selected) for i, question in enumerate(task.survey.questions)})
@@ -42,7 +42,12 @@ def by_name(task: Task, outcome: Any) -> Mapping[str, Estimate]:
 
 
 def answer_of(
-    task: Task, found: Mapping[str, Estimate], selection: Selection, *, provisional: bool = False, mixed: Mixed | None = None
+    task: Task,
+    found: Mapping[str, Estimate],
+    selection: ReportSelection,
+    *,
+    provisional: bool = False,
+    mixed: ShuffledBatches | None = None,
 ) -> Answer:
     """What may be shown of the estimates; TooFew if every question has fewer reports than the task's minimum batch.
 
@@ -55,7 +60,12 @@ def answer_of(
 
 
 def allowed_of(
-    task: Task, found: Mapping[str, Estimate], selection: Selection, *, provisional: bool = False, mixed: Mixed | None = None
+    task: Task,
+    found: Mapping[str, Estimate],
+    selection: ReportSelection,
+    *,
+    provisional: bool = False,
+    mixed: ShuffledBatches | None = None,
 ) -> Answer:
     """The answer without what rests on fewer reports than the task's minimum batch, questions and parts of them; perhaps of nothing."""
     withheld: list[str] = []

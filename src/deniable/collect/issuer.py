@@ -1,4 +1,4 @@
-"""The issuer: codes for people, and blind signatures for the codes (``contract/admission`` has the whole design).
+"""The issuer: codes for people, and blind signatures for the codes (``contract.admission`` has the whole design).
 
 Kept for a code: its SHA-256 and, once it was redeemed, the SHA-256 of the blinded numbers that were signed for it. The same request gets
 the same signatures again, so that a lost answer costs no tokens; any other request with that code is refused. Neither digest has anything
@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Protocol
 
 import gmpy2  # type: ignore[import-untyped]  # it has no types
 import sqlalchemy as sql
@@ -32,13 +31,6 @@ CODE_BYTES = 16
 MOST_CODES = 10_000_000
 
 
-class Keeper(Protocol):
-    """Whatever has the database, a store above all."""
-
-    @property
-    def engine(self) -> Engine: ...
-
-
 class CodeError(ParameterError):
     """A code that gets no tokens: unknown, or redeemed for others."""
 
@@ -46,9 +38,9 @@ class CodeError(ParameterError):
 class Issuer:
     """Makes a task's key, its codes and its tokens. Any number of collectors may share the database."""
 
-    def __init__(self, store: Keeper) -> None:
-        self._engine = store.engine
-        self._reader = store.engine.execution_options(**{READING: True})
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._reader = engine.execution_options(**{READING: True})
 
     # --- publication ---
 

@@ -46,7 +46,7 @@ def finish_alone(state: Protocol, tallies: Mapping[str, Tally], seconds: float =
     """As ``finish``, in a process of its own; UnfinishedError if that ends without a result."""
     sent = pickle.dumps((state.canonical, {name: tally.to_bytes() for name, tally in tallies.items()}))
     settings = os.environ | {"MALLOC_ARENA_MAX": "2"}  # each takes addresses that count for the limit, and no memory
-    command = [sys.executable, "-c", "from deniable.collect.finishing import main; main()"]
+    command = [sys.executable, "-c", "from deniable.collect.round_process import main; main()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=settings) as process:  # noqa: S603  # nothing of it was sent to us
         last = threading.Timer(seconds, process.kill)
         last.start()

@@ -28,10 +28,10 @@ from pathlib import Path
 from deniable.client.bulletin import REPORT, TASK, check_open
 from deniable.collect.admission import Admission, LiveTask
 from deniable.collect.analysis.answer import Answer
-from deniable.collect.analysis.counted import answer_of, survey_estimates
-from deniable.collect.analysis.selection import EVERYTHING, Selection
+from deniable.collect.analysis.disclosure import answer_of, survey_estimates
+from deniable.collect.analysis.selection import EVERYTHING, ReportSelection
 from deniable.collect.clock import Moment
-from deniable.collect.publication.published import read_task
+from deniable.collect.publication.publication_files import read_task
 from deniable.collect.storage.block import ID_BYTES, Block, tally_blocks
 from deniable.contract.canonical import canonical_json
 from deniable.contract.durable import PART
@@ -63,7 +63,7 @@ class OpenTally:
         """How many reports were counted."""
         return sum(tally.n for tally in self.tallies.values())
 
-    def answer(self, selection: Selection = EVERYTHING) -> Answer:
+    def answer(self, selection: ReportSelection = EVERYTHING) -> Answer:
         """What the reports say, in the collector's words; TooFew if they are fewer than the task shows."""
         selection.check(self.task)
         found = survey_estimates(self.task, self.tallies, selection)
