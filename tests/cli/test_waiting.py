@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from deniable.client.transport import Response, TransportError
-from deniable.collect.sums.participation import Insistence
+from deniable.collect.sums.participation import insist, patient
 from deniable.collect.sums.party_folder import PartyFolder
 from deniable.contract.notice import SHUFFLER
 from deniable.sealing.keys import KeyRing
@@ -41,11 +41,11 @@ def test_an_outage_is_told_once_and_so_is_its_end():
             raise answer
         return answer
 
-    insistence = Insistence(60, said.append, sleep=lambda _: None)
-    assert insistence.answer(request).status == 200
+    retries = patient(60, say=said.append, sleep=lambda _: None)
+    assert insist(retries, request).status == 200
     assert re.fullmatch(rf"no answer from the aggregator \(OSError\): trying again {UNTIL}", said[0])
     assert said[1:] == ["the aggregator answers"]
-    insistence.answer(request)
+    insist(retries, request)
     assert len(said) == 2
 
 
@@ -94,9 +94,9 @@ def test_patience_bounds_every_attempt():
         now[0] += bounds[-1]  # a server that never answers
         raise TimeoutError
 
-    insistence = Insistence(60, bound=bounds.append, sleep=lambda seconds: now.__setitem__(0, now[0] + seconds), clock=lambda: now[0])
+    retries = patient(60, bound=bounds.append, sleep=lambda seconds: now.__setitem__(0, now[0] + seconds), clock=lambda: now[0])
     with pytest.raises(TransportError, match="TimeoutError"):
-        insistence.answer(request)
+        insist(retries, request)
     assert bounds == [60]
     assert now == [60]
 

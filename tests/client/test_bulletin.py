@@ -10,7 +10,8 @@ from fractions import Fraction
 import pytest
 
 from deniable.client.bulletin import Bulletin, Everywhere
-from deniable.client.transport import ATTEMPTS, Response
+from deniable.client.retries import ATTEMPTS
+from deniable.client.transport import Response
 from deniable.contract.envelope import open_batch
 from deniable.errors import ParameterError, ProtocolError, WireError
 from tests.client.fake import START, TASK, Device, FakeCollector, drink_task, error, rounds_task

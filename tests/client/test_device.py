@@ -15,7 +15,8 @@ from deniable.client.board import Board
 from deniable.client.bulletin import Bulletin, Everywhere
 from deniable.client.enrolment import read_secret, stamp_for
 from deniable.client.ledger import Entry
-from deniable.client.transport import HTTPTransport, Response, is_temporary, persist
+from deniable.client.retries import Retries, is_temporary
+from deniable.client.transport import HTTPTransport, Response
 from deniable.contract.envelope import Envelope
 from deniable.errors import BudgetExceeded, ParameterError
 from deniable.testing import ReplaySource
@@ -49,13 +50,14 @@ def test_a_device_tries_four_times_and_waits_longer_each_time():
     """Half a second, doubled each time, less a random part of up to a half; a minute at most."""
     for word, share in ((0, 1.0), (2**63, 0.75)):
         slept, asked = [], []
-        answer = persist(lambda asked=asked: asked.append(0) or error(503, "busy"), sleep=slept.append, source=ReplaySource([word] * 3))
+        retries = Retries(sleep=slept.append, source=ReplaySource([word] * 3))
+        answer = retries.answer(lambda asked=asked: asked.append(0) or error(503, "busy"))
         assert (answer.status, len(asked)) == (503, 4)
         assert slept == [share * wait for wait in (0.5, 1.0, 2.0)]
-    persist(lambda: error(503, "busy"), sleep=slept.append, source=ReplaySource([0] * 10), attempts=10)
+    Retries(sleep=slept.append, source=ReplaySource([0] * 10), attempts=10).answer(lambda: error(503, "busy"))
     assert max(slept) == slept[-1] == 60.0
     with pytest.raises(ParameterError, match="attempts"):
-        persist(lambda: error(503, "busy"), sleep=slept.append, source=ReplaySource([]), attempts=0)
+        Retries(attempts=0)
 
 
 def test_what_may_be_answered_otherwise_later():
@@ -66,7 +68,7 @@ def test_what_may_be_answered_otherwise_later():
 def test_what_a_collector_asks_for_is_the_least_wait(asked, slept):
     answers = iter([Response(429, {"retry-after": asked}, b""), Response(201, {}, b"")])
     waited = []
-    answer = persist(lambda: next(answers), sleep=waited.append, source=ReplaySource([0]))
+    answer = Retries(sleep=waited.append, source=ReplaySource([0])).answer(lambda: next(answers))
     assert (waited, answer.status) == (slept, 201 if slept else 429)
 
 

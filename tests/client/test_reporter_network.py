@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from deniable.client.transport import ATTEMPTS, Response
+from deniable.client.retries import ATTEMPTS
+from deniable.client.transport import Response
 from deniable.errors import BudgetExceeded
 from deniable.testing import ReplaySource
 from tests.client.fake import DAY, START, TASK, Device, drink_task, error
@@ -128,7 +130,8 @@ def test_a_code_that_is_none_is_not_shown_to_the_person(collector, code):
 def test_withdrawn_while_the_network_is_away(collector):
     collector.faults.append("no connection")
     device = Device(collector)
-    device.reporter._sleep = lambda _: device.ledger.withdraw(TASK.id)
+    withdrawing = replace(device.reporter._retries, sleep=lambda _: device.ledger.withdraw(TASK.id))
+    device.reporter._retries = withdrawing
     with pytest.raises(BudgetExceeded, match="consent"):
         device.report("tea")
     assert collector.bodies == []

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from deniable.client import MemoryLedger, Reporter
-from deniable.client.transport import LARGEST_RESPONSE, HTTPTransport, TransportError, persist
-from deniable.contract.source import SYSTEM
+from deniable.client.retries import Retries
+from deniable.client.transport import LARGEST_RESPONSE, HTTPTransport, TransportError
 from deniable.errors import DeniableError, ParameterError
 from tests.answering import answering
 from tests.client.fake import START, FakeCollector, drink_task
@@ -200,7 +200,7 @@ def test_plain_http_is_for_this_machine(host):
 
 def test_no_attempt_is_no_request():
     with pytest.raises(ParameterError, match="attempts"):
-        persist(lambda: pytest.fail("asked"), sleep=lambda _: None, source=SYSTEM, attempts=0)
+        Retries(attempts=0).answer(lambda: pytest.fail("asked"))
 
 
 def test_a_reporter_over_a_real_connection():

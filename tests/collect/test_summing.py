@@ -18,7 +18,7 @@ from deniable.collect.storage.log import StorageError
 from deniable.collect.sums import party_folder
 from deniable.collect.sums.aggregation import Aggregation, Over, Patience, estimate_of
 from deniable.collect.sums.agreement_file import read_agreement_file
-from deniable.collect.sums.participation import Insistence, Way, take_part
+from deniable.collect.sums.participation import Way, patient, take_part
 from deniable.collect.sums.party_folder import PartyFolder
 from deniable.collect.sums.service import SumService
 from deniable.collect.sums.signature import MEDIA_TYPE, path_of, sign_request
@@ -85,7 +85,7 @@ class Five:
         """Have parties go on as far as they can: they give up where nothing is there for them yet."""
         ends = []
         for number in numbers or range(5):
-            way = Way(self.ways[number], self.agreement, self.folders[number].identity(), Insistence(0))
+            way = Way(self.ways[number], self.agreement, self.folders[number].identity(), patient(0))
             try:
                 ends.append(take_part(self.folders[number], way, lambda number=number: [10 * number, number], say=self.said.append))
             except TransportError:

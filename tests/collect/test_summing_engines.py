@@ -11,7 +11,7 @@ from deniable.client.transport import TransportError
 from deniable.collect.sums.aggregation import Aggregation, Over, Patience, estimate_of
 from deniable.collect.sums.agreement import Agreement, described
 from deniable.collect.sums.agreement_file import read_agreement_file
-from deniable.collect.sums.participation import Insistence, Way, take_part
+from deniable.collect.sums.participation import Way, patient, take_part
 from deniable.collect.sums.party_folder import PartyFolder, read_private
 from deniable.collect.sums.store import SumStore
 from deniable.errors import ParameterError, ProtocolError, WireError
@@ -67,7 +67,7 @@ class Others:
         """Have members go on as far as they can: they give up where nothing is there for them yet."""
         ends = []
         for number in numbers or range(len(self.folders)):
-            way = Way(self.ways[number], self.agreement, self.folders[number].identity(), Insistence(0), self.secrets[number])
+            way = Way(self.ways[number], self.agreement, self.folders[number].identity(), patient(0), self.secrets[number])
             try:
                 ends.append(take_part(self.folders[number], way, lambda number=number: [10 * number, number], say=self.said.append))
             except TransportError:

@@ -45,11 +45,11 @@ def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> No
     with summing_extra("deniable party"):
         from deniable.client.transport import HTTPTransport
         from deniable.collect.sums.agreement import described
-        from deniable.collect.sums.participation import Insistence, fetch_agreement
+        from deniable.collect.sums.participation import fetch_agreement, patient
 
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
     with waiting(url, ANSWER_SECONDS):
-        agreement = fetch_agreement(transport, Insistence(0))
+        agreement = fetch_agreement(transport, patient(0))
     if json_output:
         parties, decryptors = (
             [{"name": member.name, "key": member.key.hex()} for member in members]
@@ -83,7 +83,7 @@ def run(
         from deniable.collect.clock import clock_of
         from deniable.collect.sums.aggregation import LATE, LOST
         from deniable.collect.sums.numbers import read_numbers
-        from deniable.collect.sums.participation import Insistence, Way, confirmed, fetch_agreement, take_part
+        from deniable.collect.sums.participation import Way, confirmed, fetch_agreement, patient, take_part
         from deniable.collect.sums.party_folder import PartyFolder, read_private
         from deniable.collect.sums.store import OPENED
         from deniable.collect.tasks.spans import until
@@ -92,12 +92,12 @@ def run(
     kept = PartyFolder(folder)
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
     identity = kept.identity()
-    insistence = Insistence(patience, say=remark, bound=lambda seconds: setattr(transport, "timeout", min(seconds, ANSWER_SECONDS)))
+    retries = patient(patience, say=remark, bound=lambda seconds: setattr(transport, "timeout", min(seconds, ANSWER_SECONDS)))
     remark(f"asking {url} for the terms, until {until(patience)} at the latest")
-    agreement = fetch_agreement(transport, insistence)
+    agreement = fetch_agreement(transport, retries)
     _show_terms(agreement, remark)
     confirmed(agreement, sum_)
-    way = Way(transport, agreement, identity, insistence, read_private(secret) if secret else b"")
+    way = Way(transport, agreement, identity, retries, read_private(secret) if secret else b"")
 
     def read() -> list[float]:
         if numbers is None:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from deniable.client.answerable import check_answerable
-from deniable.client.transport import HTTPTransport, Response, Transport, persist
+from deniable.client.retries import Retries
+from deniable.client.transport import HTTPTransport, Response, Transport
 from deniable.contract.admission import check_issuer
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice, read_keys
@@ -73,7 +74,7 @@ class Board:
         self._relays: dict[str, Transport] = {}
         self._keys: dict[bytes, _KeptSealingKeys] = {}
         self._keep_rounds = keep_rounds
-        self._sleep, self._source = sleep, source
+        self._retries = Retries(sleep=sleep, source=source)
         self._tasks: dict[bytes, Task] = {}
         self._surveys: dict[bytes, Round] = {}
         self._rounds: dict[bytes, OpenedRound | None] = {}
@@ -155,7 +156,7 @@ class Board:
 
     def _get(self, path: str, transport: Transport | None = None) -> Response:
         way = transport or self.transport
-        return persist(lambda: way.request("GET", path, b"", {}), sleep=self._sleep, source=self._source)
+        return self._retries.answer(lambda: way.request("GET", path, b"", {}))
 
     def _fetch_keys(self, transport: Transport) -> bytes:
         answer = self._get("/v1/keys", transport)

@@ -19,8 +19,9 @@ from deniable.client.diary import Diary
 from deniable.client.enrolment import enrol, seeds_for, stamp_for
 from deniable.client.ledger import PENDING, REFUSED, SENT, Entry, Ledger
 from deniable.client.longitudinal import Longitudinal
+from deniable.client.retries import Retries, is_temporary
 from deniable.client.sealer import addressed, relay_of, sealer_for
-from deniable.client.transport import HTTPTransport, Response, Transport, is_temporary, persist
+from deniable.client.transport import HTTPTransport, Response, Transport
 from deniable.contract.arguments import typed
 from deniable.contract.envelope import Envelope
 from deniable.contract.question import Question
@@ -82,7 +83,8 @@ class Reporter:
         if isinstance(collector, str):
             collector = self._own = HTTPTransport(collector)
         self._board = collector if isinstance(collector, Board) else Board(collector, sleep=sleep, source=source)
-        self._clock, self._sleep, self._source = clock, sleep, source
+        self._clock, self._source = clock, source
+        self._retries = Retries(sleep=sleep, source=source)
 
     def __repr__(self) -> str:
         return f"<Reporter for task {self.task_id.hex()[:16]}, {self.ledger!r}>"
@@ -103,7 +105,7 @@ class Reporter:
 
         def post(body: bytes) -> Response:
             request = ("POST", f"/v1/tasks/{self.task_id.hex()}/tokens", body, {"content-type": "application/json"})
-            return persist(lambda: self._board.transport.request(*request), sleep=self._sleep, source=self._source)
+            return self._retries.answer(lambda: self._board.transport.request(*request))
 
         enrol(self.task, code, self.ledger, post, self._source)
 
@@ -194,7 +196,7 @@ class Reporter:
 
         try:
             sent = addressed(entry.report, relay)
-            answer = persist(upload, sleep=self._sleep, source=self._source)
+            answer = self._retries.answer(upload)
             state, code = outcome(answer, sent.id)
         except (OSError, WireError):  # no answer, or one that only looks like it, as of a hotel's login page
             return entry

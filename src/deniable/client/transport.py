@@ -1,4 +1,4 @@
-"""The way to a collector: HTTP from the standard library, and the patience that an unreliable network needs.
+"""The way to a collector: HTTP from the standard library.
 
 A request asks for something public or carries a report under its own id, so each of them can be repeated without harm. HTTP and TLS take
 a while to load: only a device that sends something pays for them.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from deniable.contract.arguments import typed
-from deniable.contract.source import ONE, Source
 from deniable.errors import DeniableError, ParameterError
 
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 LARGEST_RESPONSE = 1 << 22
 """The most bytes that a device reads of an answer; analysts read longer ones."""
-ATTEMPTS = 4
-FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
-"""Seconds. A collector that asks for more patience than the longest wait gets all of it: the device gives up for now."""
 
 
 class TransportError(DeniableError, OSError):
@@ -132,39 +128,6 @@ class HTTPTransport:
         else:
             self._idle.append(connection)
         return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, data)
-
-
-def persist(request: Callable[[], Response], *, sleep: Callable[[float], object], source: Source, attempts: int = ATTEMPTS) -> Response:
-    """The answer to a request that is repeated while the collector is away or busy.
-
-    Waits double from one attempt to the next, less a random part of up to a half: devices that failed together do not come back
-    together. What the collector asks for in ``Retry-After`` is the least wait. The last answer is returned as it is, and if there was
-    none, its ``OSError`` raised.
-    """
-    wait = FIRST_WAIT
-    for left in reversed(range(attempts)):
-        least = 0.0
-        try:
-            answer = request()
-            least = _retry_after(answer)
-            if not is_temporary(answer.status) or not left or least > LONGEST_WAIT:
-                return answer
-        except OSError:
-            if not left:
-                raise
-        sleep(max(least, wait * (1 - source.word() / ONE / 2)))
-        wait = min(2 * wait, LONGEST_WAIT)
-    raise ParameterError("attempts", attempts, allowed="1 or more", fix=f"try {ATTEMPTS}")
-
-
-def is_temporary(status: int) -> bool:
-    """Whether the same request may be answered otherwise later."""
-    return status in (408, 429) or status >= 500
-
-
-def _retry_after(answer: Response) -> float:
-    seconds = answer.headers.get("retry-after", "")
-    return float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
 
 
 def _checked(context: ssl.SSLContext | None) -> ssl.SSLContext:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from deniable.client.transport import Response, Transport, is_temporary
+from deniable.client.retries import Retries, Waits, is_temporary, retry_after
+from deniable.client.transport import Response, Transport
 from deniable.collect.faults import fault_point
 from deniable.collect.kit.log import note, note_error
 from deniable.collect.shuffler.judge import BAD_SEAL, BAD_TOKEN
@@ -23,12 +24,12 @@ from deniable.collect.shuffler.store import ShuffleStore, Waiting
 from deniable.contract.batch import MEDIA_TYPE as BATCH
 from deniable.contract.sealed import MEDIA_TYPE as SEALS
 from deniable.contract.sealed import open_seals, pack_seals, seal_id
-from deniable.contract.source import ONE, SYSTEM, Source
+from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ProtocolError
 from deniable.shuffle.mixer import USED
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 300.0
-"""Seconds."""
+LONGEST_WAIT = 300.0
+"""Seconds between attempts."""
 PIECE = 1 << 18
 """Bytes of seals that are sent to another shuffler at once."""
 FINAL = frozenset({BAD_SEAL, BAD_TOKEN, USED})
@@ -100,7 +101,7 @@ Link = CollectorLink | ShufflerLink
 class _Try:
     """When a batch is tried again."""
 
-    wait: float = FIRST_WAIT
+    waits: Waits
     at: float = 0.0
     why: str = ""
 
@@ -121,13 +122,13 @@ class Forwarder:
         self._link = link
         self._observe = observe
         self._clock = clock
-        self._source = source
+        self._retries = Retries(peer="whoever comes next", longest=LONGEST_WAIT, attempts=None, source=source)
         self._tries: dict[bytes, _Try] = {}
 
     def step(self) -> float | None:
         """Send everything that is due; seconds until the next is, or None if nothing waits."""
         waiting = [batch for batch in self._store.batches() if self._link(batch.task) is not None]
-        self._tries = {batch.id: self._tries.get(batch.id) or _Try() for batch in waiting}
+        self._tries = {batch.id: self._tries.get(batch.id) or _Try(self._retries.waits()) for batch in waiting}
         for batch in waiting:
             attempt = self._tries[batch.id]
             if attempt.at <= self._clock():
@@ -154,8 +155,7 @@ class Forwarder:
             attempt.why = found.why
             left = len(found.left) or batch.seals
             note("a batch cannot be passed on; it is kept and tried again", level="warning", seals=left, why=found.why)
-        attempt.at = self._clock() + max(found.least, attempt.wait * (1 - self._source.word() / ONE / 2))
-        attempt.wait = min(2 * attempt.wait, LONGEST_WAIT)
+        attempt.at = self._clock() + attempt.waits.next(found.least)
 
     def _deliver(self, link: Link, batch: Waiting, attempt: _Try) -> Delivery:
         """Try once. Whatever one receiver does, the batches for others must go."""
@@ -170,13 +170,11 @@ class Forwarder:
 
 
 def _refused(answer: Response) -> Delivery:
-    seconds = answer.headers.get("retry-after", "")
-    least = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 10 else 0.0
     problem = _content(answer).get("error", {})
     code = problem.get("code") if isinstance(problem, dict) else None
     shown = code if isinstance(code, str) and _CODE.fullmatch(code) else "no code"
     final = "" if is_temporary(answer.status) else ", refused"
-    return Delivery(False, min(least, LONGEST_WAIT), f"status {answer.status}, {shown}{final}")
+    return Delivery(False, retry_after(answer), f"status {answer.status}, {shown}{final}")
 
 
 def _rejected(answer: Response, sent: set[bytes]) -> dict[bytes, str]:

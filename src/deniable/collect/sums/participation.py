@@ -7,12 +7,12 @@ again, and a second message of the same step, or one for other survivors, finds 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deniable.client.transport import Response, Transport, TransportError, is_temporary
+from deniable.client.retries import Retries, is_temporary, trouble_of
+from deniable.client.transport import Response, Transport, TransportError
 from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK
 from deniable.collect.sums.aggregation import LATE, LONGEST_STEP, LOST
@@ -21,62 +21,41 @@ from deniable.collect.sums.party_folder import RUNNING, PartyFolder, Standing, b
 from deniable.collect.sums.signature import MEDIA_TYPE, path_of, sign_request
 from deniable.collect.sums.store import ABORTED, OPENED
 from deniable.collect.tasks.spans import until
-from deniable.contract.source import ONE, SYSTEM, Source
+from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.message import Message
 from deniable.multiparty.roles import Party
 from deniable.sealing.identity import public_key
 
-FIRST_WAIT, LONGEST_WAIT = 0.25, 30.0
-"""Seconds between attempts to reach an aggregator that is away."""
-SHORTEST = 1.0
-"""Seconds that an attempt has at least."""
 ENDS = (OPENED, ABORTED, LOST, LATE)
 
 
-@dataclass(frozen=True)
-class Insistence:
-    """How a request is repeated while the aggregator is away or busy: for ``patience`` seconds, ever more seldom.
+def patient(patience: float, *, say: Callable[[str], object] = bool, **means: Any) -> Retries:
+    """How a party repeats a request while the aggregator is away or busy: for ``patience`` seconds. ``means`` are those of ``Retries``."""
 
-    ``say`` hears of the first attempt that fails, and until when more follow; ``bound`` of how many seconds the next attempt may take.
-    """
+    def tell(text: str, left: float) -> None:
+        say(f"{text}: trying again until {until(left)}" if left else text)
 
-    patience: float = 3_600.0
-    say: Callable[[str], object] = bool
-    bound: Callable[[float], object] = bool
-    sleep: Callable[[float], object] = time.sleep
-    clock: Callable[[], float] = time.monotonic
-    source: Source = SYSTEM
-
-    def answer(self, request: Callable[[], Response]) -> Response:
-        """The answer; TransportError if none came in all that time."""
-        wait, since, failed = FIRST_WAIT, self.clock(), False
-        while True:
-            self.bound(max(self.patience - (self.clock() - since), SHORTEST))
-            try:
-                answer = request()
-                if not is_temporary(answer.status):
-                    if failed:
-                        self.say("the aggregator answers")
-                    return answer
-                trouble = f"status {answer.status}"
-            except OSError as error:
-                trouble = str(error.received) if isinstance(error, TransportError) else type(error).__name__
-            left = self.patience - (self.clock() - since)
-            if left <= 0:
-                allowed, fix = "an aggregator that answers", "run the same command later: it goes on where it stopped"
-                raise TransportError("aggregator", trouble, allowed=allowed, fix=fix)
-            if not failed:
-                failed = True
-                self.say(f"no answer from the aggregator ({trouble}): trying again until {until(self.patience)}")
-            self.sleep(min(wait * (1 - self.source.word() / ONE / 2), left))
-            wait = min(2 * wait, LONGEST_WAIT)
+    return Retries(peer="the aggregator", first=0.25, longest=30.0, attempts=None, patience=patience, say=tell, **means)
 
 
-def fetch_agreement(transport: Transport, insistence: Insistence) -> Agreement:
+def insist(retries: Retries, request: Callable[[], Response]) -> Response:
+    """The answer; TransportError if none came in all that time."""
+    try:
+        answer = retries.answer(request)
+        if not is_temporary(answer.status):
+            return answer
+        trouble = trouble_of(answer)
+    except OSError as error:
+        trouble = trouble_of(error)
+    allowed, fix = "an aggregator that answers", "run the same command later: it goes on where it stopped"
+    raise TransportError("aggregator", trouble, allowed=allowed, fix=fix)
+
+
+def fetch_agreement(transport: Transport, retries: Retries) -> Agreement:
     """The agreement that an aggregator shows; WireError or ParameterError if it is none that could be kept."""
-    answer = insistence.answer(lambda: transport.request("GET", "/v1/sum", b"", {}))
+    answer = insist(retries, lambda: transport.request("GET", "/v1/sum", b"", {}))
     if answer.status != 200:
         raise ProtocolError("agreement", f"status {answer.status}", allowed="an agreement", fix="check the aggregator's address")
     return Agreement.from_json(answer.body)
@@ -97,7 +76,7 @@ class Way:
     transport: Transport
     agreement: Agreement
     identity: bytes
-    insistence: Insistence
+    retries: Retries
     secret: bytes = b""
 
     def __post_init__(self) -> None:
@@ -121,7 +100,7 @@ class Way:
 
     def progress(self) -> str:
         """What the aggregator waits for, of whom and until when, in its own numbers; empty if it does not say."""
-        answer = self.insistence.answer(lambda: self.transport.request("GET", f"/v1/sums/{self.agreement.id.hex()}", b"", {}))
+        answer = insist(self.retries, lambda: self.transport.request("GET", f"/v1/sums/{self.agreement.id.hex()}", b"", {}))
         try:
             found = json.loads(answer.body)
             step, absent, seconds = found["step"], int(found["waiting"]), float(found["seconds"])
@@ -134,7 +113,7 @@ class Way:
 
     def _insist(self, method: str, body: bytes) -> Response:
         headers = sign_request(self.identity, method, self._path, body) | ({"content-type": MEDIA_TYPE} if body else {})
-        return self.insistence.answer(lambda: self.transport.request(method, self._path, body, headers))
+        return insist(self.retries, lambda: self.transport.request(method, self._path, body, headers))
 
 
 def take_part(folder: PartyFolder, way: Way, numbers: Callable[[], Any], *, say: Callable[[str], object], source: Source = SYSTEM) -> str:
