@@ -17,7 +17,7 @@ from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import deal
 from deniable.multiparty.paillier.packing import Packing
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 from deniable.sealing.identity import new_identity, public_key
 from environments import python_of
 from printing import compact, markdown
@@ -34,7 +34,7 @@ def measure(peers=True):
 def _masking(peers, *, hybrid=False):
     say(f"a masked sum of {PARTIES:,} parties, {LENGTH:,} integers each{', hybrid' if hybrid else ''} ...")
     identities = [new_identity() for _ in range(PARTIES)]
-    terms = Terms(label="benchmark", parties=tuple(map(public_key, identities)), length=LENGTH, hybrid=hybrid)
+    terms = SumTerms(label="benchmark", parties=tuple(map(public_key, identities)), length=LENGTH, hybrid=hybrid)
     numbers = np.random.default_rng(1).integers(-1000, 1000, (PARTIES, LENGTH))
     parties = {number: MaskingParty(terms, number, identities[number], numbers[number]) for number in range(PARTIES)}
     aggregator, spent = MaskingAggregator(terms), {"parties": 0.0, "aggregator": 0.0}

@@ -31,7 +31,7 @@ from deniable.contract.public_log import log_record
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
 from deniable.core.run import ask, crowd_size, draw_tickets
-from deniable.multiparty.dealing import deal_stream, paillier_files
+from deniable.multiparty.dealer import deal_stream, paillier_files
 from deniable.multiparty.paillier.keys import deal_with
 from deniable.sealing.identity import new_identity, public_key
 from deniable.tasks import graphs, heavy_hitters, itemsets, learning, marginals, places, ranges, recommend, text

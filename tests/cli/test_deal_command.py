@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from deniable.cli.app import command_line
-from deniable.multiparty.dealing import paillier_id, read_paillier_key, read_secret, read_stream_key
+from deniable.multiparty.dealer import paillier_id, read_paillier_key, read_secret, read_stream_key
 from deniable.multiparty.engines import PAILLIER, STREAM
 from deniable.multiparty.paillier.keys import KeyShare
 

@@ -15,7 +15,7 @@ from deniable.collect.sums.participation import Way, patient, take_part
 from deniable.collect.sums.party_folder import PartyFolder, read_private
 from deniable.collect.sums.store import SumStore
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.multiparty.dealing import deal_stream
+from deniable.multiparty.dealer import deal_stream
 from deniable.multiparty.message import Message
 from deniable.multiparty.paillier.roles import OPENED
 from tests.collect.test_summing import Direct

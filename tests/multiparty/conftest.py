@@ -7,7 +7,7 @@ import pytest
 
 from deniable.multiparty.masking.aggregator import MaskingAggregator
 from deniable.multiparty.masking.party import MaskingParty
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
 
@@ -18,7 +18,7 @@ class MaskedSum:
     def __init__(self, parties: int, length: int = 3, *, key: str = "sum", **parts) -> None:
         source = ReplaySource.from_key(key)
         self.identities = [new_identity(source) for _ in range(parties)]
-        self.terms = Terms(label=key, parties=tuple(map(public_key, self.identities)), length=length, **parts)
+        self.terms = SumTerms(label=key, parties=tuple(map(public_key, self.identities)), length=length, **parts)
         drawn = np.random.default_rng(parties)
         self.vectors = drawn.integers(-(2**20), 2**20, (parties, length))
         self.parties = {

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.multiparty.driving import run_sum
 from deniable.multiparty.graph import degree
 from deniable.multiparty.masking import layout, secrets
 from deniable.multiparty.masking.party import MaskingParty
-from deniable.multiparty.masking.side import Keys, Side
+from deniable.multiparty.masking.side import PartyKeys, Side
 from deniable.multiparty.message import Message
+from deniable.multiparty.roles import run_sum
 from deniable.multiparty.shamir import recover_secret
 from tests.multiparty.conftest import MaskedSum
 
@@ -93,7 +93,7 @@ def aggregators_view(lost: set[int], *, hybrid: bool) -> tuple[MaskedSum, dict[i
 def test_what_the_aggregator_may_recover_leaves_every_vector_masked(lost, hybrid):
     """With all own masks and the keys of the lost, two survivors still share a mask that nobody else can make."""
     whole, masked, own, pairs = aggregators_view(lost, hybrid=hybrid)
-    keys = {number: Keys.read(message.body) for number, message in whole.aggregator._messages[layout.ADVERTISE].items()}
+    keys = {number: PartyKeys.read(message.body) for number, message in whole.aggregator._messages[layout.ADVERTISE].items()}
     sent = {n: layout.open_shares_message(m.body, whole.terms, n)[1] for n, m in whole.aggregator._messages[layout.SHARES].items()}
     for number, vector in masked.items():
         left = vector.copy()

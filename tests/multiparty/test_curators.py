@@ -11,10 +11,10 @@ import pytest
 import deniable as dn
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.multiparty.curators import Curators
-from deniable.multiparty.driving import run_sum
 from deniable.multiparty.message import Message
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.roles import run_sum
+from deniable.multiparty.terms import SumTerms
 from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
 
@@ -25,7 +25,7 @@ class Joint:
     def __init__(self, count: int = 3, *, key: str = "joint") -> None:
         self.identities = [new_identity() for _ in range(count)]
         share = {"corrupt": str(Fraction(count - 1, count)), "lost": "0", "honest": str(Fraction(1, count))}
-        self.terms = Terms(label=key, parties=tuple(map(public_key, self.identities)), length=4, **share)
+        self.terms = SumTerms(label=key, parties=tuple(map(public_key, self.identities)), length=4, **share)
         self.vectors = np.random.default_rng(count).integers(-1000, 1000, (count, 4))
         self.parties = {
             number: PairwiseParty(self.terms, number, identity, vector)

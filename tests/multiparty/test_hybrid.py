@@ -11,13 +11,13 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import mlkem
 
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.multiparty.driving import run_sum
 from deniable.multiparty.engines import MaskingRoles
 from deniable.multiparty.masking import hybrid, layout, secrets
 from deniable.multiparty.masking.hybrid import CIPHERTEXT_BYTES, Exchange
-from deniable.multiparty.masking.side import Keys, Side
+from deniable.multiparty.masking.side import PartyKeys, Side
 from deniable.multiparty.message import Message
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
+from deniable.multiparty.roles import run_sum
 from deniable.multiparty.shamir import recover_secret
 from tests.multiparty.conftest import MaskedSum
 
@@ -35,7 +35,7 @@ class Breaker:
     def __init__(self, whole: MaskedSum, broken: str) -> None:
         self.whole, self.broken = whole, broken
         self.sent = whole.aggregator._messages
-        self.keys = {party: Keys.read(message.body) for party, message in self.sent[layout.ADVERTISE].items()}
+        self.keys = {party: PartyKeys.read(message.body) for party, message in self.sent[layout.ADVERTISE].items()}
         self.seeds = {number: party._seeds for number, party in whole.parties.items()}
 
     def row(self, sender: int, receiver: int) -> bytes:

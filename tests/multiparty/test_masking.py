@@ -9,12 +9,12 @@ import pytest
 from scipy import stats
 
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.multiparty.driving import run_sum
 from deniable.multiparty.masking import layout, secrets
 from deniable.multiparty.masking.aggregator import MaskingAggregator
 from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.message import HEADER, Message
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.roles import run_sum
+from deniable.multiparty.terms import SumTerms
 from tests.multiparty.conftest import MaskedSum
 
 NOBODY = {"corrupt": "0", "lost": "0", "honest": "1"}
@@ -349,7 +349,7 @@ def test_nothing_secret_is_shown(small):
 def test_terms_that_cannot_be_kept(parts):
     usual = {"label": "x", "parties": tuple(bytes([number]) * 32 for number in range(10)), "length": 2}
     with pytest.raises(ParameterError):
-        Terms(**usual | parts)
+        SumTerms(**usual | parts)
 
 
 def test_a_party_needs_its_own_place_and_numbers_that_fit(small):

@@ -13,10 +13,10 @@ from scipy import special, stats
 from deniable.accounting import account
 from deniable.central.enclosure import exp_bounds
 from deniable.errors import DomainError, ParameterError
-from deniable.multiparty.driving import run_sum
 from deniable.multiparty.fixed_point import FixedPoint, laplace_reach, skellam_reach
 from deniable.multiparty.noise import LaplaceShares, SkellamShares, error_factor
 from deniable.multiparty.private_sum import PrivateSum
+from deniable.multiparty.roles import run_sum
 from deniable.tasks.series import FPA, LPA, Decimation
 from deniable.tasks.series.paste import Paste
 from deniable.testing import ReplaySource

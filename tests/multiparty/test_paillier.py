@@ -16,9 +16,9 @@ from deniable.multiparty.paillier.aggregator import PaillierAggregator
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import deal, deal_with
 from deniable.multiparty.paillier.packing import Packing
-from deniable.multiparty.paillier.roles import TO_OPEN, Agreement, Decryptor, PaillierParty
+from deniable.multiparty.paillier.roles import TO_OPEN, Decryptor, PaillierAgreement, PaillierParty
 from deniable.multiparty.paillier.safe_primes import safe_prime
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
 from tests.multiparty.small_keys import FIRST, PUBLIC, SECOND, SHARES, SOURCE
@@ -126,9 +126,9 @@ class Encrypted:
     def __init__(self, *, key: str = "paillier") -> None:
         self.identities = [new_identity() for _ in range(4)]
         shares = {"corrupt": "1/4", "lost": "1/4", "honest": "1/2"}
-        self.terms = Terms(label=key, parties=tuple(map(public_key, self.identities)), length=30, **shares)
+        self.terms = SumTerms(label=key, parties=tuple(map(public_key, self.identities)), length=30, **shares)
         self.packing = Packing(bits=PUBLIC.bits, length=30, parties=4, largest=1 << 20)
-        self.agreement = Agreement(self.terms, PUBLIC, self.packing)
+        self.agreement = PaillierAgreement(self.terms, PUBLIC, self.packing)
         self.vectors = np.random.default_rng(4).integers(-(2**20), 2**20, (4, 30))
         self.parties = [self.party(number) for number in range(4)]
         self.aggregator = PaillierAggregator(self.agreement)
@@ -210,18 +210,18 @@ def test_what_was_not_agreed_on_is_refused(encrypted):
     other, _ = deal_with(FIRST, SECOND, decryptors=5, threshold=3, source=SOURCE)
     usual = {"label": "x", "parties": encrypted.terms.parties, "length": 30, "corrupt": "1/4", "lost": "1/4", "honest": "1/2"}
     for wrong in (
-        lambda: Agreement(Terms(**usual, active=True), PUBLIC, encrypted.packing),
-        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=30, parties=3, largest=1 << 20)),
-        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=29, parties=4, largest=1 << 20)),
-        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=1024, length=30, parties=4, largest=1 << 20)),
+        lambda: PaillierAgreement(SumTerms(**usual, active=True), PUBLIC, encrypted.packing),
+        lambda: PaillierAgreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=30, parties=3, largest=1 << 20)),
+        lambda: PaillierAgreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=29, parties=4, largest=1 << 20)),
+        lambda: PaillierAgreement(encrypted.terms, PUBLIC, Packing(bits=1024, length=30, parties=4, largest=1 << 20)),
         lambda: PaillierParty(encrypted.agreement, 0, identity, Encryptor(other), encrypted.vectors[0]),
         lambda: PaillierParty(encrypted.agreement, 0, identity, ENCRYPTOR, np.array([1.9] * 30)),
-        lambda: Agreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=30, parties=4, largest=1 << 62, width=66)),
-        lambda: Decryptor(Agreement(encrypted.terms, other, encrypted.packing), SHARES[0]),
+        lambda: PaillierAgreement(encrypted.terms, PUBLIC, Packing(bits=PUBLIC.bits, length=30, parties=4, largest=1 << 62, width=66)),
+        lambda: Decryptor(PaillierAgreement(encrypted.terms, other, encrypted.packing), SHARES[0]),
     ):
         with pytest.raises(ParameterError):
             wrong()
-    assert Agreement(encrypted.terms, other, encrypted.packing).id != encrypted.agreement.id
+    assert PaillierAgreement(encrypted.terms, other, encrypted.packing).id != encrypted.agreement.id
 
 
 def test_messages_of_another_sum_and_other_messages_of_one_party(encrypted):

@@ -9,14 +9,14 @@ import pytest
 
 from deniable.contract.source import SYSTEM
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
-from deniable.multiparty import dealing
-from deniable.multiparty.driving import run_sum
+from deniable.multiparty import dealer
 from deniable.multiparty.engines import MASKING, PAILLIER, STREAM, MaskingRoles, PaillierRoles, StreamRoles, roles_of
 from deniable.multiparty.message import Message
+from deniable.multiparty.roles import run_sum
 from deniable.multiparty.stream import group
 from deniable.multiparty.stream.blocks import whole_blocks
 from deniable.multiparty.stream.shi import StreamAggregator, StreamParty, StreamTerms, deal_secrets
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
 from tests.multiparty.small_keys import PUBLIC, SHARES
@@ -25,7 +25,7 @@ ENGINES = (MASKING, PAILLIER, STREAM)
 FIVE = {"honest": "3/5", "corrupt": "1/5", "lost": "1/5"}
 ALL = {"honest": "1/2", "corrupt": "1/2", "lost": "0"}
 LARGEST = 500
-FILES = dealing.paillier_files(PUBLIC, SHARES)
+FILES = dealer.paillier_files(PUBLIC, SHARES)
 
 
 class Whole:
@@ -34,11 +34,11 @@ class Whole:
     def __init__(self, engine: str, parties: int, length: int = 2, *, label: str = "whole", **shares: str) -> None:
         source = ReplaySource.from_key(f"{engine} {parties}")
         self.identities = [new_identity(source) for _ in range(parties)]
-        terms = Terms(label=label, parties=tuple(map(public_key, self.identities)), length=length, **(shares or ALL))
+        terms = SumTerms(label=label, parties=tuple(map(public_key, self.identities)), length=length, **(shares or ALL))
         self.vectors = np.random.default_rng(parties).integers(-LARGEST, LARGEST + 1, (parties, length))
         self.secrets, self.dealer = dict.fromkeys(range(parties), b""), b""
         if engine == STREAM:
-            files = dealing.deal_stream(parties=parties, source=source)
+            files = dealer.deal_stream(parties=parties, source=source)
             stream = bytes.fromhex(json.loads(files["aggregator.json"])["key"])
             self.roles, self.dealer = StreamRoles(terms, stream, LARGEST), files["aggregator.json"]
             self.secrets = {number: files[f"party-{number + 1}.json"] for number in range(parties)}
@@ -239,8 +239,8 @@ def test_what_an_engine_cannot_add_up():
     stream, modulus = {"stream": "ab" * 32, "parties": 4}, (1 << 2047) + 1
     key = {"modulus": f"{modulus:x}", "base": "2", "threshold": 2}
     good = {"decryptors": 0, "largest": 10}
-    assert roles_of(STREAM, Terms(**usual), stream, **good).key_id == b"\xab" * 32
-    assert roles_of(PAILLIER, Terms(**usual), key, decryptors=3, largest=10).largest == 44 + 512
+    assert roles_of(STREAM, SumTerms(**usual), stream, **good).key_id == b"\xab" * 32
+    assert roles_of(PAILLIER, SumTerms(**usual), key, decryptors=3, largest=10).largest == 44 + 512
     for engine, terms, table, more in (
         ("magic", usual, {}, good),
         (MASKING, usual, stream, good),
@@ -274,11 +274,11 @@ def test_what_an_engine_cannot_add_up():
         (PAILLIER, usual, key, good | {"decryptors": 3, "largest": 1 << 62}),
     ):
         with pytest.raises(ParameterError):
-            roles_of(engine, Terms(**terms), table, **more)
+            roles_of(engine, SumTerms(**terms), table, **more)
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: dealing.deal_stream(parties=1), lambda: dealing.deal_paillier(bits=512, decryptors=3, threshold=2)]
+    "wrong", [lambda: dealer.deal_stream(parties=1), lambda: dealer.deal_paillier(bits=512, decryptors=3, threshold=2)]
 )
 def test_dealers_refuse(wrong):
     with pytest.raises(ParameterError):

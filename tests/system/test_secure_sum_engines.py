@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.collect.faults import STATUS
 from deniable.collect.sums.party_folder import write_private
-from deniable.multiparty.dealing import deal_stream
+from deniable.multiparty.dealer import deal_stream
 from deniable.multiparty.fixed_point import laplace_reach
 from tests.multiparty.inside import contribution
 from tests.multiparty.small_keys import long_files

@@ -30,7 +30,7 @@ def paillier(
     Writes key.toml for the terms, and share-1.json and so on, one for each decryptor. It looks for large primes, for a minute perhaps.
     """
     with summing_extra("deniable deal"):
-        from deniable.multiparty.dealing import deal_paillier
+        from deniable.multiparty.dealer import deal_paillier
 
     _write(folder, lambda: deal_paillier(bits=bits, decryptors=decryptors, threshold=threshold), json_output)
 
@@ -46,7 +46,7 @@ def stream(
     Writes key.toml for the terms, aggregator.json, and party-1.json and so on, in the order of the terms.
     """
     with summing_extra("deniable deal"):
-        from deniable.multiparty.dealing import deal_stream
+        from deniable.multiparty.dealer import deal_stream
 
     _write(folder, lambda: deal_stream(parties=parties), json_output)
 

@@ -34,10 +34,10 @@ from deniable.core.number import NumberEstimate
 from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
-from deniable.multiparty.driving import run_sum
 from deniable.multiparty.estimate import Quotient, sum_estimate
 from deniable.multiparty.pairwise import PairwiseAggregator, PairwiseParty
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.roles import run_sum
+from deniable.multiparty.terms import SumTerms
 from deniable.sealing.identity import new_identity, public_key
 
 
@@ -139,7 +139,7 @@ class Curators:
         """Every curator adds its noise and masks the vector; all are added up."""
         drawn = source or SYSTEM
         identities = [new_identity(drawn) for _ in vectors]
-        terms = Terms(
+        terms = SumTerms(
             label="curators",
             parties=tuple(map(public_key, identities)),
             length=len(vectors[0]),

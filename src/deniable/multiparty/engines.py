@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from deniable.contract.source import Source
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.multiparty import dealing
+from deniable.multiparty import dealer
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.aggregator import MaskingAggregator
 from deniable.multiparty.masking.party import MaskingParty
@@ -25,16 +25,16 @@ from deniable.multiparty.paillier.packing import Packing
 from deniable.multiparty.roles import Aggregator, Party, Roles
 from deniable.multiparty.stream import shi
 from deniable.multiparty.stream.group import POINT_BYTES
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 
-MASKING, PAILLIER, STREAM = "masking", dealing.PAILLIER, dealing.STREAM
+MASKING, PAILLIER, STREAM = "masking", dealer.PAILLIER, dealer.STREAM
 
 
 @dataclass(frozen=True)
 class MaskingRoles:
     """Those of a masked sum."""
 
-    terms: Terms
+    terms: SumTerms
     key_id: ClassVar[bytes] = b""
     counted: ClassVar[int] = layout.MASKED
     steps: ClassVar[Mapping[int, str]] = {
@@ -77,19 +77,19 @@ class MaskingRoles:
 class PaillierRoles:
     """Those of a sum under encryption, the committee's among them. ``largest_number`` bounds what a party adds, noise included."""
 
-    terms: Terms
+    terms: SumTerms
     key: PublicKey
     largest_number: int
     counted: ClassVar[int] = paillier.ENCRYPTED
     steps: ClassVar[Mapping[int, str]] = {paillier.ENCRYPTED: "vectors", paillier.OPENED: "opening"}
 
     @cached_property
-    def agreement(self) -> paillier.Agreement:
+    def agreement(self) -> paillier.PaillierAgreement:
         """What the roles go by: slots are as wide as the sum of all parties needs, and no wider."""
         parties = len(self.terms.parties)
         width = (parties * self.largest_number).bit_length() + 1
         packing = Packing(self.key.bits, self.terms.length, parties, self.largest_number, width)
-        return paillier.Agreement(self.terms, self.key, packing)
+        return paillier.PaillierAgreement(self.terms, self.key, packing)
 
     @property
     def id(self) -> bytes:
@@ -97,7 +97,7 @@ class PaillierRoles:
 
     @cached_property
     def key_id(self) -> bytes:
-        return dealing.paillier_id(self.key)
+        return dealer.paillier_id(self.key)
 
     @property
     def largest(self) -> int:
@@ -128,14 +128,14 @@ class PaillierRoles:
 
     def _share(self, number: int, secret: bytes) -> KeyShare:
         place = self.agreement.committee.index(number) + 1
-        return KeyShare(self.key, place, dealing.read_secret(secret, PAILLIER, self.key_id, place))
+        return KeyShare(self.key, place, dealer.read_secret(secret, PAILLIER, self.key_id, place))
 
 
 @dataclass(frozen=True)
 class StreamRoles:
     """Those of one period of a stream. Its points are hashed from the id of the sum: two sums share none, and cannot be subtracted."""
 
-    terms: Terms
+    terms: SumTerms
     key_id: bytes
     largest_number: int
     counted: ClassVar[int] = shi.SENT
@@ -177,10 +177,10 @@ class StreamRoles:
         return shi.StreamParty.resume(saved, terms=self.period, secret=self._secret(secret, number + 1))
 
     def _secret(self, secret: bytes, place: int) -> int:
-        return dealing.read_secret(secret, STREAM, self.key_id, place, parties=len(self.terms.parties))
+        return dealer.read_secret(secret, STREAM, self.key_id, place, parties=len(self.terms.parties))
 
 
-def roles_of(engine: str, terms: Terms, key: Mapping[str, Any], *, decryptors: int, largest: int) -> Roles:
+def roles_of(engine: str, terms: SumTerms, key: Mapping[str, Any], *, decryptors: int, largest: int) -> Roles:
     """The roles of an engine; ParameterError if this cannot be a sum of it."""
     if engine not in (MASKING, PAILLIER, STREAM):
         raise ParameterError("engine", engine, allowed=f"one of {(MASKING, PAILLIER, STREAM)}", fix="masking is the usual one")
@@ -191,7 +191,7 @@ def roles_of(engine: str, terms: Terms, key: Mapping[str, Any], *, decryptors: i
     if terms.hybrid:
         raise ParameterError("hybrid", True, allowed="False with this engine", fix="only masks have this choice")
     if engine == STREAM:
-        return StreamRoles(terms, dealing.read_stream_key(key, len(terms.parties)), largest)
-    found = PaillierRoles(terms, dealing.read_paillier_key(key, decryptors), largest)
+        return StreamRoles(terms, dealer.read_stream_key(key, len(terms.parties)), largest)
+    found = PaillierRoles(terms, dealer.read_paillier_key(key, decryptors), largest)
     found.agreement  # noqa: B018  # refuses what cannot be packed
     return found

@@ -32,7 +32,7 @@ from deniable.kernels.compiled import Array
 from deniable.multiparty.masking import hybrid, secrets
 from deniable.multiparty.masking.layout import open_table, pack_table
 from deniable.multiparty.message import SIGNATURE_BYTES, Message
-from deniable.multiparty.terms import Terms, as_words, check_place
+from deniable.multiparty.terms import SumTerms, as_words, check_place
 
 KEY, KEYS, MASKED, CIPHERTEXTS, PASSED_ON, CIPHERTEXT = range(1, 7)
 _NUMBER = struct.Struct("<I")
@@ -42,7 +42,7 @@ _NUMBER = struct.Struct("<I")
 class PairwiseParty:
     """One of those who add up their vectors."""
 
-    terms: Terms
+    terms: SumTerms
     number: int
     identity: bytes = field(repr=False)
     vector: Array = field(repr=False)
@@ -146,7 +146,7 @@ class PairwiseParty:
 class PairwiseAggregator:
     """Passes keys on and adds vectors up; any of the parties may do it."""
 
-    terms: Terms
+    terms: SumTerms
     total: Array | None = None
     _messages: dict[int, dict[int, Message]] = field(default_factory=lambda: {KEY: {}, CIPHERTEXTS: {}, MASKED: {}}, repr=False)
     _step: int = KEY
@@ -189,10 +189,10 @@ class PairwiseAggregator:
         return open_table(message.body, hybrid.CIPHERTEXT_BYTES + SIGNATURE_BYTES, "ciphertexts")
 
 
-def _key_bytes(terms: Terms) -> int:
+def _key_bytes(terms: SumTerms) -> int:
     return secrets.KEY_BYTES + (hybrid.KEM_KEY_BYTES if terms.hybrid else 0)
 
 
-def _check(message: Message, terms: Terms) -> None:
+def _check(message: Message, terms: SumTerms) -> None:
     if not message.signed_by(terms.parties[message.party]):
         raise ProtocolError("signature", f"of party {message.party}", allowed="its own", fix="abort: somebody made it up")

@@ -10,6 +10,7 @@ stream      1                        nobody                         dealer
 
 A party is asked for ``first`` and for an ``answer`` to what comes; an aggregator ``receive``s, and ``close``s a step when all are there or
 their time is over. Before anything is sent, ``save`` is kept. Decryptors are numbered after the parties, and are driven as they are.
+``run_sum`` carries the messages of a whole sum in memory: for sums in one process, tests and lessons.
 """
 
 from __future__ import annotations
@@ -17,19 +18,42 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Protocol
 
+from deniable.contract.arguments import typed
 from deniable.contract.source import Source
+from deniable.errors import ProtocolError
 from deniable.kernels.compiled import Array
-from deniable.multiparty import driving
 
 
-class Party(driving.Party, Protocol):
+class Participant(Protocol):
+    """One who has numbers to add, or who helps to open their sum."""
+
+    def first(self) -> bytes | None:
+        """The message with which a party begins; None if it waits for one."""
+
+    def answer(self, data: bytes) -> bytes | None:
+        """The answer to a message; None if there is none."""
+
+
+class Receiver(Protocol):
+    """The one who gets the sum."""
+
+    total: Array | None
+
+    def receive(self, data: bytes) -> None:
+        """Take a message of a party."""
+
+    def close(self) -> dict[int, bytes]:
+        """End the step: what to send to whom; nothing if there is nothing more."""
+
+
+class Party(Participant, Protocol):
     """A party, or a decryptor."""
 
     def save(self) -> bytes:
         """All that it needs to go on."""
 
 
-class Aggregator(driving.Aggregator, Protocol):
+class Aggregator(Receiver, Protocol):
     """The one who gets the sum. ``step`` is the kind of message that it takes now; 0 when it is done."""
 
     step: int
@@ -78,3 +102,24 @@ class Roles(Protocol):
 
     def resume(self, saved: bytes, number: int, identity: bytes, secret: bytes, source: Source) -> Party:
         """As it was saved."""
+
+
+@typed
+def run_sum(parties: Mapping[int, Participant], aggregator: Receiver, *, lost: Mapping[int, int] | None = None) -> Array:
+    """The sum that an aggregator finds of what the parties add, by number; ``lost`` says by party how many messages it still sends."""
+    left = dict(lost or {})
+
+    def sends(party: int) -> bool:
+        left[party] = left.get(party, 1 << 30) - 1
+        return left[party] >= 0
+
+    for number, party in parties.items():
+        if (begun := party.first()) is not None and sends(number):
+            aggregator.receive(begun)
+    while out := aggregator.close():
+        for number, message in out.items():
+            if sends(number) and (reply := parties[number].answer(message)) is not None:
+                aggregator.receive(reply)
+    if aggregator.total is None:
+        raise ProtocolError("sum", "none", allowed="a sum at the end", fix="the aggregator stopped without one")
+    return aggregator.total

@@ -29,7 +29,7 @@ MOST_PARTIES = 1 << 16
 
 @typed
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Terms:
+class SumTerms:
     """The terms of one sum of vectors of ``length`` integers modulo 2^``word_bits``.
 
     ``parties`` are Ed25519 public keys; a party's number is its place. ``corrupt`` and ``lost`` are the largest shares of parties who may
@@ -74,7 +74,7 @@ class Terms:
     def __repr__(self) -> str:  # without the keys, of which there may be thousands
         who = f"{len(self.parties):,} parties: honest {self.honest}, corrupt {self.corrupt}, lost {self.lost}"
         kinds = "".join(f", {name}" for name in ("active", "hybrid") if getattr(self, name))
-        return f"<Terms {self.label!r}: {self.length:,} integers of {self.word_bits} bits, {who}{kinds}>"
+        return f"<SumTerms {self.label!r}: {self.length:,} integers of {self.word_bits} bits, {who}{kinds}>"
 
     def share(self, name: str) -> Fraction:
         """The share of this name, as a number: ``honest``, ``corrupt`` or ``lost``."""
@@ -119,7 +119,7 @@ def read_share(name: str, text: object) -> Fraction:
     return share
 
 
-def as_words(vector: Any, terms: Terms) -> Array:
+def as_words(vector: Any, terms: SumTerms) -> Array:
     """Integers modulo 2^word_bits; those that would be somebody else's after it are refused."""
     array = np.asarray(vector)
     if array.shape != (terms.length,) or array.dtype.kind not in "iu":
@@ -132,7 +132,7 @@ def as_words(vector: Any, terms: Terms) -> Array:
     return array.astype(f"<u{terms.word_bits // 8}")
 
 
-def check_place(terms: Terms, number: int, identity: bytes) -> None:
+def check_place(terms: SumTerms, number: int, identity: bytes) -> None:
     """ParameterError if this is not the place of one's own key among the parties."""
     if type(number) is not int or not 0 <= number < len(terms.parties) or public_key(identity) != terms.parties[number]:
         allowed = "the place of one's own key among the parties"

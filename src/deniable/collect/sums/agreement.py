@@ -1,6 +1,6 @@
 """What the parties of a sum agree on, all of it under one id: who they are, what is added up, the noise, and who may fail or cheat.
 
-An agreement is canonical JSON, made once by the aggregator and read by every party. Its digest is the label of the engine's ``Terms``,
+An agreement is canonical JSON, made once by the aggregator and read by every party. Its digest is the label of the engine's ``SumTerms``,
 whose own digest is the **id of the sum**: it stands in every message, so parties who were told different things, an epsilon or a bound
 among them, cannot be brought into one sum. The nonce makes every sum another one, though everything else is as it was.
 """
@@ -21,7 +21,7 @@ from deniable.multiparty.engines import MASKING, roles_of
 from deniable.multiparty.fixed_point import FixedPoint
 from deniable.multiparty.private_sum import PrivateSum
 from deniable.multiparty.roles import Roles
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 
 PARTY, PERSON = "party", "person"
 UNITS = (PARTY, PERSON)
@@ -114,9 +114,9 @@ class Agreement(Document):
         return PrivateSum(parties=len(self.parties), honest=self.honest, codec=self.codec, epsilon=self.epsilon, delta=self.delta)
 
     @cached_property
-    def terms(self) -> Terms:
+    def terms(self) -> SumTerms:
         """What the engine goes by."""
-        return Terms(
+        return SumTerms(
             label=hashlib.sha256(self.canonical).hexdigest(),
             parties=tuple(member.key for member in self.parties),
             length=self.length,

@@ -17,11 +17,11 @@ from deniable.errors import ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.graph import neighbors_of
 from deniable.multiparty.masking import hybrid, layout, secrets
-from deniable.multiparty.masking.side import Keys, keys_bytes
+from deniable.multiparty.masking.side import PartyKeys, keys_bytes
 from deniable.multiparty.masking.unmasking import Unmasking
 from deniable.multiparty.message import Message
-from deniable.multiparty.saved import opened_state, pack_state
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.state import opened_state, pack_state
+from deniable.multiparty.terms import SumTerms
 
 
 @typed
@@ -32,7 +32,7 @@ class MaskingAggregator:
     ``data`` is a message of a party, or what ``save`` gave.
     """
 
-    terms: Terms
+    terms: SumTerms
     source: Source = field(default=SYSTEM, repr=False)
     step: int = layout.ADVERTISE
     """The kind of message that it takes now; 0 when it is done."""
@@ -99,7 +99,7 @@ class MaskingAggregator:
     def _check_keys(self, party: int, body: bytes) -> None:
         if len(body) != keys_bytes(self.terms):
             raise WireError("keys", f"{len(body)} bytes", allowed=f"{keys_bytes(self.terms)}", fix="send all keys")
-        keys = Keys.read(body)
+        keys = PartyKeys.read(body)
         for key in (keys.seal, keys.mask):
             secrets.check_order(key, party)
         for key in (keys.seal_kem, keys.mask_kem) if self.terms.hybrid else ():
@@ -193,7 +193,7 @@ class MaskingAggregator:
         return pack_state("aggregator", self.terms.id, step=self.step, messages=kept, neighbors=neighbors)
 
     @classmethod
-    def resume(cls, data: bytes, *, terms: Terms, source: Source = SYSTEM) -> MaskingAggregator:
+    def resume(cls, data: bytes, *, terms: SumTerms, source: Source = SYSTEM) -> MaskingAggregator:
         """The aggregator as it was saved; WireError if this is not its state in this sum. A sum that was open is opened again."""
         with opened_state(data, "aggregator", terms.id) as content:
             found = cls(terms, source, content["step"])
@@ -201,5 +201,5 @@ class MaskingAggregator:
             found._messages = {kind: {message.party: message for message in messages} for kind, messages in opened.items()}
             found._neighbors = {int(party): list(others) for party, others in content["neighbors"].items()}
             sent = found._messages.get(layout.ADVERTISE, {})
-            found._owners = {part: party for party, message in sent.items() for part in Keys.read(message.body).parts}
+            found._owners = {part: party for party, message in sent.items() for part in PartyKeys.read(message.body).parts}
         return found

@@ -21,10 +21,10 @@ from collections.abc import Callable
 
 from deniable.errors import WireError
 from deniable.multiparty.masking.secrets import KEY_BYTES
-from deniable.multiparty.masking.side import Keys, keys_bytes, row_bytes
+from deniable.multiparty.masking.side import PartyKeys, keys_bytes, row_bytes
 from deniable.multiparty.message import SIGNATURE_BYTES, cut
 from deniable.multiparty.shamir import SHARE_BYTES
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 
 ADVERTISE, KEYS, SHARES, FOR_YOU, MASKED, SURVIVORS, AGREED, AGREEMENT, REVEALED = range(1, 10)
 _NUMBER = struct.Struct("<I")
@@ -46,21 +46,21 @@ def open_table(body: bytes, size: int, what: str) -> dict[int, bytes]:
     return found
 
 
-def open_keys(body: bytes, terms: Terms) -> dict[int, Keys]:
+def open_keys(body: bytes, terms: SumTerms) -> dict[int, PartyKeys]:
     """The body of KEYS."""
     size = keys_bytes(terms)
     rows = open_table(body, size + (SIGNATURE_BYTES if terms.active else 0), "keys")
-    return {party: Keys.read(row[:size], row[size:]) for party, row in rows.items()}
+    return {party: PartyKeys.read(row[:size], row[size:]) for party, row in rows.items()}
 
 
-def open_shares_message(body: bytes, terms: Terms, sender: int) -> tuple[bytes, dict[int, bytes]]:
+def open_shares_message(body: bytes, terms: SumTerms, sender: int) -> tuple[bytes, dict[int, bytes]]:
     """The body of SHARES: the commitment, and the row for each neighbor."""
     if len(body) < KEY_BYTES:
         raise WireError("shares", f"{len(body)} bytes", allowed="a commitment of 32 bytes first", fix="send the message whole")
     return body[:KEY_BYTES], _open_rows(body[KEY_BYTES:], lambda receiver: row_bytes(terms, sender, receiver))
 
 
-def open_for_you(body: bytes, terms: Terms, receiver: int) -> dict[int, bytes]:
+def open_for_you(body: bytes, terms: SumTerms, receiver: int) -> dict[int, bytes]:
     """The body of FOR_YOU: the row of each neighbor."""
     return _open_rows(body, lambda sender: row_bytes(terms, sender, receiver))
 

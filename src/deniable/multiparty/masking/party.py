@@ -16,11 +16,11 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.masking import hybrid, layout, secrets
-from deniable.multiparty.masking.side import Keys, Side
+from deniable.multiparty.masking.side import PartyKeys, Side
 from deniable.multiparty.message import Message
-from deniable.multiparty.saved import opened_state, pack_state
 from deniable.multiparty.shamir import SECRET_BYTES, share_secret
-from deniable.multiparty.terms import Terms, as_words, check_place
+from deniable.multiparty.state import opened_state, pack_state
+from deniable.multiparty.terms import SumTerms, as_words, check_place
 
 _DUE = {layout.ADVERTISE: layout.KEYS, layout.SHARES: layout.FOR_YOU, layout.MASKED: layout.SURVIVORS, layout.AGREED: layout.AGREEMENT}
 """What a party waits for after it has sent a message of a kind."""
@@ -35,7 +35,7 @@ class MaskingParty:
     of the aggregator, or what ``save`` gave.
     """
 
-    terms: Terms
+    terms: SumTerms
     number: int
     identity: bytes = field(repr=False)
     vector: Array = field(repr=False)
@@ -43,7 +43,7 @@ class MaskingParty:
     sent: int = 0
     """The kind of the last message that it sent."""
     _seeds: dict[str, bytes] = field(default_factory=dict, repr=False)
-    _keys: dict[int, Keys] = field(default_factory=dict, repr=False)
+    _keys: dict[int, PartyKeys] = field(default_factory=dict, repr=False)
     _agreed: dict[int, bytes] = field(default_factory=dict, repr=False)
     """Secrets of masks that this party chose, in hybrid sums."""
     _shares: dict[int, tuple[bytes, bytes]] = field(default_factory=dict, repr=False)
@@ -202,14 +202,14 @@ class MaskingParty:
         )
 
     @classmethod
-    def resume(cls, data: bytes, *, terms: Terms, identity: bytes, source: Source = SYSTEM) -> MaskingParty:
+    def resume(cls, data: bytes, *, terms: SumTerms, identity: bytes, source: Source = SYSTEM) -> MaskingParty:
         """The party as it was saved; WireError if this is not its state in this sum."""
         with opened_state(data, "party", terms.id) as content:
             vector = np.frombuffer(bytes.fromhex(content["vector"]), dtype=f"<u{terms.word_bits // 8}")
             party = cls(terms, content["number"], identity, vector, source, content["sent"])
             party._seeds = {name: bytes.fromhex(seed) for name, seed in content["seeds"].items()}
             party._agreed = {int(number): bytes.fromhex(secret) for number, secret in content.get("agreed", {}).items()}
-            party._keys = {int(number): Keys(*map(bytes.fromhex, parts)) for number, parts in content["keys"].items()}
+            party._keys = {int(number): PartyKeys(*map(bytes.fromhex, parts)) for number, parts in content["keys"].items()}
             party._shares = {int(number): (bytes.fromhex(own), bytes.fromhex(pairs)) for number, (own, pairs) in content["shares"].items()}
             party._survivors = list(content["survivors"])
         return party

@@ -26,7 +26,7 @@ from deniable.errors import ProtocolError
 from deniable.multiparty.masking import hybrid, secrets
 from deniable.multiparty.masking.hybrid import CIPHERTEXT_BYTES, Exchange
 from deniable.multiparty.masking.secrets import KEY_BYTES, SEALED_BYTES
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
@@ -37,7 +37,7 @@ _PAIR = CIPHERTEXT_BYTES + SEALED_BYTES
 _NUMBERS = struct.Struct("<II")
 
 
-class Keys(NamedTuple):
+class PartyKeys(NamedTuple):
     """The public keys of a party, and its signature of them where messages are signed; those of ML-KEM where sums are hybrid."""
 
     seal: bytes
@@ -57,19 +57,19 @@ class Keys(NamedTuple):
         return tuple(part for part in (self.seal, self.mask, self.seal_kem, self.mask_kem) if part)
 
     @classmethod
-    def read(cls, body: bytes, signature: bytes = b"") -> Keys:
+    def read(cls, body: bytes, signature: bytes = b"") -> PartyKeys:
         """The keys behind a published body, whose length was checked."""
         x25519, kem = body[: 2 * KEY_BYTES], body[2 * KEY_BYTES :]
         half = len(kem) // 2
         return cls(x25519[:KEY_BYTES], x25519[KEY_BYTES:], signature, kem[:half], kem[half:])
 
 
-def keys_bytes(terms: Terms) -> int:
+def keys_bytes(terms: SumTerms) -> int:
     """How long a party's public keys are."""
     return 2 * KEY_BYTES + (2 * hybrid.KEM_KEY_BYTES if terms.hybrid else 0)
 
 
-def row_bytes(terms: Terms, sender: int, receiver: int) -> int:
+def row_bytes(terms: SumTerms, sender: int, receiver: int) -> int:
     """How long the row of a sender for a receiver is."""
     if not terms.hybrid:
         return SEALED_BYTES
@@ -79,7 +79,7 @@ def row_bytes(terms: Terms, sender: int, receiver: int) -> int:
 class Side:
     """A party with its seeds; or the aggregator with the seed of a lost party's masks, which can do what ``agreed`` does."""
 
-    def __init__(self, terms: Terms, number: int, seeds: Mapping[str, bytes]) -> None:
+    def __init__(self, terms: SumTerms, number: int, seeds: Mapping[str, bytes]) -> None:
         self._terms, self._number, self._seeds = terms, number, seeds
         self._private = {name: secrets.private_key(seeds[name], name.encode()) for name in ("seal", "mask") if name in seeds}
         self._public = {name: key.public_key().public_bytes_raw() for name, key in self._private.items()}
@@ -89,14 +89,14 @@ class Side:
         return {name: hybrid.kem_private(self._seeds[name], name.encode()) for name in self._private if self._terms.hybrid}
 
     @cached_property
-    def public(self) -> Keys:
+    def public(self) -> PartyKeys:
         """What it publishes; empty where it has no seed."""
         kem = {name: key.public_key().public_bytes_raw() for name, key in self._kem.items()}
-        return Keys(self._public.get("seal", b""), self._public["mask"], b"", kem.get("seal", b""), kem.get("mask", b""))
+        return PartyKeys(self._public.get("seal", b""), self._public["mask"], b"", kem.get("seal", b""), kem.get("mask", b""))
 
     # --- shares ---
 
-    def seal(self, other: int, keys: Keys, plain: bytes) -> tuple[bytes, bytes]:
+    def seal(self, other: int, keys: PartyKeys, plain: bytes) -> tuple[bytes, bytes]:
         """The row for a neighbor; and what they have agreed on for their mask, if that is this party's to say."""
         shared = secrets.agree(self._private["seal"], keys.seal)
         if not self._terms.hybrid:
@@ -107,7 +107,7 @@ class Side:
         sealed = secrets.seal_shares(exchange.combined(secret, shared), self._terms.id, self._number, other, plain, beside=pair)
         return ciphertext + sealed + pair, agreed
 
-    def open(self, other: int, keys: Keys, row: bytes) -> tuple[bytes, bytes]:
+    def open(self, other: int, keys: PartyKeys, row: bytes) -> tuple[bytes, bytes]:
         """Both shares of a neighbor; ProtocolError if any byte of the row is not as that neighbor sent it."""
         shared = secrets.agree(self._private["seal"], keys.seal)
         if not self._terms.hybrid:
@@ -119,7 +119,7 @@ class Side:
 
     # --- masks ---
 
-    def agreed(self, other: int, keys: Keys, row: bytes = b"") -> bytes:
+    def agreed(self, other: int, keys: PartyKeys, row: bytes = b"") -> bytes:
         """The secret of the mask with a neighbor; in hybrid sums from the row of the one with the smaller number."""
         if not self._terms.hybrid:
             return secrets.agree(self._private["mask"], keys.mask)
@@ -137,7 +137,7 @@ class Side:
             raise ProtocolError("ciphertext", f"of party {sender}", allowed=allowed, fix="somebody changed it: begin a new sum")
         return found
 
-    def _offer(self, other: int, keys: Keys) -> tuple[bytes, bytes]:
+    def _offer(self, other: int, keys: PartyKeys) -> tuple[bytes, bytes]:
         """What goes to a neighbor with a larger number, and what it will find there."""
         secret, ciphertext = hybrid.kem_public(keys.mask_kem, other).encapsulate()
         exchange = Exchange(b"mask", self._terms.id, self._number, other, self._public["mask"], keys.mask, keys.mask_kem, ciphertext)

@@ -14,20 +14,20 @@ import numpy as np
 from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.masking import layout, secrets
-from deniable.multiparty.masking.side import Keys, Side
+from deniable.multiparty.masking.side import PartyKeys, Side
 from deniable.multiparty.message import Message
 from deniable.multiparty.shamir import recover_secret, weights_at_zero
-from deniable.multiparty.terms import Terms
+from deniable.multiparty.terms import SumTerms
 
 
 class Unmasking:
     """The messages of a sum whose shares were revealed."""
 
-    def __init__(self, terms: Terms, messages: Mapping[int, Mapping[int, Message]], neighbors: Mapping[int, list[int]]) -> None:
+    def __init__(self, terms: SumTerms, messages: Mapping[int, Mapping[int, Message]], neighbors: Mapping[int, list[int]]) -> None:
         self.terms = terms
         self._neighbors = neighbors
         self._sharers = messages[layout.SHARES]
-        self._keys = {party: Keys.read(messages[layout.ADVERTISE][party].body) for party in self._sharers}
+        self._keys = {party: PartyKeys.read(messages[layout.ADVERTISE][party].body) for party in self._sharers}
         self._masked = messages[layout.MASKED]
         self._shown: dict[int, dict[int, bytes]] = defaultdict(dict)
         for sender, message in messages[layout.REVEALED].items():

@@ -13,15 +13,15 @@ import numpy as np
 from deniable.errors import DomainError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.message import Message
-from deniable.multiparty.paillier.roles import ENCRYPTED, NUMBER, OPENED, TO_OPEN, Agreement
-from deniable.multiparty.saved import opened_state, pack_state
+from deniable.multiparty.paillier.roles import ENCRYPTED, NUMBER, OPENED, TO_OPEN, PaillierAgreement
+from deniable.multiparty.state import opened_state, pack_state
 
 
 @dataclass
 class PaillierAggregator:
     """The one role that sees all ciphertexts. ``total`` is the sum once it is there."""
 
-    agreement: Agreement
+    agreement: PaillierAgreement
     step: int = ENCRYPTED
     """The kind of message that it takes now; 0 when it is done."""
     total: Array | None = None
@@ -101,7 +101,7 @@ class PaillierAggregator:
         return pack_state("aggregator", self.agreement.id, step=self.step, total=total, messages=messages, parties=self._parties)
 
     @classmethod
-    def resume(cls, data: bytes, *, agreement: Agreement) -> PaillierAggregator:
+    def resume(cls, data: bytes, *, agreement: PaillierAgreement) -> PaillierAggregator:
         """The aggregator as it was saved; WireError if this is not its state in this sum."""
         with opened_state(data, "aggregator", agreement.id) as content:
             total = None if content["total"] is None else np.array(content["total"], dtype=np.int64)

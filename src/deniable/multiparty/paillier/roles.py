@@ -32,8 +32,8 @@ from deniable.multiparty.message import Message, cut
 from deniable.multiparty.paillier.encryption import Encryptor
 from deniable.multiparty.paillier.keys import KeyShare, PublicKey
 from deniable.multiparty.paillier.packing import Packing
-from deniable.multiparty.saved import not_due, opened_state, pack_state
-from deniable.multiparty.terms import Terms, check_place
+from deniable.multiparty.state import not_due, opened_state, pack_state
+from deniable.multiparty.terms import SumTerms, check_place
 
 ENCRYPTED, TO_OPEN, OPENED = 1, 2, 3
 NUMBER = struct.Struct("<I")
@@ -42,10 +42,10 @@ WIDEST = 64
 
 
 @dataclass(frozen=True)
-class Agreement:
+class PaillierAgreement:
     """What all roles of a sum under encryption agree on: its terms, the committee's key, and how numbers are packed."""
 
-    terms: Terms
+    terms: SumTerms
     key: PublicKey
     packing: Packing
 
@@ -81,7 +81,7 @@ class Agreement:
 class PaillierParty:
     """One party; ``first`` is all that it ever sends, and the same every time. Its numbers are forgotten once they are encrypted."""
 
-    agreement: Agreement
+    agreement: PaillierAgreement
     number: int
     identity: bytes = field(repr=False)
     encryptor: Encryptor = field(repr=False)
@@ -116,7 +116,9 @@ class PaillierParty:
         return pack_state("party", self.agreement.id, number=self.number, message=self.message.hex(), vector=vector)
 
     @classmethod
-    def resume(cls, data: bytes, *, agreement: Agreement, identity: bytes, encryptor: Encryptor, source: Source = SYSTEM) -> PaillierParty:
+    def resume(
+        cls, data: bytes, *, agreement: PaillierAgreement, identity: bytes, encryptor: Encryptor, source: Source = SYSTEM
+    ) -> PaillierParty:
         """The party as it was saved; WireError if this is not its state in this sum."""
         with opened_state(data, "party", agreement.id) as content:
             vector, message = np.array(content["vector"], dtype=np.int64), bytes.fromhex(content["message"])
@@ -127,7 +129,7 @@ class PaillierParty:
 class Decryptor:
     """One member of the committee. It opens one sum, and however often it is asked for that, its answer is the same."""
 
-    agreement: Agreement
+    agreement: PaillierAgreement
     share: KeyShare
     opened: bytes = b""
     """SHA-256 of the message that it opened; empty before."""
@@ -175,7 +177,7 @@ class Decryptor:
         return pack_state("decryptor", self.agreement.id, place=self.share.place, opened=self.opened.hex())
 
     @classmethod
-    def resume(cls, data: bytes, *, agreement: Agreement, share: KeyShare) -> Decryptor:
+    def resume(cls, data: bytes, *, agreement: PaillierAgreement, share: KeyShare) -> Decryptor:
         """The decryptor as it was saved; WireError if this is not its state in this sum."""
         with opened_state(data, "decryptor", agreement.id) as content:
             if content["place"] != share.place:

@@ -31,7 +31,7 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.message import Message, cut
-from deniable.multiparty.saved import not_due, opened_state, pack_state
+from deniable.multiparty.state import not_due, opened_state, pack_state
 from deniable.multiparty.stream import group
 
 SENT = 1
