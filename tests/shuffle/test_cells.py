@@ -18,9 +18,9 @@ from scipy.special import gammaln
 import deniable as dn
 from deniable.accounting import Repeated, account
 from deniable.accounting.binomial import at_least, pmf
-from deniable.shuffle.blanket import Blanket, Pair
+from deniable.shuffle.blanket import Blanket
 from deniable.shuffle.certificate import certificate
-from deniable.shuffle.channel import pairs_of
+from deniable.shuffle.channel import InputPair, pairs_of
 from deniable.shuffle.clone import Clones, binary_probability, closed_form, divergence_given
 from tests.conftest import ROOT
 
@@ -36,7 +36,7 @@ def grr_pair(k, epsilon0):
     """K-ary randomized response from its definition, in floats."""
     q = 1 / (exp(epsilon0) + k - 1)
     p = exp(epsilon0) * q
-    return Pair(np.array([p, q, (k - 2) * q]), np.array([q, p, (k - 2) * q]), np.array([q, q, (k - 2) * q]))
+    return InputPair(np.array([p, q, (k - 2) * q]), np.array([q, p, (k - 2) * q]), np.array([q, q, (k - 2) * q]))
 
 
 @cache
@@ -81,7 +81,7 @@ def test_k_ary_randomized_response(row, k):
     if homogeneous is not None:  # an estimate, by the same engine with a third value's law for the blanket
         p = exp(epsilon0) * q
         rows = [[p, q, q, (k - 3) * q], [q, p, q, (k - 3) * q], [q, q, p, (k - 3) * q]]
-        value = Blanket(Pair(*map(np.array, rows)), n=n, delta=DELTA).epsilon()
+        value = Blanket(InputPair(*map(np.array, rows)), n=n, delta=DELTA).epsilon()
         assert float(homogeneous) * (1 - 3e-4) <= value <= float(homogeneous) * (1 + 2e-6) + 2 * HALF
         assert value <= found * (1 + 2e-6)
 

@@ -14,11 +14,10 @@ import pytest
 import deniable as dn
 from deniable.client.olh import hashed_channel
 from deniable.contract.hashing import HashFamily
-from deniable.shuffle.blanket import Blanket
+from deniable.shuffle.blanket import Blanket, Homogeneous
 from deniable.shuffle.certificate import BlanketCertificate, certificate
-from deniable.shuffle.channel import _from_laws, _written_down, merged, pairs_of
+from deniable.shuffle.channel import InputPair, _from_laws, _written_down, merged, pairs_of
 from deniable.shuffle.clone import Clones
-from deniable.shuffle.lower import Homogeneous
 from tests.conftest import ROOT
 from tests.shuffle.exhaustive import (
     blanket_delta,
@@ -154,9 +153,7 @@ def test_four_people_and_random_channels():
 
 
 def _pair(classes):
-    from deniable.shuffle.blanket import Pair
-
-    return Pair(*(np.array(column, dtype=float) for column in zip(*classes, strict=True)))
+    return InputPair(*(np.array(column, dtype=float) for column in zip(*classes, strict=True)))
 
 
 @pytest.mark.parametrize(

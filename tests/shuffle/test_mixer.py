@@ -17,8 +17,7 @@ from deniable.accounting import account
 from deniable.contract.mixing import Threshold
 from deniable.errors import ParameterError, ProtocolError
 from deniable.shuffle import mixer as module
-from deniable.shuffle.mixer import LARGEST_BATCH, Held, Mixer, Rules, Taken, mix
-from deniable.shuffle.permutation import permutation
+from deniable.shuffle.mixer import LARGEST_BATCH, Held, Mixer, Rules, Taken, mix, permutation
 from deniable.shuffle.threshold import draw_drops, price, shift_of, threshold_event
 from deniable.testing import ReplaySource
 from tests.shuffle.ordering import REJECTED, likeness, score

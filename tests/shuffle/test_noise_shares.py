@@ -16,9 +16,9 @@ from scipy import stats
 import deniable as dn
 from deniable.central.inversion import PoissonNoise, PolyaNoise
 from deniable.contract.source import Source
-from deniable.shuffle.permutation import permutation
+from deniable.shuffle.mixer import permutation
 from deniable.shuffle.shares import LISTED, excess
-from deniable.shuffle.tails import reach_of
+from deniable.shuffle.sums import reach_of
 from deniable.testing import ReplaySource
 
 PRECISE = Context(prec=90)

@@ -6,8 +6,14 @@ that does not depend on its sender's value. If the victim holds x or x', reveal 
 
     delta(epsilon) <= E[(V(Y_1) + .. + V(Y_n))_+] / n,     Y_i from w with probability gamma, and V = 0 otherwise
 
-**Guarantee.** Replacing one person's value, in both orders, the worst pair of values; everyone else's values are arbitrary. With R_z in
-place of w it is the *exact* value if all others hold z, a lower bound on what any certificate may claim.
+**Guarantee.** Replacing one person's value, in both orders, the worst pair of values; everyone else's values are arbitrary.
+
+**Lower bound.** With R_z in place of w it is the *exact* value if all others hold z: no epsilon below is true for every data set, whatever
+certificate claims it. There, outputs are merged into three: those likelier under the victim's first value, those likelier under the second,
+the rest. Merging is post-processing, so the divergence of what remains is not above the true one; and it is a sum of O(sqrt n) terms,
+without a lattice: with r the merged R_z, and the counts of n draws from r::
+
+    delta >= E[(V_A N_A + V_B N_B + V_C N_C)_+] / n
 
 **Rounding.** Few atoms, or few people: the sum over all counts, with the cut tails added. Otherwise one tilted Fourier transform: atoms
 are split onto the lattice keeping their mean, which only raises the expectation of a convex function; values far below zero are raised;
@@ -18,7 +24,7 @@ References: Balle, Bell, Gascon, Nissim 2019; Su, Cheng, Wang 2025 (no other dec
 
 from __future__ import annotations
 
-from math import exp, inf, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +32,11 @@ import numpy as np
 from deniable.accounting.binomial import at_least, at_most, pmf
 from deniable.accounting.calibration import smallest
 from deniable.accounting.tilted import Atoms, Lattice, Sum
+from deniable.shuffle.channel import InputPair
 from deniable.shuffle.clone import gaussian_epsilon
 
 GUARD = 1e-9
-"""Relative, on delta: what double precision may lose, with a wide margin."""
+"""Relative, on delta: what double precision may lose, with a wide margin; added to upper bounds, taken off lower ones."""
 POINTS = 1 << 18
 """Of the lattice, across the window."""
 SPARE = 30.0
@@ -38,20 +45,10 @@ MOST_CELLS = 50_000
 """Count vectors that are summed one by one."""
 
 
-class Pair(NamedTuple):
-    """Two inputs of a mechanism: the masses of its classes of outputs under each, and under the blanket (or under a third input)."""
-
-    one: Any
-    other: Any
-    blanket: Any
-    third: float | None = None
-    """How often a third input has an output that is likelier under the one, and as often under the other, where that is known."""
-
-
 class Blanket:
     """The blanket bound of a pair for n people: delta at an epsilon, and epsilon at a delta."""
 
-    def __init__(self, pair: Pair, *, n: int, delta: float, points: int = POINTS) -> None:
+    def __init__(self, pair: InputPair, *, n: int, delta: float, points: int = POINTS) -> None:
         self.pair, self.n, self.delta, self.points = pair, n, delta, points
         self.largest = float(np.log(np.max(pair.one / pair.other)))
         self._counted = _count_vectors(pair, n, delta)
@@ -75,7 +72,7 @@ class Blanket:
         tolerance = 1e-9 if self._counted else 1e-7
         return min(smallest(self.at, self.delta, guess=guess, limit=self.largest, tolerance=tolerance), self.largest)
 
-    def _direct(self, counted: Counted, values: Any) -> float:
+    def _direct(self, counted: CountVectors, values: Any) -> float:
         """E[(sum of V)_+]: all counts of all classes but one, whose count given the others is binomial and summed in closed form."""
         value, p = float(values[counted.inner]), counted.chance
         owed = -sum(values[i] * count for i, count in counted.counts.items()) + np.zeros_like(counted.left)
@@ -108,6 +105,41 @@ class Blanket:
         return found
 
 
+class Homogeneous:
+    """The exact divergence of three outputs if all others hold one value; the first output is likelier under ``one``, the second less."""
+
+    def __init__(self, one: Any, other: Any, held: Any, *, n: int, delta: float) -> None:
+        self.one, self.other, self.held = one, other, held
+        self.n, self.delta = n, delta
+        b = float(self.held[1] / self.held.sum())
+        width = sqrt(2 * n * b * (30 - log(delta))) + 30 - log(delta)
+        self.count = np.arange(max(0, int(n * b - width)), min(n, int(n * b + width) + 1) + 1, dtype=float)
+        self.weights = pmf(self.count, n, b)
+
+    def at(self, epsilon: float) -> float:
+        """A lower bound on delta at epsilon."""
+        gains = self.one - exp(epsilon) * self.other
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first, second, rest = np.where(self.held > 0, gains / self.held, 0.0)
+        left, value = self.n - self.count, first - rest
+        p = float(self.held[0] / (self.held[0] + self.held[2]))
+        owed = -(second - rest) * self.count - rest * self.n  # first and rest share what is left
+        if value <= 0 or self.held[0] <= 0:
+            return 0.0
+        needed = np.floor(owed / value) + 1
+        gained = value * left * p * at_least(needed - 1, np.maximum(left - 1, 0), p) - owed * at_least(needed, left, p)
+        return float((self.weights * np.maximum(gained, 0.0)).sum()) / self.n * (1 - GUARD)
+
+    def epsilon(self, guess: float) -> float:
+        """An epsilon that delta does not allow, rounded down; 0 where there is none."""
+        limit = log(float(self.one[0] / self.other[0]))
+        found = min(smallest(self.at, self.delta, guess=min(guess, limit), limit=limit, tolerance=1e-9), limit)
+        for share in (1e-9, 1e-8, 1e-6, 1e-3):
+            if self.at(found * (1 - share)) > self.delta:
+                return found * (1 - share)
+        return 0.0
+
+
 def _on_lattice(points: Any, masses: Any, reach: float, step: float, tilt: float) -> Lattice:
     """A law split onto a lattice, each atom keeping its mean; among steps of about one size, one that the atoms fit well."""
     points = np.maximum(points, -4 * reach)  # raised: a sum that holds one of these is not positive anyway
@@ -134,7 +166,7 @@ def _positive_part(total: Sum, reach: float) -> tuple[float, float]:
     return kept, total.above(float(at[-1]), growth=True)
 
 
-class Counted(NamedTuple):
+class CountVectors(NamedTuple):
     """Count vectors of all classes but one: probabilities, what is left for the last class, and the chances of a count outside."""
 
     inner: int
@@ -146,7 +178,7 @@ class Counted(NamedTuple):
     """For each class, the chance among n - 1 others; and the same if one more of that class is there."""
 
 
-def _count_vectors(pair: Pair, n: int, delta: float) -> Counted | None:
+def _count_vectors(pair: InputPair, n: int, delta: float) -> CountVectors | None:
     """The likely counts of all classes but the one with the largest ratio; None if they are too many."""
     inner = int(np.argmax(pair.one / pair.other))
     spare = SPARE - np.log(delta)
@@ -167,4 +199,4 @@ def _count_vectors(pair: Pair, n: int, delta: float) -> Counted | None:
         counts[i], taken, left = count, taken + count, max(left - p, 1e-300)
         below = float(at_most(low - 1, n - 1, p)) if low else 0.0
         outside[i] = tuple(below + (float(at_least(bound, n - 1, p)) if high < n else 0.0) for bound in (high + 1, high))
-    return Counted(inner, counts, weights, np.maximum(n - taken, 0.0), min(1.0, float(pair.blanket[inner]) / left), outside)  # type: ignore[arg-type]  # pairs
+    return CountVectors(inner, counts, weights, np.maximum(n - taken, 0.0), min(1.0, float(pair.blanket[inner]) / left), outside)  # type: ignore[arg-type]  # pairs

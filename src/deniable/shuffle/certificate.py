@@ -18,10 +18,9 @@ import numpy as np
 
 from deniable.contract.spec import MECHANISMS, Spec
 from deniable.errors import ParameterError
-from deniable.shuffle.blanket import Blanket, Pair
-from deniable.shuffle.channel import pairs_of
+from deniable.shuffle.blanket import Blanket, Homogeneous
+from deniable.shuffle.channel import InputPair, pairs_of
 from deniable.shuffle.clone import Clones, binary_probability
-from deniable.shuffle.lower import Homogeneous
 
 MOST_PEOPLE, MOST_EPSILON = 1 << 33, 700
 """More people than there are, and the largest power of e that is a double: beyond them sums would not fit into memory, or overflow."""
@@ -83,7 +82,7 @@ class BlanketCertificate(Certificate):
 
     name = BLANKET
 
-    def __init__(self, local: float, pairs: list[Pair], n: int, delta: float) -> None:
+    def __init__(self, local: float, pairs: list[InputPair], n: int, delta: float) -> None:
         self.local, self.n, self.delta, self.pairs = local, n, delta, pairs
         self._bounds = [Blanket(pair, n=n, delta=delta) for pair in pairs]
 

@@ -1,4 +1,4 @@
-"""From a spec to the pairs of inputs that an accountant must look at, outputs merged into classes.
+"""The pairs of inputs of a mechanism that an accountant must look at, with its outputs merged into classes.
 
 Outputs with the same probabilities under both inputs and under the blanket count as one class, and pairs with the same classes as one
 pair. Most mechanisms have one pair up to symmetry, and say it themselves (``Spec.channel``); it is the same as what ``spec.law``
@@ -8,21 +8,30 @@ says, which tests compare. Any other finite mechanism is read from its laws.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deniable.contract.law import Class
 from deniable.contract.spec import MECHANISMS, Spec
 from deniable.errors import ParameterError
-from deniable.shuffle.blanket import Pair
 
 MOST_WORK = 1 << 24
 """Pairs times outputs that are looked at one by one."""
 MOST_INPUTS, MOST_OUTPUTS = 256, 1 << 12
 
 
-def pairs_of(spec: Spec) -> list[Pair] | None:
+class InputPair(NamedTuple):
+    """Two inputs of a mechanism: the masses of its classes of outputs under each, and under the blanket (or under a third input)."""
+
+    one: Any
+    other: Any
+    blanket: Any
+    third: float | None = None
+    """How often a third input has an output that is likelier under the one, and as often under the other, where that is known."""
+
+
+def pairs_of(spec: Spec) -> list[InputPair] | None:
     """Every pair of inputs, up to symmetry, each in both orders; None for a mechanism that is too large to look through."""
     classes = _written_down(spec)
     found = [classes] if classes is not None else _from_laws(spec)
@@ -33,7 +42,7 @@ def pairs_of(spec: Spec) -> list[Pair] | None:
     found_pairs = []
     for pair in distinct:
         one, other, blanket = (np.array(column, dtype=float) for column in zip(*pair, strict=True))
-        found_pairs.append(Pair(one, other, blanket, third))
+        found_pairs.append(InputPair(one, other, blanket, third))
     return found_pairs
 
 

@@ -28,11 +28,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from deniable.contract.batch import MOST_SEALS
 from deniable.contract.mixing import Threshold
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.stream import random_words
 from deniable.errors import ParameterError
-from deniable.shuffle.permutation import permutation
+from deniable.kernels.compiled import Array
 from deniable.shuffle.threshold import draw_drops
 
 TAKEN, REPEATED, USED, CLOSED = "taken", "repeated", "token_used", "too_late"
@@ -57,7 +60,7 @@ class Taken(NamedTuple):
     token: bytes = b""
 
 
-class Release(NamedTuple):
+class MixerOutput(NamedTuple):
     """What goes: batches in their order, the digests of all that is no longer held, and how many of these were dropped on the way."""
 
     batches: tuple[tuple[bytes, ...], ...] = ()
@@ -65,7 +68,7 @@ class Release(NamedTuple):
     dropped: int = 0
 
 
-NOTHING = Release()
+NOTHING = MixerOutput()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +141,7 @@ class Mixer:
         self._held[came.held.digest] = came.held
         return TAKEN
 
-    def release(self, *, over: bool, dummy: Callable[[], bytes] | None = None) -> Release:
+    def release(self, *, over: bool, dummy: Callable[[], bytes] | None = None) -> MixerOutput:
         """Let go of what may go. After the end of a group nothing more is taken."""
         found = mix(self.rules, list(self._held.values()), over=over, dummy=dummy, source=self._source)
         for digest in found.gone:
@@ -147,7 +150,9 @@ class Mixer:
         return found
 
 
-def mix(rules: Rules, held: Sequence[Held], *, over: bool, dummy: Callable[[], bytes] | None = None, source: Source = SYSTEM) -> Release:
+def mix(
+    rules: Rules, held: Sequence[Held], *, over: bool, dummy: Callable[[], bytes] | None = None, source: Source = SYSTEM
+) -> MixerOutput:
     """What is let go of a group that holds these seals. Nothing about the order in which they are given shows in the result."""
     if not rules.parts(len(held), over=over):
         return NOTHING
@@ -160,7 +165,25 @@ def mix(rules: Rules, held: Sequence[Held], *, over: bool, dummy: Callable[[], b
         start += size
     # What the threshold left of a group may be too few: then all of it is dropped, since another look would cost privacy again.
     gone = shuffled if over else shuffled[:start]
-    return Release(tuple(batches), tuple(item.digest for item in gone), len(gone) - start)
+    return MixerOutput(tuple(batches), tuple(item.digest for item in gone), len(gone) - start)
+
+
+def permutation(count: int, source: Source | None = None) -> Array:
+    """The positions 0 .. count - 1 in an order that nobody can predict.
+
+    Each position draws a random word, and words are sorted. If two are equal, everyone draws again: given that all words differ, no order
+    is likelier than another. Among a million, that happens once in 40 million shuffles.
+
+    >>> from deniable.testing import ReplaySource
+    >>> permutation(3, ReplaySource([7, 9, 7, 30, 10, 20]))
+    array([1, 2, 0])
+    """
+    while True:
+        words = random_words(count, source)
+        order = np.argsort(words, kind="stable")
+        ranked = words[order]
+        if not np.any(ranked[1:] == ranked[:-1]):
+            return order
 
 
 def _thresholded(threshold: Threshold, shuffled: Sequence[Held], source: Source) -> list[Held]:

@@ -34,7 +34,7 @@ from deniable.core.steps import Progress, Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.certificate import Certificate
-from deniable.shuffle.permutation import permutation
+from deniable.shuffle.mixer import permutation
 
 LEAST_DELTA = 1e-200
 """Bounds divide by delta: floats have no numbers for far smaller ones."""

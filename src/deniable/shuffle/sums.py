@@ -1,10 +1,11 @@
-"""The sum of a crowd's numbers, as an estimate: what the shuffle protocols for sums return."""
+"""The sum of a crowd's numbers, as an estimate with its error law: what the shuffle protocols for sums return."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from deniable.core.law import Law
 from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.shuffle.tails import reach_of
 
 if TYPE_CHECKING:
     from deniable.shuffle.protocol import ShuffleProtocol
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _RATIO = re.compile(r"-?[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
 _LONGEST = 2200
 """The digits of an end of a range, at most."""
+
+EXACT_FROM = 1e-9
+"""Smaller tail probabilities are bounded by Chernoff's inequality: a Fourier transform is no longer accurate there."""
 
 
 def _read_end(noun: str, data: object) -> Any:
@@ -82,7 +85,7 @@ class CrowdSum(Law):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PolyaSum(Law):
-    """A sum on a grid with the noise shares of n people, which are Polya variables, and their rounding errors; see ``tails``."""
+    """A sum on a grid with the noise shares of n people, which are Polya variables, and their rounding errors."""
 
     n: int
     total: float
@@ -108,6 +111,28 @@ class PolyaSum(Law):
 
     def select(self, positions: Array) -> Law:
         return self  # there is one number
+
+
+def reach_of(ratio: float, shape: float, rounding: float, alpha: float) -> float:
+    """How far the noise strays with probability alpha at most: the difference of two negative binomials, and a normal variable on top.
+
+    ``shape`` = 1 is discrete Laplace noise. ``rounding`` is the variance of the normal variable, which stands for many independent
+    roundings, each by less than a step. Rounded up to whole steps.
+
+    >>> reach_of(0.9, 1.0, 0.0, 0.05), reach_of(0.9, 1.0, 0.0, 1e-12)
+    (28.0, 305.0)
+    """
+    scale = -1 / log(ratio)
+    if alpha < EXACT_FROM:
+        s = np.linspace(0.005, 0.995, 199) / scale
+        logs = 2 * log(1 - ratio) - np.log(1 - ratio * np.exp(s)) - np.log(1 - ratio * np.exp(-s))
+        return float(ceil(np.min((shape * logs + s**2 * rounding / 2 + log(2 / alpha)) / s)))
+    size = 1 << ceil((60 + 8 * shape) * scale + 20 * rounding**0.5 + 64).bit_length()
+    angles = 2 * np.pi * np.arange(size // 2 + 1) / size
+    spectrum = ((1 - ratio) ** 2 / (1 - 2 * ratio * np.cos(angles) + ratio**2)) ** shape * np.exp(-rounding * angles**2 / 2)
+    masses = np.maximum(np.fft.irfft(spectrum, size)[1 : size // 2], 0.0)
+    beyond = 2 * np.cumsum(masses[::-1])[::-1]  # P(|z| >= j) at j - 1
+    return float(np.argmax(beyond <= alpha * (1 - 1e-9)))
 
 
 def settle_range(protocol: Any) -> None:

@@ -20,7 +20,7 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.contract.task import Task
 from deniable.sealing.keys import LIFETIME, KeyPair, KeyRing
 from deniable.sealing.seal import dummy
-from deniable.shuffle.mixer import CLOSED, Held, Release, Rules, Taken, mix
+from deniable.shuffle.mixer import CLOSED, Held, MixerOutput, Rules, Taken, mix
 
 KEPT_SECONDS = 86_400
 """How long what is left of a task is kept after its collector has stopped taking reports."""
@@ -162,6 +162,6 @@ class Shuffler:
         return batch, len(seals), pack_batch(manifest, signature, seals)
 
 
-def _tell(found: Release) -> None:
+def _tell(found: MixerOutput) -> None:
     sizes = [len(batch) for batch in found.batches]
     note("let go", batches=len(sizes), seals=sum(sizes), dropped=found.dropped)
