@@ -34,7 +34,7 @@ class Participant(Protocol):
         """The answer to a message; None if there is none."""
 
 
-class Receiver(Protocol):
+class SumReceiver(Protocol):
     """The one who gets the sum."""
 
     total: Array | None
@@ -53,7 +53,7 @@ class Party(Participant, Protocol):
         """All that it needs to go on."""
 
 
-class Aggregator(Receiver, Protocol):
+class Aggregator(SumReceiver, Protocol):
     """The one who gets the sum. ``step`` is the kind of message that it takes now; 0 when it is done."""
 
     step: int
@@ -105,7 +105,7 @@ class Roles(Protocol):
 
 
 @typed
-def run_sum(parties: Mapping[int, Participant], aggregator: Receiver, *, lost: Mapping[int, int] | None = None) -> Array:
+def run_sum(parties: Mapping[int, Participant], aggregator: SumReceiver, *, lost: Mapping[int, int] | None = None) -> Array:
     """The sum that an aggregator finds of what the parties add, by number; ``lost`` says by party how many messages it still sends."""
     left = dict(lost or {})
 
