@@ -57,7 +57,7 @@ ESTIMATES = (
 ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "number", "distribution.DistributionEstimate", "vector")
 ESTIMATES += ("people", "law.Law", "law.CountLaw", "law.Unknown", "integrity")
 CHOOSING = ("choose.frequency_oracle", "choose_mean.mean_oracle")
-RELEASED = ("quantiles.QuantileEstimate",)
+RELEASED = ("curator.Curator", "quantiles.QuantileEstimate")
 REFERENCE = {
     "device": ("Reporting and the ledger", *(f"deniable.client.{name}" for name in DEVICE)),
     "mechanisms": ("What a device sends", "deniable.client"),

@@ -22,13 +22,25 @@ from deniable.accounting.budget import SENT, BudgetFilter, Cost, read_book
 from deniable.accounting.event import NEIGHBORS, Event
 from deniable.central.release import ROW, AnswerJournal, TableQuestion
 from deniable.central.rows import MOST_ROWS
+from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.errors import ParameterError, ProtocolError
 
 
+@typed
 class Curator:
-    """A table with one row for each person, its budget, and the answers that were given. ``Session`` says what the parameters are."""
+    """A table with one row for each person, its budget, and the answers that were given. ``Session`` has the questions.
+
+    ``data`` is the table: a data frame, or a mapping of columns. ``budget`` is epsilon for everything that is ever answered (with ``delta``
+    and ``rule`` as in ``BudgetFilter``), or a BudgetFilter. ``neighbors`` has no default: "add-remove" or "replace". ``ledger`` is the file
+    that remembers what was spent; without it, one in a temporary folder, which forgets. ``complete`` names columns that never lack a value;
+    that is checked here, for the keeper's eyes. ``version`` names the state of the table; change it whenever rows change, and keep the
+    ledger: the budget is for all versions together.
+
+    >>> Curator({"age": [34, 51, 29, 62]}, budget=1.0, neighbors="replace").n
+    4
+    """
 
     def __init__(
         self,
@@ -99,6 +111,10 @@ class Curator:
             honest="whoever keeps the table",
             certificate=f"{self.book.rule} composition",
         )
+
+    def __repr__(self) -> str:
+        left = ", ".join(f"{name} {float(value):.4g}" for name, value in self.left._asdict().items() if value)
+        return f"<{type(self).__name__} of {list(self._table.columns)}, {self.neighbors}; left: {left or 'nothing'}>"
 
     def answer(
         self, question: TableQuestion, event: Event, request: str | None, draw: Callable[[pl.DataFrame, Source | None], Sequence[int]]

@@ -17,20 +17,14 @@ from typing import Any
 from deniable.central.curator import Curator
 from deniable.central.quantiles import QuantileEstimate
 from deniable.central.questions import PendingQuestion, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
-from deniable.contract.arguments import typed
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.number import NumberEstimate
 
 
-@typed
 class Session(Curator):
-    """A table, a budget, and answers.
+    """Questions about a table, answered as long as the budget lasts.
 
-    ``data`` is the table: a data frame, or a mapping of columns. ``budget`` is epsilon for everything that is ever answered (with ``delta``
-    and ``rule`` as in ``BudgetFilter``), or a BudgetFilter. ``neighbors`` has no default: "add-remove" or "replace". ``ledger`` is the file
-    that remembers what was spent; without it, one in a temporary folder, which forgets. ``complete`` names columns that never lack a value;
-    that is checked here, for the keeper's eyes. ``version`` names the state of the table; change it whenever rows change, and keep the
-    ledger: the budget is for all versions together.
+    It is made as its ``Curator`` is, which explains the parameters and has what is public: ``n``, ``schema``, ``spent``, ``left``.
 
     In every question ``where`` says which rows match, as in ``{"smokes": True}``; ``epsilon`` is what the answer may cost; and ``request``
     is its id: the same id again gets the same answer, free.
@@ -111,7 +105,3 @@ class Session(Curator):
     ) -> FrequencyEstimate:
         """The k most frequent of the listed values, with their counts. A column of lists is searched by peeling; see ``questions``."""
         return ask_top(PendingQuestion(self, where, epsilon, request), column, k, values)
-
-    def __repr__(self) -> str:
-        left = ", ".join(f"{name} {float(value):.4g}" for name, value in self.left._asdict().items() if value)
-        return f"<Session of {list(self._table.columns)}, {self.neighbors}; left: {left or 'nothing'}>"
