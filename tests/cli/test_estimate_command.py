@@ -49,7 +49,7 @@ class Site:
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         monkeypatch.setenv("DENIABLE_URL", self.url)
-        monkeypatch.setenv("DENIABLE_TOKEN", add_token(self.store, "analyst", "tests"))
+        monkeypatch.setenv("DENIABLE_TOKEN", add_token(self.store.catalog, "analyst", "tests"))
         monkeypatch.setenv("COLUMNS", "200")
         monkeypatch.chdir(folder)
 
@@ -235,7 +235,7 @@ def test_without_a_token_nothing_is_told(site, task, monkeypatch, tmp_path):
     assert "DENIABLE_TOKEN" in site.run("home-page", status=2).stderr
     (tmp_path / "token").write_text("dn_" + "0" * 64)
     assert site.run("home-page", "--token-file", "token", status=2).stdout == ""
-    (tmp_path / "token").write_text(add_token(site.store, "analyst", "another") + "\n")
+    (tmp_path / "token").write_text(add_token(site.store.catalog, "analyst", "another") + "\n")
     site.run("home-page", "--token-file", "token")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from deniable.collect.collector import Collector
 from deniable.collect.plain_answer import PlainAnswer
+from deniable.collect.storage.backends import BACKENDS
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
 from tests.collect.crowd import NOON
@@ -31,9 +32,19 @@ def clock():
     return Clock()
 
 
+BACKENDS_TESTED = {
+    "embedded": lambda request: request.getfixturevalue("tmp_path") / "store",
+    "postgres": lambda request: request.getfixturevalue("postgres_address"),
+    "memory": lambda request: f"memory://{request.node.nodeid}",
+}
+"""The address of a new store, by the name of its backend."""
+
+
 @pytest.fixture(params=["embedded", "postgres"])
-def address(request, tmp_path):
-    return tmp_path / "store" if request.param == "embedded" else request.getfixturevalue("postgres_address")
+def address(request, monkeypatch):
+    """A new store of each backend that operators may choose; ``test_storage`` asks for every one that there is."""
+    monkeypatch.setitem(BACKENDS, "memory", "tests.collect.memory:Memory")
+    return BACKENDS_TESTED[request.param](request)
 
 
 @pytest.fixture

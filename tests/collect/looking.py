@@ -34,7 +34,7 @@ def dashboard(folder, **settings):
         object.__setattr__(evil, name, HOSTILE)
     for published in (task, evil):
         service.collector.publish(published)
-    tokens = {role: add_token(service.store, role, role) for role in ("analyst", "admin")}
+    tokens = {role: add_token(service.store.catalog, role, role) for role in ("analyst", "admin")}
     with running(service) as request:
         yield SimpleNamespace(
             request=request, service=service, collector=service.collector, clock=clock, task=task, evil=evil, tokens=tokens, cookie=""

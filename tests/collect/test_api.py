@@ -78,7 +78,7 @@ def site(tmp_path, monkeypatch):
     service = Service(Settings(store=str(tmp_path / "store"), tend_seconds=3600.0), clock=lambda: clock.now)
     task = survey_task(service.collector.registry.key, minimum_batch=3, strata=(("where", ("phone", "web")),))
     service.collector.publish(task)
-    tokens = {role: add_token(service.store, role, role) for role in ("analyst", "admin")}
+    tokens = {role: add_token(service.store.catalog, role, role) for role in ("analyst", "admin")}
     with running(service) as request:
         yield SimpleNamespace(request=request, service=service, collector=service.collector, clock=clock, task=task, tokens=tokens)
 

@@ -227,7 +227,7 @@ def test_a_collector_compacts_by_itself(collector):
     """On PostgreSQL an id is stored once from the start."""
     task = survey_task(collector.registry.key)
     collector.publish(task)
-    if not collector.store.shared:
+    if not collector.store.catalog.shared:
         collector.store.log._segment_bytes = 1000
     sent = [envelope(task, value) for value in range(50)]
     sizes = set()
@@ -235,11 +235,11 @@ def test_a_collector_compacts_by_itself(collector):
         assert send(collector, *sent) == {}
         collector.tend()
         sizes.add(collector.store.log.size((task.id, 0)))
-    assert max(sizes) < (9000 if collector.store.shared else 4500)  # all together: 11,000 and more
+    assert max(sizes) < (9000 if collector.store.catalog.shared else 4500)  # all together: 11,000 and more
     assert sum(tally.n for tally in collector.tallies(task.id).values()) == 50
     collector.seal(task.id, 0)
     (stored,) = collector.store.buckets(task.id)
-    assert (stored.reports, stored.repeated) == (50, 0 if collector.store.shared else 11 * 50)
+    assert (stored.reports, stored.repeated) == (50, 0 if collector.store.catalog.shared else 11 * 50)
 
 
 def test_a_collector_that_calls_a_period_full_compacts_it(collector):

@@ -57,7 +57,7 @@ def test_a_session_ends_with_its_token_and_with_its_time(site, monkeypatch):
     sign_in(site)
     address = f"{path_of(site.task)}/estimate.json"
     assert get(site, address).status_code == 409  # too few reports, but seen
-    remove_token(site.service.store, "analyst")
+    remove_token(site.service.store.catalog, "analyst")
     assert get(site, address).status_code == 403
     monkeypatch.setattr(sessions, "LIFETIME", 0)
     sign_in(site, "admin")

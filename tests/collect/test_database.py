@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 import sqlalchemy as sql
 
 from deniable.collect.collector import Collector
-from deniable.collect.storage import database, tables
+from deniable.collect.storage import schema, tables
+from deniable.collect.storage.folder import SqliteCatalog
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.postgres_catalog import PostgresCatalog
 from deniable.collect.storage.store import Store
 from deniable.contract.public_log import verify_chain
 from tests.collect.crowd import NOON
@@ -23,13 +26,13 @@ def address(request, tmp_path):
     return tmp_path / "a ?b#.sqlite" if request.param == "sqlite" else request.getfixturevalue("postgres_address")
 
 
+def connect(address):
+    return PostgresCatalog(address) if isinstance(address, str) else SqliteCatalog(address)
+
+
 def use(address, action):
-    engine = database.connect(address)
-    try:
-        with engine.begin() as connection:
-            return action(connection)
-    finally:
-        engine.dispose()
+    with closing(connect(address)) as catalog, catalog.changing() as connection:
+        return action(connection)
 
 
 def number(connection):
@@ -39,7 +42,7 @@ def number(connection):
 def test_tables_are_made_once_and_kept(address):
     use(address, lambda connection: connection.execute(tables.secret.insert().values(name="a", value=b"\0\xff")))
     assert use(address, lambda connection: connection.execute(sql.select(tables.secret.c.value)).scalar_one()) == b"\0\xff"
-    assert use(address, number) == [database.SCHEMA]
+    assert use(address, number) == [schema.SCHEMA]
 
 
 def test_the_tables_of_reports_are_in_postgresql_only(address):
@@ -48,11 +51,11 @@ def test_the_tables_of_reports_are_in_postgresql_only(address):
 
 
 def test_a_newer_schema_is_refused_and_left_alone(address):
-    use(address, lambda connection: connection.execute(tables.schema.update().values(number=database.SCHEMA + 1)))
+    use(address, lambda connection: connection.execute(tables.schema.update().values(number=schema.SCHEMA + 1)))
     with pytest.raises(StorageError, match=r"schema: got 7; allowed: at most 6; .*upgrade"):
-        database.connect(address)
+        connect(address)
     with pytest.raises(StorageError):  # the refusal changed nothing
-        database.connect(address)
+        connect(address)
 
 
 def test_an_older_schema_is_migrated_step_by_step_and_once(address, monkeypatch):
@@ -66,9 +69,9 @@ def test_an_older_schema_is_migrated_step_by_step_and_once(address, monkeypatch)
 
         return run
 
-    monkeypatch.setattr(database, "MIGRATIONS", {database.SCHEMA + 1: step("second"), database.SCHEMA: step("first")})
-    monkeypatch.setattr(database, "SCHEMA", database.SCHEMA + 2)
-    assert use(address, number) == [database.SCHEMA]
+    monkeypatch.setattr(schema, "MIGRATIONS", {schema.SCHEMA + 1: step("second"), schema.SCHEMA: step("first")})
+    monkeypatch.setattr(schema, "SCHEMA", schema.SCHEMA + 2)
+    assert use(address, number) == [schema.SCHEMA]
     assert use(address, lambda connection: sql.inspect(connection).has_table("second"))
     assert [name for name, _ in steps] == ["first", "second"]
 
@@ -81,25 +84,25 @@ def shape(connection):
     return columns | {(name, index["name"]) for name in names for index in inspector.get_indexes(name)}
 
 
-@pytest.mark.parametrize("schema", [1, 2, 3, 4])
-def test_an_old_database_gets_the_tables_of_a_new_one(address, schema):
+@pytest.mark.parametrize("old", [1, 2, 3, 4])
+def test_an_old_database_gets_the_tables_of_a_new_one(address, old):
     def go_back(connection):
         tables.closing.drop(connection)
-        if schema < 4:
+        if old < 4:
             tables.batch.drop(connection)
-        if schema < 3:
+        if old < 3:
             for index in (tables.unfinished, tables.kept):
                 index.drop(connection)
             tables.deleted_task.drop(connection)
-        if schema < 2:
+        if old < 2:
             tables.enrolment.drop(connection)
-        connection.execute(tables.schema.update().values(number=schema))
+        connection.execute(tables.schema.update().values(number=old))
         return shape(connection)
 
     new = use(address, shape)
     assert use(address, go_back) < new
     assert use(address, shape) == new
-    assert use(address, number) == [database.SCHEMA]
+    assert use(address, number) == [schema.SCHEMA]
 
 
 def test_what_was_parked_under_the_fifth_schema_stays_parked(address):
@@ -168,11 +171,11 @@ def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", {database.SCHEMA: fail})
-        patch.setattr(database, "SCHEMA", database.SCHEMA + 1)
+        patch.setattr(schema, "MIGRATIONS", {schema.SCHEMA: fail})
+        patch.setattr(schema, "SCHEMA", schema.SCHEMA + 1)
         with pytest.raises(ZeroDivisionError):
-            database.connect(address)
-    assert use(address, number) == [database.SCHEMA]
+            connect(address)
+    assert use(address, number) == [schema.SCHEMA]
     assert not use(address, lambda connection: sql.inspect(connection).has_table("half"))
 
 
@@ -199,26 +202,25 @@ def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path):
 
 
 def test_a_reader_does_not_wait_for_a_writer_and_a_writer_waits_for_its_turn(tmp_path):
-    engine = database.connect(tmp_path / "store.sqlite")
-    reader = engine.execution_options(**{database.READING: True})
+    catalog = connect(tmp_path / "store.sqlite")
 
     def write(name):
-        with engine.begin() as connection:
+        with catalog.changing() as connection:
             seen = len(connection.execute(sql.select(tables.secret)).all())
             connection.execute(tables.secret.insert().values(name=name, value=b""))
             return seen
 
     with ThreadPoolExecutor(1) as pool:
-        with engine.begin() as writer:
+        with catalog.changing() as writer:
             writer.execute(tables.secret.insert().values(name="first", value=b""))
             second = pool.submit(write, "second")
-            with reader.connect() as connection:  # waiting, this would fail: the writer goes on only after it
+            with catalog.reading() as connection:  # waiting, this would fail: the writer goes on only after it
                 assert connection.execute(sql.select(tables.secret)).all() == []
             assert not second.done()
         assert second.result() == 1
-    with reader.connect() as connection:
+    with catalog.reading() as connection:
         assert len(connection.execute(sql.select(tables.secret)).all()) == 2
-    engine.dispose()
+    catalog.close()
 
 
 def test_an_error_of_the_database_shows_no_values(address):
@@ -233,7 +235,7 @@ def test_an_error_of_the_database_shows_no_values(address):
 
 def test_a_database_that_cannot_be_opened_is_named_without_its_password(tmp_path):
     with pytest.raises(StorageError, match=r"database: got .*No such file or directory"):
-        database.connect(tmp_path / "nowhere" / "store.sqlite")
+        connect(tmp_path / "nowhere" / "store.sqlite")
     with pytest.raises(StorageError, match=r"database: got 'postgresql.*No such file") as caught:
-        database.connect(f"postgresql://somebody:hidden@/x?host={tmp_path}")
+        connect(f"postgresql://somebody:hidden@/x?host={tmp_path}")
     assert "hidden" not in str(caught.value)

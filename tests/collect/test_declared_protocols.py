@@ -50,7 +50,7 @@ def site(tmp_path_factory):
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    token = add_token(service.store, "admin", "tests")
+    token = add_token(service.store.catalog, "admin", "tests")
     way = HTTPTransport(url)
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=None) as web:
         yield SimpleNamespace(url=url, token=token, web=web, way=way, collector=service.collector, folder=folder)

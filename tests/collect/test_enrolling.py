@@ -54,7 +54,7 @@ def test_whoever_guesses_codes_does_not_wait_for_the_database_nor_keep_others_wa
     (code,) = collector.issuer.add_codes(task, 1)
     numbers = [[bytes(255) + bytes([last])] for last in (1, 2)]
     signed = collector.issuer.redeem(task, code, numbers[0])
-    with collector.store.engine.begin() as connection:
+    with collector.store.catalog.engine.begin() as connection:
         connection.execute(tables.enrolment.update().values(request=tables.enrolment.c.request))
         for wrong in ("dc_" + "0" * 32, code):
             with pytest.raises(CodeError):

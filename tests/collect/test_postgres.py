@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Barrier, Semaphore
 
 import numpy as np
 import pytest
 import sqlalchemy as sql
 
-from deniable.collect.storage import database, postgres_sealed, tables
+from deniable.collect.storage import postgres_sealed, schema, tables
 from deniable.collect.storage.block import Block, Bucket, sort_once
 from deniable.collect.storage.postgres import PostgresLog
+from deniable.collect.storage.postgres_catalog import PostgresCatalog
 
 TASK = bytes(range(32))
 
@@ -68,11 +69,8 @@ def partitions(engine):
 
 @contextmanager
 def opened(address):
-    engine = database.connect(address)
-    try:
-        yield engine, PostgresLog(engine)
-    finally:
-        engine.dispose()
+    with closing(PostgresCatalog(address)) as catalog:
+        yield catalog.engine, PostgresLog(catalog.engine)
 
 
 @pytest.fixture
@@ -199,7 +197,7 @@ def test_collectors_that_start_at_once_make_the_tables_once(postgres_address):
             return connection.execute(sql.select(tables.schema.c.number)).scalars().all()
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(connect, range(4))) == [[database.SCHEMA]] * 4
+        assert list(pool.map(connect, range(4))) == [[schema.SCHEMA]] * 4
 
 
 def test_seals_of_two_buckets_at_once_do_not_wait_for_each_other(two_collectors):

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sql
 
 from deniable.collect.collector import Collector
-from deniable.collect.storage import catalog, tables
+from deniable.collect.storage import inventory, tables
 from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.store import Store
 from tests.collect.crowd import HOUR, NOON, envelope, send, survey_task
@@ -26,13 +26,13 @@ def watched(store):
     def remember(connection, cursor, statement, parameters, context, many):
         asked.append((statement, parameters))
 
-    sql.event.listen(store.engine, "after_cursor_execute", remember)
+    sql.event.listen(store.catalog.engine, "after_cursor_execute", remember)
     strategy = sql.engine.cursor.CursorFetchStrategy
     with pytest.MonkeyPatch.context() as patch:
         whole = strategy.fetchall
         patch.setattr(strategy, "fetchall", lambda self, result, cursor: _counted(whole(self, result, cursor), rows))
         yield asked, rows
-    sql.event.remove(store.engine, "after_cursor_execute", remember)
+    sql.event.remove(store.catalog.engine, "after_cursor_execute", remember)
 
 
 def _counted(found, rows):
@@ -136,7 +136,7 @@ def test_a_second_of_a_search_reads_no_states(collector, clock):
 
 def test_only_due_reports_are_found_to_be_deleted(collector, monkeypatch):
     """Tasks with different times of retention, and more of them than one statement asks about."""
-    monkeypatch.setattr(catalog, "AT_ONCE", 2)
+    monkeypatch.setattr(inventory, "AT_ONCE", 2)
     tasks = [survey_task(collector.registry.key, name=f"t{number}", retention=1 + number % 3) for number in range(5)]
     for task in tasks:
         collector.publish(task)

@@ -21,7 +21,7 @@ TIMES = 6
 def collectors(address, clock, identity):
     """Two of one database where that can be shared, else one twice."""
     stores = [Store.open(address)]
-    stores += [Store.open(address)] if stores[0].shared else []
+    stores += [Store.open(address)] if stores[0].catalog.shared else []
     made = [Collector(store, clock=clock) for store in stores]
     yield [made[0], made[-1]]
     for store in stores:

@@ -173,7 +173,7 @@ def test_a_token_spent_in_ten_open_periods_is_shown_once(collector, clock):
 @pytest.fixture
 def other(collector, address, clock):
     """Another collector of the same PostgreSQL; a folder belongs to one."""
-    if not collector.store.shared:
+    if not collector.store.catalog.shared:
         yield collector
         return
     store = Store.open(address)
@@ -337,7 +337,7 @@ def test_what_cannot_be_kept_is_refused():
 def everything_stored(collector, address):
     """All that is kept, as one string of bytes: every row of every table, and every file."""
     rows = []
-    with collector.store.engine.begin() as connection:
+    with collector.store.catalog.engine.begin() as connection:
         inspector = sql.inspect(connection)
         for name in inspector.get_table_names():
             for row in connection.execute(sql.text(f'SELECT * FROM "{name}"')).all():
@@ -374,7 +374,7 @@ def test_nothing_stored_connects_a_report_with_a_code(collector, address, sealed
         assert all(bytes.fromhex(part) not in kept for part in body["blinded"])
     for parts in drawn:
         assert parts[32:288] not in kept, "nor what undoes the blinding"
-    with collector.store.engine.begin() as connection:
+    with collector.store.catalog.engine.begin() as connection:
         rows = connection.execute(sql.text("SELECT * FROM enrolment")).all()
     requests = [hashlib.sha256(b"".join(bytes.fromhex(part) for part in body["blinded"])).digest() for body in bodies]
     digests = [hashlib.sha256(code.encode()).digest() for code in codes]
@@ -395,7 +395,7 @@ def test_codes_lie_in_the_order_of_their_digests(identity, tmp_path, clock):
     codes = collector.issuer.add_codes(task, 20)
     for code in codes[::3]:
         enrol(task, code, MemoryLedger(lifetime_epsilon=8), redeemer(collector, task), SYSTEM)
-    with collector.store.engine.begin() as connection:
+    with collector.store.catalog.engine.begin() as connection:
         found = [bytes(row[0]) for row in connection.execute(sql.text("SELECT code FROM enrolment"))]
         assert found == sorted(found)
         with pytest.raises(sql.exc.OperationalError, match="rowid"):

@@ -19,9 +19,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from deniable.cli.stores import Database
 from deniable.collect.plain_answer import PlainAnswer
-from deniable.collect.storage.database import connect
+from deniable.collect.storage.backends import find_backend
 from deniable.collect.web.access import add_token, list_tokens
 from deniable.contract.envelope import MEDIA_TYPE, Envelope
 from deniable.contract.spec import MECHANISMS
@@ -144,12 +143,8 @@ class Server:
 
     def token(self, role: str) -> str:
         """A new token, made beside the server as the command makes it."""
-        postgres = self.store.startswith("postgresql:")
-        engine = connect(self.store if postgres else Path(self.store) / "collector.sqlite")
-        try:
-            return add_token(Database(engine), role, f"{role} {len(list_tokens(Database(engine)))}")
-        finally:
-            engine.dispose()
+        with closing(find_backend(self.store).open_catalog()) as catalog:
+            return add_token(catalog, role, f"{role} {len(list_tokens(catalog))}")
 
     def ahead(self, seconds: float, *, wrong: float = 0) -> None:
         """Let so many seconds more have passed than for the machine; by so many its time of day is wrong besides."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deniable.cli.extra import server_extra
+from deniable.cli.stores import open_catalog
 
 PATIENCE = 10.0
 """Seconds until a collector that was told to stop is no longer waited for; it needs less than five."""
@@ -86,17 +87,10 @@ def _outlive_nobody() -> None:
 
 def _make_token(store: Path, role: str, file: Path) -> Path:
     """A file, for its owner's eyes only, with a token for the collector that will use this store."""
-    from deniable.cli.stores import Database
-
     with server_extra("deniable demo"):
-        from deniable.collect.storage.database import connect
         from deniable.collect.web.access import add_token
-    store.mkdir(mode=0o700, exist_ok=True)
-    engine = connect(store / "collector.sqlite")
-    try:
-        token = add_token(Database(engine), role, "demo " + role)
-    finally:
-        engine.dispose()
+    with open_catalog(str(store), new=True) as catalog:
+        token = add_token(catalog, role, "demo " + role)
     file.touch(mode=0o600)
     file.write_text(token)
     return file

@@ -6,18 +6,21 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deniable.cli.console import print_json, remark, working
 from deniable.cli.options import Json, StoreAddress, Which
 from deniable.cli.remote import find_task
-from deniable.cli.stores import Database, open_database
+from deniable.cli.stores import open_catalog
 from deniable.contract.admission import SECRET, SECRET_MARK
 from deniable.contract.durable import write_durably
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.collect.storage.catalog import Catalog
 
 
 def enrol(
@@ -31,10 +34,10 @@ def enrol(
 
     Codes cannot be shown again. If the command is killed, delete the file that it left, and run it again: its codes may not work.
     """
-    with open_database(store) as database:
+    with open_catalog(store) as catalog:
         from deniable.collect.issuer import Issuer
 
-        task, issuer = task_of(database, which), Issuer(database.engine)
+        task, issuer = task_of(catalog, which), Issuer(catalog)
         with working("making codes"), _new_file(out) as keep:
             if task.admission == SECRET:
                 lines = [SECRET_MARK + issuer.secret(task).hex()]
@@ -63,13 +66,10 @@ def _new_file(out: Path) -> Iterator[Callable[[list[str]], None]]:
         raise
 
 
-def task_of(database: Database, which: str) -> Task:
+def task_of(catalog: Catalog, which: str) -> Task:
     """The one task of a store that is meant, as ``find_task`` finds it."""
-    import sqlalchemy as sql
+    from deniable.collect.storage.inventory import Inventory
 
-    from deniable.collect.storage import tables as db
-
-    with database.engine.begin() as connection:
-        rows = connection.execute(sql.select(db.task.c.id, db.task.c.name, db.task.c.canonical, db.task.c.closed)).all()
-    entries = [{"id": bytes(row.id).hex(), "name": row.name, "closed": row.closed, "canonical": bytes(row.canonical)} for row in rows]
-    return Task.from_json(find_task(entries, which)["canonical"])
+    found = {stored.id.hex(): (stored, Task.from_json(stored.canonical)) for stored in Inventory(catalog).tasks()}
+    entries = [{"id": name, "name": task.name, "closed": stored.closed} for name, (stored, task) in found.items()]
+    return found[find_task(entries, which)["id"]][1]

@@ -3,65 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from deniable.cli.console import waiting
 from deniable.cli.extra import server_extra
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
-DATABASE = "collector.sqlite"
-
-
-class Database(NamedTuple):
-    """A store's database without its reports: a running collector has those to itself."""
-
-    engine: Engine
+    from deniable.collect.storage.backends import Backend
+    from deniable.collect.storage.catalog import Catalog
 
 
 @contextmanager
-def open_database(address: str, *, new: bool = False) -> Iterator[Database]:
-    """The database of a store; only if it may be ``new`` is the folder of an embedded one made: a misspelled path is no empty store."""
-    with server_extra("a collector's store"):
-        from deniable.collect.storage.database import CONNECT_SECONDS, connect
-    if new and address and not is_server(address):
-        _check_free(Path(address))
-        Path(address).mkdir(parents=True, exist_ok=True, mode=0o700)
-    else:
+def open_catalog(address: str, *, new: bool = False) -> Iterator[Catalog]:
+    """The database of a store; only if it may be ``new`` is its place made, if it can be: a misspelled path is no empty store."""
+    backend = _backend(address)
+    if not (new and address and backend.make()):
         check_store(address)
-    with waiting("the database", CONNECT_SECONDS):
-        engine = connect(address if is_server(address) else Path(address) / DATABASE)
+    with waiting("the database", _patience()):
+        catalog = backend.open_catalog()
     try:
-        yield Database(engine)
+        yield catalog
     finally:
-        engine.dispose()
+        catalog.close()
 
 
 def check_store(address: str) -> None:
     """Refuse what is no store, before anything is made of it."""
-    if is_server(address):
-        with server_extra("a collector's store"):
-            from deniable.collect.storage.database import CONNECT_SECONDS, has_store
-        with waiting("the database", CONNECT_SECONDS):
-            there = has_store(address)
-    else:
-        there = bool(address) and (Path(address) / DATABASE).exists()
+    backend = _backend(address)
+    with waiting("the database", _patience()) if backend.remote else nullcontext():
+        there = backend.exists()
     if not there:
         fix = "check the path, or make it with: deniable serve, or deniable token add"
         raise ParameterError("--store", address, allowed="the folder of a collector's store, or a postgresql:// address", fix=fix)
 
 
-def _check_free(folder: Path) -> None:
-    """Refuse a folder of something else as the place of a new store."""
-    if folder.exists() and not (folder / DATABASE).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        allowed = "a collector's store, or a folder that is empty or new"
-        raise ParameterError("--store", str(folder), allowed=allowed, fix="check the path: other files are there")
+def _backend(address: str) -> Backend:
+    with server_extra("a collector's store"):
+        from deniable.collect.storage.backends import find_backend
+
+        return find_backend(address)
 
 
-def is_server(address: str) -> bool:
-    """Whether a store is at a database server, and not in a folder."""
-    return address.startswith("postgresql:")
+def _patience() -> float:
+    from deniable.collect.storage.backends import CONNECT_SECONDS
+
+    return CONNECT_SECONDS

@@ -9,7 +9,7 @@ import typer
 
 from deniable.cli.console import out, print_json, remark, table, tell
 from deniable.cli.options import Json, StoreAddress
-from deniable.cli.stores import open_database
+from deniable.cli.stores import open_catalog
 
 token = typer.Typer(no_args_is_help=True, help="Give and take the tokens that a collector's analysts and admins use.")
 Label = Annotated[str, typer.Argument(metavar="LABEL", help="What tells it from others: who or what uses it.")]
@@ -33,10 +33,10 @@ def add(
 
     The folder of a store is made if it is not there, so that tokens can come before the collector.
     """
-    with open_database(store, new=True) as database:
+    with open_catalog(store, new=True) as catalog:
         from deniable.collect.web.access import add_token
 
-        made = add_token(database, str(role), label)
+        made = add_token(catalog, str(role), label)
     print_json({"token": made, "label": label, "role": str(role)}) if json_output else typer.echo(made)
     remark("Keep it now: it is not shown again. For the other commands, put it in DENIABLE_TOKEN or a --token-file.")
 
@@ -44,10 +44,10 @@ def add(
 @token.command("list")
 def list_all(store: StoreAddress, json_output: Json = False) -> None:
     """List tokens by label and role."""
-    with open_database(store) as database:
+    with open_catalog(store) as catalog:
         from deniable.collect.web.access import list_tokens
 
-        tokens = list_tokens(database)
+        tokens = list_tokens(catalog)
     if json_output:
         print_json({"tokens": [found._asdict() for found in tokens]})
         return
@@ -60,8 +60,8 @@ def list_all(store: StoreAddress, json_output: Json = False) -> None:
 @token.command()
 def remove(label: Label, store: StoreAddress, json_output: Json = False) -> None:
     """Remove a token: from now on it opens nothing."""
-    with open_database(store) as database:
+    with open_catalog(store) as catalog:
         from deniable.collect.web.access import remove_token
 
-        remove_token(database, label)
+        remove_token(catalog, label)
     print_json({"label": label}) if json_output else tell(f"removed {label}")

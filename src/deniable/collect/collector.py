@@ -22,7 +22,7 @@ from deniable.collect.roster import Roster
 from deniable.collect.round_process import Outcome, finish
 from deniable.collect.storage.batches import Batches
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket
-from deniable.collect.storage.database import database_errors
+from deniable.collect.storage.catalog import database_errors
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.store import Store, Tallies
@@ -45,12 +45,12 @@ class Collector:
         self.clock = clock
         self.watch = Watch(clock)
         self.registry = TaskRegistry(store)
-        self.issuer = Issuer(store.engine)
+        self.issuer = Issuer(store.catalog)
         self.admission = Admission()
-        self.parking = Parking(store, draw_bytes(SYSTEM, 16))
+        self.parking = Parking(store.catalog, draw_bytes(SYSTEM, 16))
         self._roster = Roster(store, self.registry, self.issuer, self.admission, self.parking)
         self._begun: set[Bucket] = set()
-        self.keys = AnalystKeys(store, store.signing_key())
+        self.keys = AnalystKeys(store.catalog, store.signing_key())
         self.batches = Batches(store)
         self._receiver = Receiver(self.batches, self.keys, self.append)
         self.refresh()
@@ -162,12 +162,13 @@ class Collector:
             live = lives.get(envelope.task)
             if live is not None and envelope.period in live.sealed and envelope.period not in live.dropped:
                 sent.setdefault(Bucket(envelope.task, envelope.period), []).append(envelope)
-        known: set[bytes] = set()
-        with database_errors(), self.store.reading() as connection:
-            for bucket, again in sent.items():  # a device sends the same bytes again: anyone may ask, so only one block is searched
-                addresses = [(envelope.question, envelope.stratum) for envelope in again]
-                known |= self.store.log.sealed_ids(connection, bucket, [envelope.id for envelope in again], addresses)
-        return frozenset(known)
+        # A device sends the same bytes again: anyone may ask, so only one block is searched for each.
+        asked_for = {
+            bucket: ([envelope.id for envelope in again], [(envelope.question, envelope.stratum) for envelope in again])
+            for bucket, again in sent.items()
+        }
+        with database_errors():
+            return frozenset(self.store.sealed_ids(asked_for))
 
     def is_full(self, rows: Rows, most: int) -> bool:
         """True if a bucket that these rows are for takes so many bytes or more."""
@@ -176,8 +177,7 @@ class Collector:
     def ready(self) -> str | None:
         """Why no report can be stored now; None if it can."""
         try:
-            with database_errors(), self.store.reading() as connection:
-                connection.exec_driver_sql("SELECT 1")
+            self.store.catalog.check()
             return self.store.log.trouble()
         except (StorageError, OSError) as error:
             return str(error)

@@ -13,13 +13,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 import gmpy2  # type: ignore[import-untyped]  # it has no types
-import sqlalchemy as sql
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_der_private_key
-from sqlalchemy import Engine
 
-from deniable.collect.storage import tables as db
-from deniable.collect.storage.database import READING, insert_once
+from deniable.collect.storage.catalog import Catalog
+from deniable.collect.storage.secrets import Secrets
+from deniable.collect.storage.tokens import Codes
 from deniable.contract.admission import MODULUS_BYTES, NO_ISSUER, SECRET, SECRET_BYTES, TOKEN
 from deniable.contract.blind_rsa import EXPONENT, draw_bytes
 from deniable.contract.source import SYSTEM
@@ -38,37 +37,32 @@ class CodeError(ParameterError):
 class Issuer:
     """Makes a task's key, its codes and its tokens. Any number of collectors may share the database."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._reader = engine.execution_options(**{READING: True})
+    def __init__(self, catalog: Catalog) -> None:
+        self._secrets = Secrets(catalog)
+        self._codes = Codes(catalog)
 
     # --- publication ---
 
     def modulus(self, draft: Task) -> bytes:
         """The public key for a task that is not published yet; the same draft gets the same key, and no other task does."""
-        name = _key_name(draft)
-        if (found := self._secret(name)) is None:
-            made = rsa.generate_private_key(EXPONENT, 8 * MODULUS_BYTES)
-            found = self._make(name, made.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
-        return _numbers(found)[0].to_bytes(MODULUS_BYTES, "big")
+        return _numbers(self._secrets.make(_key_name(draft), _new_key))[0].to_bytes(MODULUS_BYTES, "big")
 
     def prepare(self, task: Task) -> None:
         """Make what a task needs to be published; ParameterError if its tokens would have to be signed by somebody else."""
         if task.admission == SECRET:
-            self._make(_secret_name(task), draw_bytes(SYSTEM, SECRET_BYTES))
+            self._secrets.make(_secret_name(task), lambda: draw_bytes(SYSTEM, SECRET_BYTES))
         if task.admission == TOKEN:
-            kept = self._secret(_key_name(task))
+            kept = self._secrets.find(_key_name(task))
             if kept is None or _numbers(kept)[0] != int.from_bytes(task.issuer, "big"):
                 raise ParameterError("issuer", task.issuer, allowed="a key that this collector made", fix="publish it from its TOML file")
 
     def forget(self, task: Task) -> None:
         """Delete the secrets of a task that is deleted."""
-        with self._engine.begin() as connection:
-            connection.execute(db.secret.delete().where(db.secret.c.name.in_([_key_name(task), _secret_name(task)])))
+        self._secrets.forget([_key_name(task), _secret_name(task)])
 
     def secret(self, task: Task) -> bytes:
         """The secret that those who take part in a task share; nothing for a task without one."""
-        return (self._secret(_secret_name(task)) or b"") if task.admission == SECRET else b""
+        return (self._secrets.find(_secret_name(task)) or b"") if task.admission == SECRET else b""
 
     # --- enrolment ---
 
@@ -82,46 +76,30 @@ class Issuer:
         if not 1 <= count <= MOST_CODES:
             raise ParameterError("count", count, allowed=f"from 1 to {MOST_CODES}", fix="one for each person")
         codes = [CODE_MARK + draw_bytes(SYSTEM, CODE_BYTES).hex() for _ in range(count)]
-        with self._engine.begin() as connection:
-            connection.execute(db.enrolment.insert(), [{"task": task.id, "code": code_digest(code)} for code in codes])
-            keep(codes)
+        self._codes.add(task.id, map(code_digest, codes), lambda: keep(codes))
         return codes
 
     def redeem(self, task: Task, code: str, blinded: Sequence[bytes]) -> list[bytes]:
         """Sign the blinded numbers of a code's holder; CodeError if the code is unknown or was redeemed for others."""
-        n, d = _numbers(self._secret(_key_name(task)) or b"")
+        n, d = _numbers(self._secrets.find(_key_name(task)) or b"")
         numbers = [int.from_bytes(part, "big") for part in blinded]
         if len(blinded) != task.answers or not all(len(part) == MODULUS_BYTES for part in blinded) or not all(0 < x < n for x in numbers):
             allowed = f"{task.answers} numbers of {MODULUS_BYTES} bytes below the issuer's"
             raise ParameterError("blinded", f"{len(blinded)} parts", allowed=allowed, fix="blind as many tokens as the task has answers")
-        table, request = db.enrolment, hashlib.sha256(b"".join(blinded)).digest()
-        mine = (table.c.task == task.id, table.c.code == code_digest(code), sql.or_(table.c.request.is_(None), table.c.request == request))
-        refused = CodeError("code", "...", allowed="a code of this task that was not redeemed for other tokens", fix="ask for a new one")
-        with self._reader.connect() as connection:  # whoever guesses must not keep reports waiting for the database
-            if connection.execute(sql.select(table.c.code).where(*mine)).first() is None:
-                raise refused
-        with self._engine.begin() as connection:  # one statement decides, whoever else asks at the same time
-            if not connection.execute(table.update().where(*mine).values(request=request)).rowcount:
-                raise refused
+        if not self._codes.redeem(task.id, code_digest(code), hashlib.sha256(b"".join(blinded)).digest()):
+            raise CodeError("code", "...", allowed="a code of this task that was not redeemed for other tokens", fix="ask for a new one")
         return [_sign(x, d, n).to_bytes(MODULUS_BYTES, "big") for x in numbers]
-
-    # --- inside ---
-
-    def _secret(self, name: str) -> bytes | None:
-        with self._reader.connect() as connection:
-            found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == name)).scalar()
-        return None if found is None else bytes(found)
-
-    def _make(self, name: str, value: bytes) -> bytes:
-        """The value kept under a name: this one, or the one that another collector was faster to keep."""
-        with self._engine.begin() as connection:
-            connection.execute(insert_once(connection, db.secret, name=name, value=value))
-            return bytes(connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == name)).scalar_one())
 
 
 def code_digest(code: str) -> bytes:
     """What is kept of a code. It has 16 random bytes, so nothing slower is needed."""
     return hashlib.sha256(code.encode("utf-8", "surrogateescape")).digest()
+
+
+def _new_key() -> bytes:
+    """A new key of an issuer."""
+    made = rsa.generate_private_key(EXPONENT, 8 * MODULUS_BYTES)
+    return made.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _key_name(task: Task) -> str:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 
-import sqlalchemy as sql
-from sqlalchemy import Connection
-
-from deniable.collect.storage import tables as db
-from deniable.collect.storage.records import StoredRound
+from deniable.collect.storage.public_log import Extension, PublicLog
+from deniable.collect.storage.records import StoredRound, StoredTask
 from deniable.collect.storage.store import Store
 from deniable.collect.tasks.compatibility import changes_of_meaning
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT
@@ -25,6 +22,7 @@ class TaskRegistry:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._published = PublicLog(store.catalog)
         self._states: dict[tuple[bytes, int], Protocol] = {}
         self._seed = store.signing_key()  # now: in the middle of a transaction, reading it would wait for that transaction to end
 
@@ -48,40 +46,37 @@ class TaskRegistry:
             raise ParameterError(
                 "key", task.key.hex(), allowed=f"this collector's key {self.key.hex()}", fix="publish it from its TOML file"
             )
-        with self._store.writing() as connection:
-            if connection.execute(sql.select(db.task.c.id).where(db.task.c.id == task.id)).first() is not None:
+        with self._published.extension() as log:
+            if log.has_task(task.id):
                 return
-            query = sql.select(db.task.c.id, db.task.c.canonical).join_from(db.task, db.log, db.task.c.id == db.log.c.task)
-            row = connection.execute(query.where(db.task.c.name == task.name).order_by(db.log.c.sequence.desc()).limit(1)).first()
-            if row is not None:  # the last of this name: a meaning that was changed on purpose is the meaning from then on
-                changes = changes_of_meaning(Task.from_json(row.canonical), task)
+            before = log.last_of(task.name)
+            if before is not None:  # a meaning that was changed on purpose is the meaning from then on
+                changes = changes_of_meaning(Task.from_json(before[1]), task)
                 if changes and not new_meaning:
-                    allowed = f"what the task {row.id.hex()[:12]} of this name means"
+                    allowed = f"what the task {before[0].hex()[:12]} of this name means"
                     raise ParameterError(task.name, "; ".join(changes), allowed=allowed, fix="choose another name, or say new_meaning")
-            if connection.execute(sql.select(db.log.c.sequence).where(db.log.c.task == task.id)).first() is not None:
+            if log.was_published(task.id):
                 # Its rounds would be opened anew under the same numbers, and whoever answered before would be asked again.
                 raise ParameterError(
                     "task", task.id.hex(), allowed="a task that was not deleted before", fix="change it, if only its start, to ask again"
                 )
             signature = sign(self._seed, TASK_CONTEXT, task.canonical)
-            connection.execute(db.task.insert().values(id=task.id, name=task.name, canonical=task.canonical, signature=signature, closed=0))
-            self._log(connection, "task", task.id, task.canonical)
+            log.add_task(StoredTask(task.id, task.canonical, signature, closed=False), task.name)
+            self._log(log, "task", task.id, task.canonical)
             if task.rounds:
-                self._open(connection, task, 0, protocol_from_json(task.protocol), now)
+                self._open(log, task, 0, protocol_from_json(task.protocol), now)
 
     def open_round(self, task: Task, number: int, state: Protocol, now: float) -> None:
         """Sign and log a round; harmless if it was opened before."""
-        with self._store.writing() as connection:
-            where = (db.round_.c.task == task.id, db.round_.c.number == number)
-            if connection.execute(sql.select(db.round_.c.number).where(*where)).first() is None:
-                self._open(connection, task, number, state, now)
+        with self._published.extension() as log:
+            if not log.has_round(task.id, number):
+                self._open(log, task, number, state, now)
 
     def close(self, task: bytes) -> None:
         """Log that a task takes no more reports; harmless if that was done before."""
-        with self._store.writing() as connection:
-            changed = connection.execute(db.task.update().where(db.task.c.id == task, db.task.c.closed == 0).values(closed=1))
-            if changed.rowcount:
-                self._log(connection, "closed", task, b"")
+        with self._published.extension() as log:
+            if log.close_task(task):
+                self._log(log, "closed", task, b"")
 
     # --- reading ---
 
@@ -101,24 +96,20 @@ class TaskRegistry:
 
     def entries(self, after: int = -1, most: int = 1000) -> list[LogEntry]:
         """The public log after an entry, oldest first."""
-        columns = (db.log.c.record, db.log.c.signature)
-        with self._store.reading() as connection:
-            rows = connection.execute(sql.select(*columns).where(db.log.c.sequence > after).order_by(db.log.c.sequence).limit(most))
-            return [LogEntry(bytes(row[0]), bytes(row[1])) for row in rows]
+        return self._published.entries(after, most)
 
     # --- inside ---
 
-    def _open(self, connection: Connection, task: Task, number: int, state: Protocol, now: float) -> None:
+    def _open(self, log: Extension, task: Task, number: int, state: Protocol, now: float) -> None:
         opened = OpenedRound(
             task=task.id, number=number, scale=state.scale, round=state.open(), state=hashlib.sha256(state.canonical).digest()
         )
-        values = {"task": task.id, "number": number, "opened": int(now), "state": state.canonical, "canonical": opened.canonical}
-        connection.execute(db.round_.insert().values(**values, signature=sign(self._seed, ROUND_CONTEXT, opened.canonical)))
-        self._log(connection, "round", task.id, opened.canonical, number)
+        signature = sign(self._seed, ROUND_CONTEXT, opened.canonical)
+        log.add_round(task.id, StoredRound(number, int(now), state.canonical, opened.canonical, signature))
+        self._log(log, "round", task.id, opened.canonical, number)
 
-    def _log(self, connection: Connection, kind: str, task: bytes, content: bytes, period: int | None = None) -> None:
-        last = connection.execute(sql.select(db.log.c.sequence, db.log.c.hash).order_by(db.log.c.sequence.desc()).limit(1)).first()
-        sequence, previous = (0, bytes(32)) if last is None else (last[0] + 1, bytes(last[1]))
+    def _log(self, log: Extension, kind: str, task: bytes, content: bytes, period: int | None = None) -> None:
+        last = log.last_entry()
+        sequence, previous = (0, bytes(32)) if last is None else (last[0] + 1, last[1])
         record = log_record(sequence, kind, task, content, previous, period=period)
-        values = {"task": task, "record": record, "hash": hashlib.sha256(record).digest()}
-        connection.execute(db.log.insert().values(sequence=sequence, signature=sign(self._seed, LOG_CONTEXT, record), **values))
+        log.add_entry(sequence, task, LogEntry(record, sign(self._seed, LOG_CONTEXT, record)), hashlib.sha256(record).digest())

@@ -16,7 +16,7 @@ from deniable.collect.kit.log import note
 from deniable.collect.kit.process import Chore, Process
 from deniable.collect.kit.server import LAST_SECONDS, Server, port, server_config
 from deniable.collect.settings import Settings
-from deniable.collect.storage.database import CONNECT_SECONDS
+from deniable.collect.storage.backends import CONNECT_SECONDS, find_backend
 from deniable.collect.storage.store import Store
 from deniable.collect.tasks.spans import until
 from deniable.collect.web.api import Api
@@ -40,7 +40,7 @@ class Service(Process):
         self.metrics.parked_rounds.set_function(self._parked_rounds)
         self.metrics.clock_doubt.set_function(lambda: self.collector.watch.now().doubt)
         self._committer = Committer(self.collector.append, most_waiting=settings.limits.most_waiting, observe=self.metrics.appended)
-        news = News(self.collector.refresh) if self.store.shared else None
+        news = News(self.collector.refresh) if self.store.catalog.shared else None
         self._ingest = Ingest(self.collector, self._committer, limits=settings.limits, metrics=self.metrics, news=news)
         self._batches = BatchIngest(self.collector, self.metrics, news)
         board = Dashboard(self.collector, settings)
@@ -104,7 +104,7 @@ class Service(Process):
 def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
     """Run a collector until the process is told to stop."""
     with port(settings) as listening:
-        if settings.store.startswith("postgresql:"):
+        if find_backend(settings.store).remote:
             note(f"waiting for the database, until {until(CONNECT_SECONDS)} at the latest")
         service = Service(settings, clock=clock)
         note("starting", store=settings.store_in_words, tasks=len(service.collector.admission.tasks))

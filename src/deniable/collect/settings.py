@@ -32,6 +32,7 @@ import msgspec
 
 from deniable.collect.kit.limits import Limits
 from deniable.collect.kit.settings import ProcessSettings
+from deniable.collect.storage.backends import find_backend
 from deniable.core.declared import did_you_mean, read_toml
 from deniable.errors import ParameterError
 
@@ -68,7 +69,7 @@ class Settings(ProcessSettings):
     @property
     def store_in_words(self) -> str:
         """The store as logs may name it."""
-        return "PostgreSQL" if self.store.startswith("postgresql") else self.store
+        return find_backend(self.store).shown
 
 
 def read_settings(

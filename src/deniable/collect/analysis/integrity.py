@@ -14,7 +14,7 @@ import numpy as np
 
 from deniable.collect.analysis.selection import EVERYTHING, ReportSelection
 from deniable.collect.collector import Collector
-from deniable.collect.storage.block import ID_BYTES, Block, sort_once
+from deniable.collect.storage.block import ID_BYTES, Block
 from deniable.contract.task import Task
 from deniable.core.integrity import IntegrityReport, check_reports
 from deniable.core.reports import Reports
@@ -65,19 +65,17 @@ def integrity_json(found: Mapping[str, IntegrityReport]) -> list[dict[str, Any]]
 def _kept(collector: Collector, task: Task, selection: ReportSelection) -> tuple[Counter[int], dict[int, Array]]:
     """How many of the selected reports are still there, each once in its period, and a sample of them, by question."""
     counted, sampled, key = Counter[int](), dict[int, Array](), collector.registry.sampling_key(task.id)
-    buckets = collector.store.buckets(task.id)  # before the other connection is taken: there are not enough for two each
-    with collector.store.reading() as connection:
-        for stored in buckets:
-            period, blocks = stored.bucket.period, list[Block]()
-            if stored.state == "open":
-                blocks = sort_once(collector.store.log.read_open(connection, stored.bucket))
-            elif stored.state == "sealed":
-                blocks = collector.store.log.read_sealed(connection, stored.bucket)
-            for block in blocks:
-                if selection.holds(task, period, block.stratum):
-                    counted[block.question] += len(block.rows)
-                    before = [sampled[block.question]] if block.question in sampled else []
-                    sampled[block.question] = _sample(np.concatenate([*before, block.rows]), key)
+    for stored in collector.store.buckets(task.id):
+        period, blocks = stored.bucket.period, list[Block]()
+        if stored.state == "open":
+            blocks = collector.store.open_reports(stored.bucket)
+        elif stored.state == "sealed":
+            blocks = collector.store.sealed_reports(stored.bucket)
+        for block in blocks:
+            if selection.holds(task, period, block.stratum):
+                counted[block.question] += len(block.rows)
+                before = [sampled[block.question]] if block.question in sampled else []
+                sampled[block.question] = _sample(np.concatenate([*before, block.rows]), key)
     return counted, sampled
 
 

@@ -52,7 +52,7 @@ class Dashboard:
         self._everyone = settings.public_estimates
         self._publications = settings.publications
         self._lifetime = settings.lifetime_epsilon
-        self._sessions = Sessions(Access(collector.store), secure=settings.secure or settings.behind_proxy)
+        self._sessions = Sessions(Access(collector.store.catalog), secure=settings.secure or settings.behind_proxy)
         self._bodies = BodyReader(most=LARGEST_FORM, most_together=64 * LARGEST_FORM, seconds=FORM_SECONDS)
         self._threads = CapacityLimiter(THREADS)
         self._slow = CapacityLimiter(1)

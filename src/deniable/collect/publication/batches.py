@@ -42,8 +42,7 @@ def sealed_buckets(collector: Collector, task: Task, periods: Collection[int] | 
 def sealed_batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[PublishedBatch, Tally, bytes]]:
     """Each batch of a bucket with its tally and its file. What would give another tally than was sealed is damaged."""
     questions = collector.questions(bucket)
-    with collector.store.reading() as connection:
-        blocks = collector.store.log.read_sealed(connection, bucket)
+    blocks = collector.store.sealed_reports(bucket)
     sealed = collector.store.tallies(bucket.task, [bucket.period])
     for block in blocks:
         tally = tally_blocks(questions, [block])[block.address]

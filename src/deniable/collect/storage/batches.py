@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from deniable.collect.storage import tables as db
 from deniable.collect.storage.block import ID_BYTES, Block, Bucket, ids_of, sort_once, without
-from deniable.collect.storage.database import insert_once
+from deniable.collect.storage.catalog import Queue
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.records import StoredBatch
 from deniable.collect.storage.store import Store
@@ -39,11 +39,12 @@ class Batches:
     def turn(self) -> Iterator[None]:
         """One batch at a time, whichever collector takes it: what one of them adds, the next one finds."""
         with self._one:
-            if not self._store.shared:
+            catalog = self._store.catalog
+            if not catalog.shared:  # nobody else is there, and a transaction would only keep writers waiting
                 yield
                 return
-            with self._store.engine.begin() as connection:
-                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067033)"))
+            with catalog.changing() as connection:
+                catalog.wait(connection, Queue.BATCH)
                 yield
 
     def find(self, task: bytes, batch: bytes) -> StoredBatch | None:
@@ -75,7 +76,7 @@ class Batches:
             rows = self._new_rows(connection, bucket, batch, block, once=once)
         values = {"period": bucket.period, "digest": digest, "reports": len(rows), "epsilon": decide(len(rows)), "rows": rows.tobytes()}
         with self._store.writing() as connection:
-            connection.execute(insert_once(connection, db.batch, task=bucket.task, id=batch, **values))
+            connection.execute(self._store.catalog.insert_once(db.batch, task=bucket.task, id=batch, **values))
 
     def finish(self, task: bytes, batch: bytes, append: Callable[[Bucket, bytes, int], bool]) -> bool:
         """Append the rows of a batch that was begun, and take them out of it; False if its bucket was sealed without them: it is gone.

@@ -1,152 +1,112 @@
-"""What a collector's database lists: tasks, rounds and buckets, found without reading those that are not asked for."""
+"""The port to a collector's database: what one database does otherwise than another.
+
+The statements of this room are written once, in SQLAlchemy's language. A database is told apart by four things, and a class for it says
+them: who else may have it open, how collectors queue, how a row is inserted once, and what is left of what was deleted. The other port is
+``log``; ``backends`` finds both for an address.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import islice
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from enum import IntEnum
+from typing import ClassVar
 
 import sqlalchemy as sql
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, MetaData, Table
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from deniable.collect.storage import tables as db
-from deniable.collect.storage.block import Bucket
-from deniable.collect.storage.database import READING
-from deniable.collect.storage.records import StoredBucket, StoredRound, StoredTask
-from deniable.sealing.identity import new_identity
+from deniable.collect.storage import tables
+from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.schema import migrate
 
-AT_ONCE = 100
-"""Tasks that one statement asks about, and tallies that one writes."""
-_BUCKET = (
-    db.bucket.c.task,
-    db.bucket.c.period,
-    db.bucket.c.state,
-    db.bucket.c.reports,
-    db.bucket.c.repeated,
-    db.bucket.c.sealed,
-)
-_TASK = (db.task.c.id, db.task.c.canonical, db.task.c.signature, db.task.c.closed)
-_ROUND = (db.round_.c.number, db.round_.c.opened, db.round_.c.state, db.round_.c.canonical, db.round_.c.signature)
+READING = "deniable_reading"
+"""The execution option of connections that never write."""
 
 
-class Catalog:
-    """A database, and what is read from it line by line."""
+class Queue(IntEnum):
+    """What collectors of one database do one after the other."""
+
+    SCHEMA = 7067031
+    WRITING = 7067032
+    BATCH = 7067033
+
+
+class Catalog(ABC):
+    """A database with the ``tables`` of the present schema: they are made or migrated when it is opened."""
+
+    shared: ClassVar[bool]
+    """Whether other collectors may have it open, too."""
+    metadata: ClassVar[Sequence[MetaData]] = (tables.metadata,)
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._reader = engine.execution_options(**{READING: True})
+        try:
+            with opening(engine), self.changing() as connection:
+                self.wait(connection, Queue.SCHEMA)  # collectors that start together make the tables once
+                migrate(connection, self.metadata)
+        except BaseException:
+            engine.dispose()
+            raise
 
-    @property
-    def shared(self) -> bool:
-        """Whether other collectors may have it open, too."""
-        return self.engine.dialect.name == "postgresql"
+    # --- what databases differ in ---
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """One transaction, alone with the database: on PostgreSQL, other collectors' wait for it."""
-        with self.engine.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7067032)"))
-            yield connection
+    @abstractmethod
+    def wait(self, connection: Connection, queue: Queue) -> None:
+        """Return when no other collector is at the head of a queue; this one stays there until the transaction ends."""
+
+    @abstractmethod
+    def insert_once(self, table: Table, **values: object) -> sql.Executable:
+        """An insert that does nothing if the row is there already."""
+
+    @abstractmethod
+    def wipe(self) -> bool:
+        """Leave nothing that was deleted in a log of changes; False if that has to be tried again."""
+
+    # --- transactions ---
 
     def reading(self) -> Connection:
         """A connection for reading, to be used in a ``with`` statement; it never waits for a seal."""
         return self._reader.connect()
 
-    def signing_key(self) -> bytes:
-        """The seed of the collector's Ed25519 key, made when it is first needed."""
-        with self.writing() as connection:
-            found = connection.execute(sql.select(db.secret.c.value).where(db.secret.c.name == "signing")).scalar()
-            if found is None:
-                found = new_identity()
-                connection.execute(db.secret.insert().values(name="signing", value=found))
-            return bytes(found)
+    def changing(self) -> AbstractContextManager[Connection]:
+        """One transaction, next to those of other collectors: it locks the rows that it needs."""
+        return self.engine.begin()
 
-    # --- tasks ---
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction, alone with the database: those of other collectors wait for it."""
+        with self.changing() as connection:
+            self.wait(connection, Queue.WRITING)
+            yield connection
 
-    def tasks(self) -> list[StoredTask]:
-        """Every task that was published and not deleted."""
-        with self.reading() as connection:
-            return [StoredTask(*row[:3], bool(row[3])) for row in connection.execute(sql.select(*_TASK).order_by(db.task.c.name))]
+    def check(self) -> None:
+        """Raise StorageError unless the database answers."""
+        with database_errors(), self.reading() as connection:
+            connection.execute(sql.select(1))
 
-    def task(self, task: bytes) -> StoredTask | None:
-        """One of them; None if it is not there."""
-        with self.reading() as connection:
-            row = connection.execute(sql.select(*_TASK).where(db.task.c.id == task)).one_or_none()
-        return None if row is None else StoredTask(*row[:3], bool(row[3]))
-
-    def closed(self) -> dict[bytes, bool]:
-        """The ids of all tasks in the order of their names, and whether each is closed."""
-        with self.reading() as connection:
-            rows = connection.execute(sql.select(db.task.c.id, db.task.c.closed).order_by(db.task.c.name))
-            return {bytes(row[0]): bool(row[1]) for row in rows}
-
-    def text(self, task: bytes) -> tuple[bytes, bytes] | None:
-        """Canonical form and signature of a task that was ever published, deleted or not."""
-        with self.reading() as connection:
-            for table in (db.task, db.deleted_task):
-                row = connection.execute(sql.select(table.c.canonical, table.c.signature).where(table.c.id == task)).one_or_none()
-                if row is not None:
-                    return bytes(row[0]), bytes(row[1])
-        return None
-
-    # --- rounds ---
-
-    def rounds(self, task: bytes) -> list[StoredRound]:
-        """The rounds of a task that were opened, in order."""
-        with self.reading() as connection:
-            rows = connection.execute(sql.select(*_ROUND).where(db.round_.c.task == task).order_by(db.round_.c.number))
-            return [StoredRound(*row) for row in rows]
-
-    def round(self, task: bytes, number: int) -> StoredRound | None:
-        """One of them; None if it was not opened."""
-        with self.reading() as connection:
-            row = connection.execute(sql.select(*_ROUND).where(db.round_.c.task == task, db.round_.c.number == number)).one_or_none()
-        return None if row is None else StoredRound(*row)
-
-    def last_round(self, task: bytes) -> tuple[int, int] | None:
-        """The number of the last round that was opened, and when; None if there is none."""
-        query = sql.select(db.round_.c.number, db.round_.c.opened).where(db.round_.c.task == task)
-        with self.reading() as connection:
-            row = connection.execute(query.order_by(db.round_.c.number.desc()).limit(1)).one_or_none()
-        return None if row is None else (row[0], row[1])
-
-    # --- buckets ---
-
-    def buckets(self, task: bytes | None = None, states: Collection[str] | None = None) -> list[StoredBucket]:
-        """The buckets that have received a report: of one task or of all, in some states or in any."""
-        query = sql.select(*_BUCKET)
-        if task is not None:
-            query = query.where(db.bucket.c.task == task)
-        if states is not None:
-            query = query.where(db.bucket.c.state.in_(states))
-        with self.reading() as connection:
-            return [_stored(row) for row in connection.execute(query.order_by(db.bucket.c.task, db.bucket.c.period))]
-
-    def unfinished(self) -> list[StoredBucket]:
-        """The buckets of all tasks that are open, or whose reports are being dropped."""
-        with self.reading() as connection:
-            return sorted(_stored(row) for row in connection.execute(sql.select(*_BUCKET).where(sql.text(db.UNFINISHED))))
-
-    def find(self, buckets: Collection[Bucket]) -> list[StoredBucket]:
-        """Those of a few buckets that there are."""
-        found = []
-        with self.reading() as connection:
-            for bucket in sorted(buckets):
-                where = (db.bucket.c.task == bucket.task, db.bucket.c.period == bucket.period)
-                found += [_stored(row) for row in connection.execute(sql.select(*_BUCKET).where(*where))]
-        return found
-
-    def sealed_until(self, times: Mapping[bytes, float]) -> list[StoredBucket]:
-        """The buckets that were sealed no later than a time, which is given for each task, and whose reports are still kept."""
-        found, waiting = [], iter(times.items())
-        with self.reading() as connection:
-            while part := list(islice(waiting, AT_ONCE)):
-                each = (sql.and_(sql.text(db.KEPT), db.bucket.c.task == task, db.bucket.c.sealed <= int(until)) for task, until in part)
-                found += [_stored(row) for row in connection.execute(sql.select(*_BUCKET).where(sql.or_(*each)))]
-        return found
+    def close(self) -> None:
+        """Let go of connections."""
+        self.engine.dispose()
 
 
-def _stored(row: Sequence[Any]) -> StoredBucket:
-    return StoredBucket(Bucket(bytes(row[0]), row[1]), *row[2:])
+@contextmanager
+def opening(engine: Engine) -> Iterator[None]:
+    """A database that cannot be opened is named without its password."""
+    try:
+        yield
+    except OperationalError as error:
+        shown = engine.url.render_as_string(hide_password=True)
+        raise StorageError("database", shown, allowed="a database that can be opened", fix=" ".join(str(error.orig).split())) from error
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """A database that fails is a storage that fails: its errors become a StorageError, without what they quote."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        fix = "nothing was stored; see to the database and its disk"
+        raise StorageError("database", type(error).__name__, allowed="a database that reads and writes", fix=fix) from error

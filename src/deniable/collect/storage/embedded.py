@@ -25,7 +25,7 @@ from deniable.collect.storage import sealed
 from deniable.collect.storage.block import Block, Bucket, split
 from deniable.collect.storage.compacted import COMPACT, LOG, UNLIMITED, by_series, numbered, spare, wipe_old
 from deniable.collect.storage.files import DISK, Files, discard, hold, lacks_room, list_folder, probe, remove_if_there, storage_errors
-from deniable.collect.storage.log import ReportLog, StorageError
+from deniable.collect.storage.log import Log, StorageError
 from deniable.collect.storage.sealed import PARTIAL
 from deniable.collect.storage.segment import SEALED, Header, damage
 from deniable.collect.storage.series import Series
@@ -38,7 +38,7 @@ _TASK = re.compile(r"[0-9a-f]{64}")
 _HALF_SEALED = re.compile(r"\d+\.reports" + re.escape(PARTIAL))
 
 
-class EmbeddedLog(ReportLog):
+class EmbeddedLog(Log):
     """Reports in a folder. Any thread may call anything; what concerns one bucket waits for its turn.
 
     A bucket that is being closed is waited for too, and refused only when that went well. ``connection`` parameters are not used.

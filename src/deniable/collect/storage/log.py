@@ -20,7 +20,7 @@ class StorageError(DeniableError):
     """Reports could not be made durable, or what was stored is damaged. Nothing of the request was acknowledged."""
 
 
-class ReportLog(ABC):
+class Log(ABC):
     """Reports by bucket: appended while it is open, rewritten in the order of their ids when it is sealed."""
 
     @abstractmethod

@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from deniable.collect.storage import postgres_sealed, tables
 from deniable.collect.storage.block import Block, Bucket
-from deniable.collect.storage.log import ReportLog, StorageError
+from deniable.collect.storage.log import Log, StorageError
 
 PAGES = 64
 """Pages of a partition read at a time."""
@@ -58,8 +58,8 @@ SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent 
   SELECT FROM bucket WHERE relname = 'report_' || id AND state = 'open' AND NOT (task = %(task)s AND period = %(period)s))"""
 
 
-class PostgresLog(ReportLog):
-    """Reports in PostgreSQL; an engine from ``database.connect`` has the tables."""
+class PostgresLog(Log):
+    """Reports in PostgreSQL; the engine of a ``PostgresCatalog`` has the tables."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

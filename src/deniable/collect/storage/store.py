@@ -7,25 +7,24 @@ new state: either all of it is there or nothing, and doing it again gives the sa
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import sqlalchemy as sql
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
 from deniable.collect.faults import fault_point
 from deniable.collect.storage import tables as db
+from deniable.collect.storage.backends import find_backend
 from deniable.collect.storage.block import Block, Bucket, digest, ids_of, sort_once, tally_blocks, total, without
-from deniable.collect.storage.catalog import AT_ONCE, Catalog
-from deniable.collect.storage.database import connect, insert_once
-from deniable.collect.storage.embedded import EmbeddedLog
-from deniable.collect.storage.files import DISK, make_folders
-from deniable.collect.storage.log import ReportLog, StorageError
-from deniable.collect.storage.postgres import PostgresLog
-from deniable.collect.storage.sealed_tallies import Address, sealed_tallies
+from deniable.collect.storage.catalog import Catalog
+from deniable.collect.storage.inventory import Inventory
+from deniable.collect.storage.log import Log, StorageError
+from deniable.collect.storage.secrets import Secrets
+from deniable.collect.storage.tallies import Address, insert_tallies, read_tallies, replace_tallies, sealed_tallies
 from deniable.contract.question import Question
 from deniable.core.tally import Tally
+from deniable.sealing.identity import new_identity
 
 Questions = Callable[[Bucket], Sequence[Question]]
 """What was asked in a bucket, candidates included."""
@@ -33,11 +32,11 @@ Tallies = dict[Address, Tally]
 """Tallies by period, question and stratum."""
 
 
-class Store(Catalog):
-    """The database and the report log of one collector, or of several that share a PostgreSQL."""
+class Store(Inventory):
+    """The database and the report log of one collector, or of several that share them."""
 
-    def __init__(self, engine: Engine, log: ReportLog) -> None:
-        super().__init__(engine)
+    def __init__(self, catalog: Catalog, log: Log) -> None:
+        super().__init__(catalog)
         self.log = log
         self._left: set[Bucket] = set()
         self._sealing = threading.Lock()
@@ -45,21 +44,13 @@ class Store(Catalog):
 
     @classmethod
     def open(cls, address: str | Path) -> Store:
-        """The store in a folder, made if it is not there, or in the PostgreSQL of an address."""
-        if str(address).startswith("postgresql"):
-            engine = connect(str(address))
-            return cls(engine, PostgresLog(engine))
-        folder = Path(address)
-        make_folders(DISK, folder)
-        log = EmbeddedLog(folder / "reports")  # first: it holds the lock
-        engine = connect(folder / "collector.sqlite")
-        DISK.sync_folder(folder)
-        return cls(engine, log)
+        """The store at an address, made if it is not there: a folder, or what the scheme of a URL says (``backends``)."""
+        return cls(*find_backend(address).open())
 
     def close(self) -> None:
         """Let go of files and connections."""
         self.log.close()
-        self.engine.dispose()
+        self.catalog.close()
 
     def delete_task(self, task: bytes) -> None:
         """Forget a task with its reports and tallies. The public log keeps that it was there, and this keeps what it asked."""
@@ -75,6 +66,10 @@ class Store(Catalog):
             connection.execute(db.task.delete().where(db.task.c.id == task))
         for bucket in buckets:
             self.log.drop_open(bucket)  # what another collector has appended meanwhile
+
+    def signing_key(self) -> bytes:
+        """The seed of the collector's Ed25519 key, made when it is first needed."""
+        return Secrets(self.catalog).make("signing", new_identity)
 
     # --- buckets ---
 
@@ -95,7 +90,7 @@ class Store(Catalog):
             del arrived  # it needs as much memory as what is kept
             fault_point("reports read")
             tallies = {} if once else tally_blocks(questions, blocks)  # before the transaction, which others wait for, if that is possible
-            with self.engine.begin() as connection:
+            with self.catalog.changing() as connection:
                 number, state = self._lock(connection, bucket)
                 if state == "open":
                     if once:
@@ -103,7 +98,7 @@ class Store(Catalog):
                         tallies = tally_blocks(questions, blocks)
                     self.log.write_sealed(connection, bucket, blocks)
                     fault_point("sealed reports written")
-                    self._insert(connection, number, ((address, tally.to_bytes()) for address, tally in sorted(tallies.items())))
+                    insert_tallies(connection, number, ((address, tally.to_bytes()) for address, tally in sorted(tallies.items())))
                     reports = sum(len(block.rows) for block in blocks)
                     values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
                     values["repeated"] = db.bucket.c.repeated + came - reports
@@ -155,14 +150,29 @@ class Store(Catalog):
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
         """The tallies of a task's sealed periods, of some or of all."""
-        return dict(sealed_tallies(self, task, periods))
+        return dict(sealed_tallies(self.catalog, task, periods))
 
     def totals(self, task: bytes, period: int, questions: Sequence[Question]) -> dict[str, Tally]:
         """The tally of each question in a sealed period, over all strata, which are in memory one at a time."""
         totals = [total(question, place, {}) for place, question in enumerate(questions)]
-        for (_, place, _), tally in sealed_tallies(self, task, [period]):
+        for (_, place, _), tally in sealed_tallies(self.catalog, task, [period]):
             totals[place] += tally
         return {question.name: each for question, each in zip(questions, totals, strict=True)}
+
+    def sealed_reports(self, bucket: Bucket) -> list[Block]:
+        """The reports of a sealed bucket, by id; StorageError naming what is damaged."""
+        with self.reading() as connection:
+            return self.log.read_sealed(connection, bucket)
+
+    def open_reports(self, bucket: Bucket) -> list[Block]:
+        """The reports that an open bucket holds, each once, by id."""
+        with self.reading() as connection:
+            return sort_once(self.log.read_open(connection, bucket))
+
+    def sealed_ids(self, asked: Mapping[Bucket, tuple[Sequence[bytes], Sequence[tuple[int, int]]]]) -> set[bytes]:
+        """Which ids sealed buckets hold, each under the question and stratum of its own."""
+        with self.reading() as connection:
+            return {found for bucket, which in asked.items() for found in self.log.sealed_ids(connection, bucket, *which)}
 
     def drop_reports(self, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; its tallies stay.
@@ -187,7 +197,7 @@ class Store(Catalog):
             if state != "sealed":
                 yield bucket, state
                 continue
-            with self.engine.begin() if repair else self.reading() as connection:
+            with self.catalog.changing() if repair else self.reading() as connection:
                 number, _ = self._find(connection, bucket)
                 try:
                     blocks = self.log.read_sealed(connection, bucket)
@@ -199,13 +209,12 @@ class Store(Catalog):
                     yield bucket, "damaged: the reports are not those that were sealed; restore them from a copy"
                     continue
                 rebuilt = {address: tally.to_bytes() for address, tally in tally_blocks(questions(bucket), blocks).items()}
-                kept = self._images(connection, number)
+                kept = read_tallies(connection, number)
                 if rebuilt == kept:
                     yield bucket, "same"
                     continue
                 if repair:
-                    connection.execute(db.tally.delete().where(db.tally.c.bucket == number))
-                    self._insert(connection, number, sorted(rebuilt.items()))
+                    replace_tallies(connection, number, sorted(rebuilt.items()))
                 differing = sorted(address for address in rebuilt.keys() | kept.keys() if rebuilt.get(address) != kept.get(address))
                 yield bucket, f"{'repaired' if repair else 'differs'}: question and stratum {differing}"
 
@@ -238,15 +247,6 @@ class Store(Catalog):
         """The number and state of a bucket, which is made if it is not there; others wait until the transaction is over."""
         number, state = self._find(connection, bucket)
         if number == 0:
-            connection.execute(insert_once(connection, db.bucket, task=bucket.task, period=bucket.period, state="open"))
+            connection.execute(self.catalog.insert_once(db.bucket, task=bucket.task, period=bucket.period, state="open"))
             number, state = self._find(connection, bucket)
         return number, state
-
-    def _insert(self, connection: Connection, number: int, images: Iterable[tuple[tuple[int, int], bytes]]) -> None:
-        rows = ({"bucket": number, "question": q, "stratum": s, "image": image} for (q, s), image in images)
-        while part := list(islice(rows, AT_ONCE)):
-            connection.execute(db.tally.insert(), part)
-
-    def _images(self, connection: Connection, number: int) -> dict[tuple[int, int], bytes]:
-        query = sql.select(db.tally.c.question, db.tally.c.stratum, db.tally.c.image).where(db.tally.c.bucket == number)
-        return {(row[0], row[1]): bytes(row[2]) for row in connection.execute(query)}

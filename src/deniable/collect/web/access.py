@@ -10,14 +10,11 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
-
-import sqlalchemy as sql
-from sqlalchemy import Engine
+from typing import NamedTuple
 
 from deniable.collect.kit.answers import Refusal
-from deniable.collect.storage import tables as db
-from deniable.collect.storage.database import READING
+from deniable.collect.storage.catalog import Catalog
+from deniable.collect.storage.tokens import Tokens
 from deniable.contract.source import SYSTEM
 from deniable.errors import ParameterError
 
@@ -28,13 +25,6 @@ PREFIX = "dn_"
 FAILURES_PER_SECOND = 20
 
 
-class TokenStore(Protocol):
-    """Whatever has the database, a store above all."""
-
-    @property
-    def engine(self) -> Engine: ...
-
-
 class Token(NamedTuple):
     """What is known about a token once it was shown."""
 
@@ -42,31 +32,27 @@ class Token(NamedTuple):
     role: str
 
 
-def add_token(store: TokenStore, role: str, label: str) -> str:
+def add_token(catalog: Catalog, role: str, label: str) -> str:
     """A new token, to be shown now and never again; the label tells it from others."""
     if role not in ROLES:
         raise ParameterError("role", role, allowed=f"one of {list(ROLES)}", fix="an analyst reads, an admin also publishes and deletes")
     if not 1 <= len(label) <= 64 or not label.isprintable():
         raise ParameterError("label", label, allowed="1 to 64 printable characters", fix="name who or what will use it")
     token = PREFIX + b"".join(SYSTEM.word().to_bytes(8, "little") for _ in range(4)).hex()
-    with store.engine.begin() as connection:
-        if connection.execute(sql.select(db.token.c.label).where(db.token.c.label == label)).first():
-            raise ParameterError("label", label, allowed="a label that no other token has", fix="remove that one first")
-        connection.execute(db.token.insert().values(digest=digest_of(token), role=role, label=label))
+    if not Tokens(catalog).add(digest_of(token), role, label):
+        raise ParameterError("label", label, allowed="a label that no other token has", fix="remove that one first")
     return token
 
 
-def remove_token(store: TokenStore, label: str) -> None:
+def remove_token(catalog: Catalog, label: str) -> None:
     """From now on the token with this label opens nothing."""
-    with store.engine.begin() as connection:
-        if not connection.execute(db.token.delete().where(db.token.c.label == label)).rowcount:
-            raise ParameterError("label", label, allowed="the label of a token", fix="see: deniable token list")
+    if not Tokens(catalog).remove(label):
+        raise ParameterError("label", label, allowed="the label of a token", fix="see: deniable token list")
 
 
-def list_tokens(store: TokenStore) -> list[Token]:
+def list_tokens(catalog: Catalog) -> list[Token]:
     """All tokens by label, without what would open anything."""
-    with store.engine.begin() as connection:
-        return [Token(*row) for row in connection.execute(sql.select(db.token.c.label, db.token.c.role).order_by(db.token.c.label))]
+    return [Token(*each) for each in Tokens(catalog).listed()]
 
 
 class Access:
@@ -76,8 +62,8 @@ class Access:
     the answer to a wrong token is 429, which asks the sender to wait. Addresses play no part.
     """
 
-    def __init__(self, store: TokenStore, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._reader = store.engine.execution_options(**{READING: True})
+    def __init__(self, catalog: Catalog, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tokens = Tokens(catalog)
         self._clock = clock
         self._second = 0
         self._failures = 0
@@ -99,10 +85,9 @@ class Access:
     def role_of(self, digest: bytes) -> str:
         """The role behind a digest, or nothing. All are compared, each in constant time, so that time tells nothing about any."""
         found = ""
-        with self._reader.connect() as connection:
-            for kept, role in connection.execute(sql.select(db.token.c.digest, db.token.c.role)).all():
-                if hmac.compare_digest(digest, bytes(kept)):
-                    found = role
+        for kept, role in self._tokens.roles():
+            if hmac.compare_digest(digest, kept):
+                found = role
         return found
 
     def _failure(self) -> Refusal:

@@ -77,7 +77,7 @@ class Dispatch:
     def __init__(self, api: Api, news: News | None) -> None:
         self._api = api
         self._news = news
-        self._access = Access(api.collector.store)
+        self._access = Access(api.collector.store.catalog)
         self._bodies = BodyReader(most=LARGEST_TASK, most_together=16 * LARGEST_TASK, seconds=BODY_SECONDS)
 
     def server(self, methods: dict[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:

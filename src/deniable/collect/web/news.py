@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from deniable.collect.kit.answers import Refusal
-from deniable.collect.storage.database import database_errors
+from deniable.collect.storage.catalog import database_errors
 
 UNHEARD = frozenset({"unknown_task", "wrong_round"})
 """Codes that another collector may have made obsolete."""

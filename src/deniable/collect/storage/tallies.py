@@ -1,10 +1,12 @@
-"""The tallies of sealed periods, read one at a time: there may be one for each of many strata."""
+"""The tallies of sealed buckets: written in the transaction of a seal, read one at a time, for there may be one for each of many strata."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 
 import sqlalchemy as sql
+from sqlalchemy import Connection
 
 from deniable.collect.storage import tables as db
 from deniable.collect.storage.catalog import Catalog
@@ -14,8 +16,31 @@ from deniable.errors import WireError
 
 Address = tuple[int, int, int]
 """Period, question and stratum."""
+Place = tuple[int, int]
+"""Question and stratum."""
 MOST_NAMED = 1000
 """Periods that a statement names one by one; a database takes some ten thousand values."""
+AT_ONCE = 100
+"""Tallies that one statement writes."""
+
+
+def insert_tallies(connection: Connection, number: int, images: Iterable[tuple[Place, bytes]]) -> None:
+    """Write the tallies of the bucket with a number, in the order in which they come."""
+    rows = ({"bucket": number, "question": q, "stratum": s, "image": image} for (q, s), image in images)
+    while part := list(islice(rows, AT_ONCE)):
+        connection.execute(db.tally.insert(), part)
+
+
+def replace_tallies(connection: Connection, number: int, images: Iterable[tuple[Place, bytes]]) -> None:
+    """Write other tallies in place of those of a bucket."""
+    connection.execute(db.tally.delete().where(db.tally.c.bucket == number))
+    insert_tallies(connection, number, images)
+
+
+def read_tallies(connection: Connection, number: int) -> dict[Place, bytes]:
+    """The tallies of the bucket with a number, as they were written."""
+    query = sql.select(db.tally.c.question, db.tally.c.stratum, db.tally.c.image).where(db.tally.c.bucket == number)
+    return {(row[0], row[1]): bytes(row[2]) for row in connection.execute(query)}
 
 
 def sealed_tallies(catalog: Catalog, task: bytes, periods: Collection[int] | None) -> Iterator[tuple[Address, Tally]]:
