@@ -10,7 +10,7 @@ import pytest
 
 from deniable.client import OUE
 from deniable.collect.analysis.integrity import integrity_of
-from deniable.collect.dashboard import drawing
+from deniable.collect.dashboard import charts
 from deniable.collect.dashboard.words import signs
 from deniable.collect.publication.export import publish_reports
 from deniable.collect.publication.verification import verify_publication
@@ -142,7 +142,7 @@ def test_pictures_for_pages_without_script(site):
 def test_a_chart_that_cannot_be_drawn_is_no_bug(site, monkeypatch):
     fill(site)
     sign_in(site)
-    monkeypatch.setattr(drawing, "_CHART", "raise SystemExit(1)")
+    monkeypatch.setattr(charts, "_CHART", "raise SystemExit(1)")
     answer = get(site, f"{path_of(site.task)}/chart.svg")
     assert answer.status_code == 503
     assert get(site, path_of(site.task)).status_code == 200

@@ -8,7 +8,7 @@ import pytest
 
 from deniable.collect.dashboard import site as site_module
 from deniable.collect.dashboard.html import element, live_parts
-from deniable.collect.dashboard.pages import PAGES, TASK
+from deniable.collect.dashboard.layout import PAGES, TASK
 from deniable.collect.kit.answers import PAGE
 from deniable.errors import ParameterError
 from tests.collect.looking import HOSTILE, NOBODY, Reader, fill, get, path_of, post, sign_in

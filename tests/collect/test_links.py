@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from deniable.collect.dashboard.pages import PAGES
+from deniable.collect.dashboard.layout import PAGES
 from tests.collect.looking import NOBODY, Reader, dashboard, get, path_of, post
 
 TRACKED = "utm_source=newsletter&utm_medium=e-mail&utm_source=again&fbclid=IwAR0x&gclid=&%FF=1&bare&="

@@ -12,7 +12,7 @@ from deniable.cli.app import command_line
 from deniable.client.longitudinal import Longitudinal
 from deniable.collect.analysis.answer import AskedQuestion
 from deniable.collect.collector import Collector
-from deniable.collect.tasks.size import MOST_VALUES
+from deniable.collect.tasks.limits import MOST_VALUES
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.contract.canonical import canonical_json, parse_canonical
 from deniable.contract.spec import MECHANISMS

@@ -11,7 +11,7 @@ import pytest
 from deniable.client import GRR
 from deniable.collect.analysis.analyst import ReportSelection, TooFew, compare, estimate
 from deniable.collect.analysis.answer import METADATA
-from deniable.collect.dashboard.shuffle_view import both_errors
+from deniable.collect.dashboard.task_pages import both_errors
 from deniable.collect.publication.export import publish_reports
 from deniable.collect.publication.verification import read_publication, verify_publication
 from deniable.collect.tasks.batch_price import price

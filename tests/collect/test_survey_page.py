@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from deniable.client import GRR, OLH, RR, OneBitMean, OneBitMeanPM, SignRR
-from deniable.collect.dashboard import client_files
+from deniable.collect.dashboard import static_files
 from deniable.collect.dashboard.answer_fields import SPREAD, asked_domains
 from deniable.contract.domain import Bytes, Categories, IndexRange, Integers, Text
 from deniable.contract.encoder import Attribute
@@ -140,7 +140,7 @@ def test_a_task_that_hides_nothing_is_answered_by_nobody(site, identity):
 
 def test_a_wheel_brings_the_client_along(tmp_path, monkeypatch):
     sources = {path.relative_to(ROOT / "clients/js/src").as_posix() for path in (ROOT / "clients" / "js" / "src").rglob("*.js")}
-    assert set(client_files.client_files()) == sources  # a checkout
+    assert set(static_files.client_files()) == sources  # a checkout
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / name)
     for folder in ("src/deniable/collect/dashboard", "clients/js/src"):
@@ -151,8 +151,8 @@ def test_a_wheel_brings_the_client_along(tmp_path, monkeypatch):
     (wheel,) = (tmp_path / "built").glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path / "installed")
-    monkeypatch.setattr(client_files, "PACKED", tmp_path / "installed" / "deniable" / "collect" / "dashboard" / "client")
-    found = client_files.client_files.__wrapped__()
+    monkeypatch.setattr(static_files, "PACKED", tmp_path / "installed" / "deniable" / "collect" / "dashboard" / "client")
+    found = static_files.client_files.__wrapped__()
     assert {name: path.read_bytes() for name, path in found.items()} == {
         name: (ROOT / "clients" / "js" / "src" / name).read_bytes() for name in sources
     }

@@ -26,7 +26,7 @@ from deniable.collect.storage.catalog import database_errors
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.store import Store, Tallies
-from deniable.collect.tasks.size import check_size, protocol_of
+from deniable.collect.tasks.limits import check_size, protocol_of
 from deniable.contract.admission import TOKEN
 from deniable.contract.batch import Batch
 from deniable.contract.blind_rsa import draw_bytes

@@ -16,7 +16,7 @@ from deniable import __version__
 from deniable.collect.analysis.presentation import charts_of, estimates_in
 from deniable.collect.analysis.selection import ReportSelection
 from deniable.collect.analysis.shuffled_batches import ShuffledBatches
-from deniable.collect.tasks.size import protocol_of
+from deniable.collect.tasks.limits import protocol_of
 from deniable.contract.canonical import parse_canonical, to_plain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.spec import Spec

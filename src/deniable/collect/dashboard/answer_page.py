@@ -11,10 +11,8 @@ from math import inf
 from deniable.collect.admission import LiveTask
 from deniable.collect.dashboard.answer_fields import admission_field, answer_fields, asked_domains, stratum_choices
 from deniable.collect.dashboard.html import Element, Node, element, quoted
-from deniable.collect.dashboard.layout import facts
-from deniable.collect.dashboard.pages import LEDGER
-from deniable.collect.dashboard.promise_view import paragraphs
-from deniable.collect.dashboard.verdict_view import verdict_list
+from deniable.collect.dashboard.layout import LEDGER, facts
+from deniable.collect.dashboard.promise import paragraphs, verdict_list
 from deniable.collect.dashboard.words import epsilon_in_words, state_of, time_in_words
 from deniable.collect.tasks.spans import moment_in_words
 from deniable.contract.mixing import Mixing

@@ -6,13 +6,12 @@ from deniable.collect.analysis.analyst import Comparisons, TooFew
 from deniable.collect.analysis.answer import AskedQuestion
 from deniable.collect.analysis.presentation import estimates_in
 from deniable.collect.dashboard.answers import SharedAnswers
+from deniable.collect.dashboard.charts import chart_figure, chart_name, charts_for
 from deniable.collect.dashboard.html import Node, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
-from deniable.collect.dashboard.pictures import charts_for
-from deniable.collect.dashboard.question_parts import Told, chart_figure, chart_name
-from deniable.collect.dashboard.question_view import SHOWN, estimate_table, labelled
+from deniable.collect.dashboard.question_view import SHOWN, Told, estimate_table, labelled
 from deniable.collect.dashboard.selection_form import SelectionText, period_field, read_selection, stratum_fields
-from deniable.collect.dashboard.task_page import Seen
+from deniable.collect.dashboard.task_pages import Seen
 from deniable.collect.dashboard.words import epsilon_in_words, label
 from deniable.collect.web.shapes import CompareQuery
 from deniable.contract.task import Task

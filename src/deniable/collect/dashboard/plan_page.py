@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from deniable.collect.dashboard.charts import chart_figure, error_chart
 from deniable.collect.dashboard.html import Element, Node, element, table
-from deniable.collect.dashboard.pictures import error_chart
 from deniable.collect.dashboard.plan_figures import LARGEST_DOMAIN, MOST_PEOPLE, Planned, PlanQuery, plan_for
-from deniable.collect.dashboard.question_parts import chart_figure
-from deniable.collect.dashboard.task_page import Seen
-from deniable.collect.dashboard.verdict_view import verdict_class
+from deniable.collect.dashboard.promise import verdict_class
+from deniable.collect.dashboard.task_pages import Seen
 from deniable.collect.dashboard.words import digits, number, percent
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.contract.verdict import Verdict

@@ -8,28 +8,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from math import isfinite
-from typing import NamedTuple
+from math import ceil, isfinite
+from typing import Any, NamedTuple
 
+from deniable.client.frequency import FrequencySpec
 from deniable.collect.analysis.answer import AskedQuestion
 from deniable.collect.analysis.presentation import estimates_in, first_rows, table_text, unfolded
+from deniable.collect.dashboard.charts import chart_figure, chart_name, charts_for
 from deniable.collect.dashboard.html import Element, element, quoted, table
 from deniable.collect.dashboard.layout import facts
-from deniable.collect.dashboard.pictures import charts_for
-from deniable.collect.dashboard.question_parts import Told, chart_figure, chart_name
-from deniable.collect.dashboard.resting import liars, smallest_share
 from deniable.collect.dashboard.words import between, digits, epsilon_in_words, label, percent, signs
 from deniable.contract.domain import Domain
+from deniable.contract.spec import Spec
 from deniable.core.estimate import Estimate
-from deniable.core.figure import Spec
+from deniable.core.figure import Spec as Chart
 from deniable.core.integrity import IntegrityReport
 from deniable.core.rounding import level_text
 from deniable.core.saved import SavedEstimate
 from deniable.core.table import cell_text
+from deniable.tasks.plan import detectable
 
 SHOWN = 20
 """So many values are listed and drawn."""
 YES = "1 (yes)"
+
+
+class Told(NamedTuple):
+    """A question's answer: what is written, and what is drawn."""
+
+    section: Element
+    charts: list[Chart]
+
+    def drawn(self, place: int) -> dict[str, Chart]:
+        """The charts by their names on the page."""
+        return {chart_name(place, number): chart for number, chart in enumerate(self.charts)}
 
 
 class Lead(NamedTuple):
@@ -47,7 +59,7 @@ def tell(
     """The answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
     answer, sizes = asked.answer(first_rows(estimate, SHOWN)), {name: len(each.values) for name, each in unfolded(asked.question, estimate)}
     domain = None if asked.spec is None else asked.spec.domain
-    parts, charts = list[Element | None](), list[Spec]()
+    parts, charts = list[Element | None](), list[Chart]()
     for number, (name, found) in enumerate(estimates_in(answer).items()):
         shown, key = labelled(found, domain), f"{place}-{number}" if number else f"{place}"
         if shown.falling and shown.family_size > 2:  # the largest come first: whoever reads picks among them
@@ -101,7 +113,7 @@ def estimate_table(shown: SavedEstimate, key: str, size: int, *, marks: Mapping[
     return table(caption, names, lines, live=f"rows-{key}")
 
 
-def _figures(estimate: Estimate, place: int, picture: str, charts: list[Spec]) -> list[Element]:
+def _figures(estimate: Estimate, place: int, picture: str, charts: list[Chart]) -> list[Element]:
     """The figures of an estimate, whose charts are added to those before."""
     told = []
     for caption, chart in charts_for(estimate, SHOWN):
@@ -154,6 +166,19 @@ def _trust(asked: AskedQuestion, estimate: Estimate, lead: Lead | None, key: str
         ("Liars who would move the headline by its interval", _live("liars", key, f"{moving:,} of {n:,}") if moving is not None else None),
         ("Signs of made-up reports", _live("made-up", key, signs(tested)) if tested else None),
     )
+
+
+def smallest_share(spec: Spec | None, n: int | None) -> float | None:
+    """The smallest share that this many reports tell from zero, half of the time; None if that cannot be said, or none is hidden."""
+    return detectable(spec, n) if isinstance(spec, FrequencySpec) and n else None
+
+
+def liars(spec: Spec | None, n: int | None, width: float) -> int | None:
+    """How many people who send what they like would move a number by the width of its interval; None if that cannot be said."""
+    if isinstance(spec, FrequencySpec):
+        return ceil(width / spec.influence)
+    mean: Any = None if spec is None else spec.mean_spec
+    return None if mean is None or not n else ceil(width * n / mean.influence)
 
 
 def _live(name: str, key: str, text: str) -> Element:

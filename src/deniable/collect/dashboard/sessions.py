@@ -1,4 +1,4 @@
-"""Who has signed in: a random cookie for each, kept as a digest in memory, for half a day at most.
+"""Signing in: the form for a token, and a random cookie for each session, kept as a digest in memory, for half a day at most.
 
 A session stands for the token that opened it: once the token is removed, the session opens nothing. Sessions live in one process; whoever
 is sent to another collector of the same database signs in there again.
@@ -7,17 +7,20 @@ is sent to another collector of the same database signs in there again.
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
+from deniable.collect.dashboard.html import Node, element
 from deniable.collect.web.access import Access, digest_of
 from deniable.contract.source import SYSTEM
 
 LIFETIME = 12 * 3600
 MOST = 1000
 """So many sessions at once; the oldest is given up."""
+_NEXT = re.compile(r"/(tasks/[0-9a-f]{64})?")
 
 
 class Sessions:
@@ -78,6 +81,50 @@ def is_same_origin(headers: Mapping[str, str]) -> bool:
     if site is not None:
         return site == "same-origin"
     return bool(headers.get("host")) and urlsplit(headers.get("origin", "")).netloc == headers["host"]
+
+
+def sign_in_body(after: str, trouble: str = "") -> list[Node]:
+    """The form; ``trouble`` says why the last try failed."""
+    told = "Estimates are for analysts. Paste the token that this collector's operator made for you with "
+    return [
+        element("h1", "Sign in"),
+        element("p", told, element("code", "deniable token add"), "."),
+        element("p", trouble, class_="notice trouble", role="alert", id="trouble") if trouble else element("p", hidden=True),
+        element(
+            "form",
+            element("input", type="hidden", name="next", value=after),
+            element(
+                "div",
+                element("label", "Token", for_="token"),
+                element(
+                    "input",
+                    type="password",
+                    id="token",
+                    name="token",
+                    required=True,
+                    maxlength=200,
+                    autocomplete="current-password",
+                    autofocus=True,
+                    aria_describedby="trouble" if trouble else None,
+                ),
+                class_="field",
+            ),
+            element("div", element("button", "Sign in"), class_="actions"),
+            method="post",
+            action="/sign-in",
+            class_="choice",
+        ),
+        element("p", "It is kept by nobody: this browser gets a random cookie instead, for twelve hours.", class_="note"),
+    ]
+
+
+def where_to(wanted: str) -> str:
+    """Where to go after signing in: a page of this dashboard, whatever was asked for.
+
+    >>> where_to("//example.org"), where_to("/tasks/" + "0" * 64) == "/tasks/" + "0" * 64
+    ('/', True)
+    """
+    return wanted if _NEXT.fullmatch(wanted) else "/"
 
 
 def _digest(value: str) -> bytes:

@@ -17,10 +17,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from deniable.collect.collector import Collector
-from deniable.collect.dashboard.layout import Visit, message, page
-from deniable.collect.dashboard.pages import PAGES, Page
-from deniable.collect.dashboard.sessions import Sessions, is_same_origin
-from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
+from deniable.collect.dashboard.layout import PAGES, Page, Visit, message, page
+from deniable.collect.dashboard.sessions import Sessions, is_same_origin, sign_in_body, where_to
 from deniable.collect.kit.answers import Refusal, unknown_task
 from deniable.collect.kit.bodies import BodyReader
 from deniable.collect.settings import Settings

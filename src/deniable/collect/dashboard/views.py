@@ -13,24 +13,19 @@ from deniable.collect.analysis.analyst import Answer, TooFew
 from deniable.collect.collector import Collector
 from deniable.collect.dashboard.answer_page import answer_body
 from deniable.collect.dashboard.answers import SharedAnswers
+from deniable.collect.dashboard.charts import Drawing, alone, chart_name
 from deniable.collect.dashboard.compare_page import compare_body, see_comparison
-from deniable.collect.dashboard.drawing import Drawing
 from deniable.collect.dashboard.html import live_parts
-from deniable.collect.dashboard.layout import Script, Visit, page
-from deniable.collect.dashboard.ledger_page import ledger_body
-from deniable.collect.dashboard.log_page import SHOWN, log_body
-from deniable.collect.dashboard.pages import ANSWER
-from deniable.collect.dashboard.pictures import alone
+from deniable.collect.dashboard.layout import ANSWER, Script, Visit, page
 from deniable.collect.dashboard.plan_figures import PlanQuery
 from deniable.collect.dashboard.plan_page import plan_body, see_plan
-from deniable.collect.dashboard.promise_view import promise, proof
+from deniable.collect.dashboard.promise import promise, proof
 from deniable.collect.dashboard.publications import PublicationShelf
-from deniable.collect.dashboard.question_parts import chart_name
+from deniable.collect.dashboard.record_pages import SHOWN, ledger_body, log_body
 from deniable.collect.dashboard.selection_form import SelectionText, asked, query_of, read_selection
-from deniable.collect.dashboard.sign_in_page import sign_in_body, where_to
-from deniable.collect.dashboard.static import CLIENT, KINDS, asset
-from deniable.collect.dashboard.task_page import Seen, see_task, task_body
-from deniable.collect.dashboard.tasks_page import several_body, tasks_body
+from deniable.collect.dashboard.sessions import sign_in_body, where_to
+from deniable.collect.dashboard.static_files import CLIENT, KINDS, asset
+from deniable.collect.dashboard.task_pages import Seen, see_task, several_body, task_body, tasks_body
 from deniable.collect.kit.answers import Refusal, json_response, unknown_task
 from deniable.collect.web.dispatch import read_query
 from deniable.collect.web.routes import PARQUET

@@ -23,8 +23,8 @@ from math import comb, floor, prod
 from typing import Any
 
 from deniable.collect.tasks.batch_price import check_claim_of, shares
+from deniable.collect.tasks.limits import most_epsilon
 from deniable.collect.tasks.questionnaire import Questionnaire, read_asking
-from deniable.collect.tasks.strength import most_epsilon
 from deniable.contract.admission import SIZES
 from deniable.contract.envelope import HEADER
 from deniable.contract.mixing import LOCAL, MODELS, SHUFFLE, Mixing

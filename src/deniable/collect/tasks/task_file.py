@@ -45,13 +45,12 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
 
+from deniable.collect.tasks.limits import check_size, check_strength
 from deniable.collect.tasks.protocol_table import TIMED, takes_domain
 from deniable.collect.tasks.questionnaire import Questionnaire, read_asking
 from deniable.collect.tasks.shuffle_file import read_shuffled, read_trust
-from deniable.collect.tasks.size import check_size
 from deniable.collect.tasks.spans import UNITS, moment_in_words, read_moment, read_span
 from deniable.collect.tasks.statement import privacy_statement
-from deniable.collect.tasks.strength import check_strength
 from deniable.contract.admission import ASSIGNED, NO_ISSUER, TOKEN
 from deniable.contract.assigned import seed_words
 from deniable.contract.domain import Domain

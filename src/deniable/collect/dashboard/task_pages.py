@@ -1,24 +1,66 @@
-"""One task: what its reports say, live while they come in, and everything that it promised."""
+"""The pages of tasks: the list of all, and one, with what its reports say, live while they come in.
+
+Under shuffle trust it says what the shuffler was worth: the batches behind an answer, both epsilons, and the error next to that of local
+trust.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
+from deniable.client.frequency import FrequencySpec
 from deniable.collect.admission import LiveTask
 from deniable.collect.analysis.analyst import Answer, TooFew
+from deniable.collect.analysis.shuffled_batches import ShuffledBatches
 from deniable.collect.dashboard.answers import SharedAnswers
 from deniable.collect.dashboard.html import Element, Node, element, quoted
-from deniable.collect.dashboard.layout import Visit
-from deniable.collect.dashboard.pages import ANSWER
+from deniable.collect.dashboard.layout import ANSWER, Visit, facts
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.selection_form import SelectionText, can_select, period_field, query_of, read_selection, stratum_fields
-from deniable.collect.dashboard.shuffle_view import shuffled
-from deniable.collect.dashboard.words import state_of, time_in_words
+from deniable.collect.dashboard.words import digits, epsilon_in_words, percent, state_of, time_in_words
 from deniable.contract.task import Task
 from deniable.core.figure import Spec
 from deniable.core.integrity import IntegrityReport
 from deniable.errors import DeniableError, ProtocolError
+from deniable.local.choose import frequency_oracle, predicted_error
+
+
+def tasks_body(answers: SharedAnswers, lives: Iterable[LiveTask], visit: Visit, now: float) -> list[Node]:
+    """The page with all tasks, those first that can be answered."""
+    ordered = sorted(lives, key=lambda live: (state_of(live, now) != "open", live.task.name, live.task.id))
+    if not ordered:
+        nothing = element("p", "No task is published yet. An admin publishes one: ", element("code", "deniable task publish FILE"))
+        return [element("h1", "Tasks"), nothing]
+    return [element("h1", "Tasks"), element("ul", *(_card(answers, live, visit, now) for live in ordered), class_="cards")]
+
+
+def several_body(lives: Iterable[LiveTask], now: float) -> list[Node]:
+    """The page behind a short link that leads to several tasks."""
+    listed = []
+    for live in sorted(lives, key=lambda live: (state_of(live, now) != "open", -live.task.start, live.task.id)):
+        link = element("a", quoted(live.task.question), href=ANSWER.format(id=live.task.id.hex()))
+        listed.append(element("li", link, f" ({state_of(live, now)}, {time_in_words(live.task)})"))
+    return [element("h1", "Which one?"), element("p", "Several tasks have this name:"), element("ul", *listed)]
+
+
+def _card(answers: SharedAnswers, live: LiveTask, visit: Visit, now: float) -> Element:
+    task, state = live.task, state_of(live, now)
+    return element(
+        "li",
+        element("h2", element("a", quoted(task.question), href=f"/tasks/{task.id.hex()}")),
+        element("p", element("span", state, class_=f"state {state.partition(' ')[0]}"), " ", quoted(task.name), " · ", time_in_words(task)),
+        element("p", _reports(answers, live, visit), class_="count") if visit.sees else None,
+    )
+
+
+def _reports(answers: SharedAnswers, live: LiveTask, visit: Visit) -> str:
+    total = answers.total(live.task.id, public=visit.public)
+    return f"fewer than {live.task.minimum_batch:,} reports" if total is None else f"{total:,} reports"
+
+
+# --- one task ---
 
 
 class Seen(NamedTuple):
@@ -98,3 +140,48 @@ def _choosing(task: Task, now: float, choice: SelectionText) -> Element:
     here = f"/tasks/{task.id.hex()}"
     buttons = element("div", element("button", "Show"), element("a", "Compare two", href=f"{here}/compare"), class_="actions")
     return element("form", *fields, buttons, method="get", action=here, class_="choice", aria_label="Periods and strata")
+
+
+def shuffled(mixed: ShuffledBatches, n: int) -> Element:
+    """The batches behind an answer of so many reports."""
+    told = mixed.to_json()
+    sizes = ", ".join(f"{size:,}" for size in told["sizes"][:8]) + (" and more" if told["batches"] > 8 else "")
+    here, local = both_errors(mixed.task, n)
+    return element(
+        "section",
+        element("h2", "Through the shuffler", id="shuffled"),
+        facts(
+            (
+                "Epsilon, if a shuffler is honest",
+                _live("epsilon", f"{epsilon_in_words(told['epsilon'])}, delta = {told['delta']:g}"),
+            ),
+            ("Epsilon, if none is", epsilon_in_words(told["local_epsilon"])),
+            ("Batches", _live("batches", f"{told['batches']:,}")),
+            ("Reports in them", _live("sizes", sizes)),
+            ("Standard error of a share", _live("error", _share(here)) if here is not None else None),
+            ("The same promise under local trust", _live("local-error", f"{_share(local)}") if local is not None else None),
+        ),
+        element("p", quoted(told["promise"].replace("\n", " ")), class_="statement", data_live="shuffled-promise"),
+        aria_labelledby="shuffled",
+    )
+
+
+@lru_cache(maxsize=256)
+def both_errors(task: Task, n: int) -> tuple[float | None, float | None]:
+    """The standard error of a share that nobody holds: with the shuffler, and with local trust for the epsilon that is claimed.
+
+    None where it cannot be predicted, as for numbers.
+    """
+    spec = task.survey.questions[0].spec
+    if task.mixing is None or not isinstance(spec, FrequencySpec) or n == 0:
+        return None, None
+    alone = frequency_oracle(domain=spec.domain, epsilon=task.mixing.epsilon, n=n).spec
+    return predicted_error(spec, n) / n, predicted_error(alone, n) / n
+
+
+def _share(error: float) -> str:
+    return f"± {percent(error, min(digits(2 * error) + 1, 4))}"
+
+
+def _live(name: str, text: str) -> Element:
+    return element("span", text, data_live=f"shuffled-{name}")

@@ -1,4 +1,8 @@
-"""The public log: what this collector ever published, as a chain that anyone can check."""
+"""Two records: the public log of what this collector ever published, as a chain that anyone can check, and a browser's own ledger.
+
+The ledger says what this browser has told, to whom, when and at what cost. It is read from the browser alone; the server knows nothing of
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,12 @@ SHOWN = 200
 SHORT = 16
 """So many digits of a hash tell one from the others; all of them are in the JSON."""
 WORDS = {"task": "task published", "round": "round opened", "closed": "task closed"}
+ABOUT = (
+    "What this browser has told the collector at this address, and what it cost. It is kept in this browser and nowhere else, and this "
+    "page asks nobody for it. If you clear the site's data, this browser forgets it, and the same budget could be spent again. Another "
+    "browser, a private window, and this survey embedded in another website each have a ledger and a limit of their own."
+)
+NO_SCRIPT = "The ledger is kept by script in this browser; without script nothing was ever told."
 
 
 def log_body(entries: Sequence[LogEntry], key: bytes, after: int, known: Container[bytes]) -> list[Node]:
@@ -33,6 +43,17 @@ def log_body(entries: Sequence[LogEntry], key: bytes, after: int, known: Contain
         facts(("Collector's key (Ed25519)", element("code", key.hex()))),
         table("Entries, oldest first", ["entry", "what", "task", "hash"], lines, empty="Nothing was published yet."),
         element("ul", *links, element("li", element("a", "All of it as JSON", href="/v1/log")), class_="links"),
+    ]
+
+
+def ledger_body() -> list[Node]:
+    """The page, still empty."""
+    return [
+        element("h1", "My ledger"),
+        element("p", ABOUT, class_="when"),
+        element("noscript", element("p", NO_SCRIPT, class_="notice")),
+        element("p", hidden=True, id="trouble", class_="notice trouble", role="alert"),
+        element("div", id="ledger", aria_live="polite"),
     ]
 
 

@@ -1,17 +1,25 @@
-"""What a task promised to the people it asked, and what that can be checked against."""
+"""What a task promises to the people it asks, how strong that is, and what it can be checked against.
+
+A promise's strength is shown in words first, and in a color that says the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
 from deniable.collect.dashboard.publications import OpenPublication, publication_list
-from deniable.collect.dashboard.shuffle_view import promised, trust_in_words
-from deniable.collect.dashboard.verdict_view import verdict_list
 from deniable.collect.dashboard.words import epsilon_in_words
 from deniable.contract.task import Task
-from deniable.contract.verdict import verdicts
+from deniable.contract.verdict import Verdict, verdicts
+
+LOCAL = "Local: each device adds the noise itself, and nobody else has to be trusted with an answer."
+SHUFFLE = (
+    "Shuffle: each device adds some noise itself, and a shuffler, which must not be run by the collector's people, hides who sent what. "
+    "Without an honest shuffler the device's own noise is all that protects an answer."
+)
 
 
 def promise(task: Task) -> Element:
@@ -68,3 +76,38 @@ def paragraphs(statement: str) -> list[Element]:
         else:
             found += [element("p", quoted(line)) for line in lines]
     return found
+
+
+def trust_in_words(task: Task) -> str:
+    """The trust model of a task."""
+    return LOCAL if task.mixing is None else SHUFFLE
+
+
+def promised(task: Task) -> list[tuple[str, Element | str]]:
+    """What a task of shuffle trust says about its batches before there are any."""
+    if task.mixing is None:
+        return []
+    claim = f"{epsilon_in_words(task.mixing.epsilon)}, except with probability {task.mixing.delta:g}"
+    addresses = ", then ".join(relay.url for relay in task.mixing.shufflers)
+    return [
+        ("Epsilon of a shuffled batch", f"{claim}, if a shuffler is honest"),
+        ("Smallest batch", f"{task.mixing.minimum:,} reports, of which {task.mixing.people(task.mixing.minimum):,} are assumed honest"),
+        ("Shuffled by", quoted(addresses)),
+    ]
+
+
+def verdict_list(verdicts: Iterable[Verdict]) -> Element:
+    """One line for each condition."""
+    return element("ul", *(_line(verdict) for verdict in verdicts), class_="verdicts")
+
+
+def verdict_class(verdict: Verdict) -> str:
+    """What the style sheet colors a verdict by."""
+    return f"verdict {verdict.level.replace(' ', '-')}"
+
+
+def _line(verdict: Verdict) -> Element:
+    title = f"{verdict.title[0].upper()}{verdict.title[1:]}"
+    when = element("span", f"{verdict.when}: ", class_="condition") if verdict.when else None
+    told = " ".join(filter(None, (verdict.guess, verdict.beyond)))
+    return element("li", when, element("strong", title), element("span", told), class_=verdict_class(verdict))
