@@ -9,12 +9,12 @@ import pytest
 
 DENIABLE = """
     contract contract.arguments contract.canonical contract.domain contract.figures contract.form contract.guarantee contract.hashing
-    contract.law contract.mechanisms contract.record contract.registry contract.source contract.spec contract.verdict contract.wire
+    contract.law contract.record contract.registry contract.source contract.spec contract.verdict contract.wire
     contract.words contract.work client errors
 """
 """What mechanisms and domains are made of."""
 REPORTING = """
-    client.answerable client.board client.budget client.diary client.enrolment client.exact client.frequency client.histories client.ledger
+    client.answerable client.board client.budget client.diary client.enrolment client.exact client.frequency client.ledger
     client.longitudinal client.reporter client.sealer client.transport contract.admission contract.assigned contract.blind_rsa
     contract.codes contract.ed25519 contract.encoder contract.envelope contract.mixing contract.notice contract.probability
     contract.protocol contract.question contract.records contract.sealed contract.survey contract.task

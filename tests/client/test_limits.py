@@ -9,8 +9,8 @@ import pytest
 import deniable as dn
 from deniable.client.bloom_rr import BloomRR
 from deniable.client.chain import exact_share
+from deniable.client.frequency import check_crowd
 from deniable.client.geometries import best_geometry
-from deniable.client.linear import check_crowd
 from deniable.contract.spec import MECHANISMS, Spec, spec_from_json
 from deniable.errors import DeniableError
 

@@ -8,8 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from deniable.client.frequency import FrequencySpec
-from deniable.client.linear import LinearProtocol
+from deniable.client.frequency import FrequencySpec, LinearProtocol
 from deniable.client.pure import PureProtocol
 from deniable.contract.spec import MECHANISMS
 from deniable.local.choose import frequency_oracle, preferred

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable.client.linear import LinearProtocol
+from deniable.client.frequency import LinearProtocol
 from deniable.client.mean import MeanSpec
 from deniable.client.pure import PureProtocol
 from deniable.contract.probability import exp_below

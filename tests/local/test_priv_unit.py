@@ -12,7 +12,7 @@ import pytest
 from scipy import special, stats
 
 import deniable as dn
-from deniable.contract.mechanisms import FLOATING
+from deniable.contract.registry import FLOATING
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
@@ -207,7 +207,7 @@ def test_the_estimate_is_one_of_the_family():
     assert np.all(wider[1] - wider[0] >= narrow[1] - narrow[0])
     assert found.distance == pytest.approx(sqrt(30 / 5000) / spec.cap.m, rel=1e-4)
     assert found.to_polars()["value"].to_list() == list(range(30))
-    assert repr(found).splitlines()[3].startswith("7 ")
+    assert repr(found).splitlines()[2].startswith("7 ")
     assert found.chart().altair.to_dict()["layer"]
     nobody = spec.estimate(spec.tally(spec.privatize([])))
     assert nobody.n == 0

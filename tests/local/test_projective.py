@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.client.geometries import LARGEST_GEOMETRY, best_geometry, points_in
-from deniable.client.primes import is_prime, next_prime
+from deniable.client.geometries import LARGEST_GEOMETRY, best_geometry, is_prime, next_prime, points_in
 from deniable.errors import ParameterError
 from deniable.kernels.projective import supports_of_values, table_of_coordinates
 from deniable.testing import ReplaySource

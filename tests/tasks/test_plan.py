@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.client.frequency import FrequencySpec
-from deniable.client.linear import LinearProtocol
+from deniable.client.frequency import FrequencySpec, LinearProtocol
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
 from deniable.local.choose import predicted_error

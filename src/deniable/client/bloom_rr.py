@@ -9,8 +9,7 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar
 
-from deniable.client.frequency import FrequencySpec
-from deniable.client.linear import check_crowd
+from deniable.client.frequency import FrequencySpec, check_crowd
 from deniable.client.sketch import LARGEST_TABLE
 from deniable.contract.hashing import HashFamily, public_function
 from deniable.contract.law import Coins, OutputLaw

@@ -10,7 +10,7 @@ from typing import Any
 
 from deniable.client.chain import again_law, exact_share
 from deniable.client.dbitflip import DBitFlip
-from deniable.client.linear import check_crowd
+from deniable.client.frequency import check_crowd
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.unary import bits_law, perturb_bits
 from deniable.contract.law import OutputLaw

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import comb
 from typing import Any, ClassVar
 
-from deniable.client.linear import LinearProtocol, check_crowd
+from deniable.client.frequency import LinearProtocol, check_crowd
 from deniable.client.unary import perturb_bits
 from deniable.contract.law import Coins, OutputLaw
 from deniable.contract.probability import favored_threshold

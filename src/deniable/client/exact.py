@@ -1,19 +1,31 @@
-"""What all mechanisms with an exact law share, for counts and for numbers: the epsilon that the law really has, and the promise."""
+"""What all mechanisms with an exact law share, for counts and for numbers: the epsilon that the law really has, and the promise.
+
+The exact joint law of successive reports of one device, which keeps its permanent answers, is here as well.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from deniable.contract.guarantee import Guarantee
+from deniable.contract.law import OutputLaw
 from deniable.contract.probability import log_above
 from deniable.contract.spec import Spec
+from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.client.longitudinal import Longitudinal
 
 LARGEST_LAW = 1 << 16
 """So many different reports a law is written out for, at most."""
+ONE = Fraction(1)
 
 
 class ExactSpec(Spec):
@@ -68,3 +80,31 @@ class ExactSpec(Spec):
     def guarantee(self) -> Guarantee:
         """What is promised to a person who sends one report."""
         return Guarantee(epsilon=self.epsilon)
+
+
+def history_law(spec: Longitudinal, values: Sequence[Any], seed: tuple[int, ...]) -> OutputLaw[tuple[Any, ...]]:
+    """The law of the reports of a device that holds these values in turn."""
+    if spec.outputs ** len(values) > LARGEST_LAW:
+        allowed = f"at most {LARGEST_LAW} different histories"
+        raise ParameterError("values", f"{len(values)} of them", allowed=allowed, fix="a smaller domain, or fewer reports")
+    keys = [spec.key_of(value) for value in values]
+    weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+    for personal, chance in spec.personal_law(seed).items():
+        groups = [spec.class_of(key, personal) for key in keys]
+        kept = list(dict.fromkeys(groups))
+        together = [_repeated(spec, group, personal, groups.count(group)) for group in kept]
+        for several in product(*(law.items() for law in together)):
+            answers = {group: iter(found) for group, (found, _) in zip(kept, several, strict=True)}
+            history = tuple(spec.joined(personal, next(answers[group])) for group in groups)
+            weights[history] += chance * prod((weight for _, weight in several), start=ONE)
+    return OutputLaw(weights)
+
+
+def _repeated(spec: Longitudinal, group: int, personal: Any, count: int) -> dict[tuple[Any, ...], Fraction]:
+    """The joint law of so many answers from one permanent answer."""
+    weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+    for memo, chance in spec.permanent_law(group, personal).items():
+        answers = spec.instantaneous_law(memo)
+        for several in product(answers, repeat=count):
+            weights[several] += chance * prod((answers[answer] for answer in several), start=ONE)
+    return weights

@@ -1,6 +1,7 @@
 """What all mechanisms for counting answers share, whatever their reports look like: domain, privacy, randomizing, the exact law.
 
-``linear`` adds estimators that sum up what each report says, ``pure`` those where a report supports some values and not others.
+In a linear protocol each report gives every value a score, and the scores of all reports add up to the estimated counts. ``pure`` adds
+those where a report supports some values and not others.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -204,3 +206,20 @@ class FrequencySpec(ExactSpec):
         No epsilon-local mechanism allows more than this: e^epsilon / (e^epsilon + d - 1).
         """
         return float(self.ratio / (self.ratio + self.domain_size - 1))
+
+
+class LinearProtocol(FrequencySpec):
+    """A mechanism whose estimate of a count is a sum over the reports."""
+
+    averaged: ClassVar[bool] = True
+    """True if ``variance`` is an average over the values; False if all have it (of a coin with unequal sides, the last one)."""
+
+    @abstractmethod
+    def score(self, report: Any, key: int) -> Fraction:
+        """What one report adds to the count of the value with this key, exactly; its expectation is 1 for a holder and 0 for others."""
+
+
+def check_crowd(n: object, f: object) -> None:
+    """Refuse a crowd that cannot be."""
+    if not (isinstance(n, int | float) and isinstance(f, int | float) and n >= 0 and 0 <= f <= 1):
+        raise ParameterError("n, f", (n, f), allowed="n from 0 on, f from 0 to 1", fix="f is a share of the n people")

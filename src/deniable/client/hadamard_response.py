@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from deniable.client.linear import LinearProtocol, check_crowd
+from deniable.client.frequency import LinearProtocol, check_crowd
 from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below, favored_threshold
 from deniable.contract.source import ONE, Source

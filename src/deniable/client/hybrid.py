@@ -9,8 +9,7 @@ from typing import ClassVar
 from deniable.client.lattice import score_moments
 from deniable.client.mean import Linear
 from deniable.client.one_bit import OneBitProtocol
-from deniable.client.piecewise import check_window, draw_cell
-from deniable.client.windows import Line, Parabola, best_window, window_moments, window_share
+from deniable.client.piecewise import Line, Parabola, best_window, check_window, draw_cell, window_moments, window_share
 from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below, favored_threshold, floor_threshold
 from deniable.contract.source import ONE, Source

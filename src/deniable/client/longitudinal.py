@@ -24,8 +24,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deniable.client.exact import history_law
 from deniable.client.frequency import FrequencySpec
-from deniable.client.histories import history_law
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import Class, OutputLaw
 from deniable.contract.probability import TIGHTNESS, check_epsilon, log_above

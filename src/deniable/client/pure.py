@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import exp, expm1, log1p
 from typing import Any, ClassVar
 
-from deniable.client.linear import LinearProtocol, check_crowd
+from deniable.client.frequency import LinearProtocol, check_crowd
 
 LARGEST_LIST = 1 << 18
 """So many pairs of a report and a value are looked at: a fraction of a second."""

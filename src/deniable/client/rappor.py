@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from deniable.client.bloom_rr import BloomRR
 from deniable.client.chain import Coin, again_law, bits_again, chained, exact_share
-from deniable.client.linear import check_crowd
+from deniable.client.frequency import check_crowd
 from deniable.client.longitudinal import LongitudinalSpec
 from deniable.client.longitudinal_unary import second_raise
 from deniable.contract.law import OutputLaw

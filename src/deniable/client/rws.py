@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from deniable.client.primes import next_prime
+from deniable.client.geometries import next_prime
 from deniable.client.pure import PureProtocol
 from deniable.client.subset_selection import best_size, check_size
 from deniable.contract.law import OutputLaw, PairLaw

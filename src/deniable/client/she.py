@@ -9,7 +9,7 @@ from itertools import accumulate, product
 from math import ceil, prod
 from typing import ClassVar
 
-from deniable.client.linear import LinearProtocol, check_crowd
+from deniable.client.frequency import LinearProtocol, check_crowd
 from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exact_epsilon, exp_below
 from deniable.contract.source import ONE, Source

@@ -20,8 +20,8 @@ from deniable.contract.domain import Domain
 from deniable.contract.figures import Figures
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.law import OutputLaw
-from deniable.contract.mechanisms import Mechanisms
 from deniable.contract.record import Document
+from deniable.contract.registry import Mechanisms
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.wire import Layout, decode_report, encode_report
 from deniable.errors import MissingExtra, ParameterError

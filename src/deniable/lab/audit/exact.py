@@ -11,9 +11,8 @@ from math import lcm
 from typing import Any
 
 from deniable.client.exact import ExactSpec
-from deniable.client.frequency import FrequencySpec
+from deniable.client.frequency import FrequencySpec, LinearProtocol
 from deniable.client.hashed import HashedProtocol
-from deniable.client.linear import LinearProtocol
 from deniable.client.mean import MeanSpec
 from deniable.client.numeric import NumericSpec
 from deniable.contract.arguments import typed
