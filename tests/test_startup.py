@@ -15,9 +15,9 @@ DENIABLE = """
 """What mechanisms and domains are made of."""
 REPORTING = """
     client.answerable client.board client.budget client.diary client.enrolment client.exact client.frequency client.ledger
-    client.longitudinal client.reporter client.sealer client.transport contract.admission contract.assigned contract.blind_rsa
-    contract.codes contract.ed25519 contract.encoder contract.envelope contract.mixing contract.notice contract.probability
-    contract.protocol contract.question contract.records contract.sealed contract.survey contract.task
+    client.longitudinal client.reporter client.retries client.sealer client.transport contract.admission contract.assigned
+    contract.blind_rsa contract.codes contract.ed25519 contract.encoder contract.envelope contract.mixing contract.notice
+    contract.probability contract.protocol contract.question contract.records contract.sealed contract.survey contract.task
 """
 """What is needed to read a task, to pay for an answer and to send it, but for HTTP and TLS."""
 TYPES = "__future__ collections contextlib copyreg enum functools importlib itertools keyword operator re reprlib types typing warnings"
