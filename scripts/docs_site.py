@@ -28,16 +28,8 @@ PAGES = {
 """Pages of the repository, and where the site has them."""
 DEVICE = ("reporter.Reporter", "reporter.Receipt", "ledger", "file_ledger", "transport.HTTPTransport", "board.Board")
 DEVICE += ("bulletin.Bulletin", "bulletin.Everywhere", "diary.Diary")
-LAB = (
-    "experiment.Experiment",
-    "methods",
-    "protocol_run.ProtocolRun",
-    "attacks",
-    "runner.run",
-    "results.Results",
-    "declared.experiment_from_toml",
-)
-LAB += ("experiments", "metrics", "distances")
+LAB = ("experiment.Experiment", "methods.Method", "methods.Oracle", "methods.expected_errors", "protocol_run.ProtocolRun", "attacks")
+LAB += ("runner.run", "results.Results", "declared.experiment_from_toml", "experiments", "metrics", "distances")
 CONTRACT = ("spec", "domain", "numbers.Numbers", "question.Question", "question.Round", "survey", "protocol.Protocol")
 CONTRACT += ("protocol.protocol_from_json", "guarantee", "law", "source.Source", "task.Task")
 ENCODERS = ("Encoder", "Identity", "Attribute", "Prefix", "encoder_from_json")

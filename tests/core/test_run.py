@@ -154,7 +154,8 @@ def test_guarantee_of_a_survey_is_its_largest_epsilon():
 
 
 def test_everyone_is_asked_in_chunks(monkeypatch):
-    monkeypatch.setattr(run, "CHUNK", 1000)
+    monkeypatch.setattr(run, "BLOCK", 1000)
+    monkeypatch.setattr(run, "MOST_BLOCKS", 1)
     seen = []
     tallies = ask(SURVEY, CROWD, progress=lambda done, total: seen.append(done))
     assert sum(tally.n for tally in tallies.values()) == PEOPLE

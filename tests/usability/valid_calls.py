@@ -8,7 +8,6 @@ import importlib
 import inspect
 import io
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,7 @@ def by_hand(folder: Path) -> dict[str, Call]:
         "lab.curator_attacks.linkage.link": (people, {"keys": ("born", "sex", "postcode")}),
         "lab.curator_attacks.reconstruction.draw_groups": ((4, 3), {}),
         "lab.declared.experiment_from_toml": ((folder / "mine.toml",), {}),
-        "lab.methods.Search": (("PEM", partial(PEM, bits=8)), {"k": 3}),
+        "lab.protocol_run.ProtocolRun": (("PEM", {"bits": 8}), {"k": 3}),
         "lab.metrics.check_k": ((3,), {}),
         "lab.populations.observed.Column": ((folder / "people.parquet", "code"), {}),
         "lab.runner.run": ((experiment_from_toml(folder / "mine.toml"), folder), {"workers": 1}),

@@ -9,6 +9,7 @@ bytes           the bytes, then 0x80, then zeros, one byte more than the longest
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from deniable.contract.domain import Bytes, Domain, Text
@@ -41,6 +42,17 @@ def code_of(domain: Domain, value: Any) -> int:
     if isinstance(domain, Bytes):
         return int.from_bytes((value + _END).ljust(domain.max_length + 1, b"\0"), "big")
     return key
+
+
+def real_codes(domain: Domain, codes: Iterable[int]) -> list[int]:
+    """Those of some codes that are a value's.
+
+    >>> real_codes(Text(1), (0x41, 0xC3)), real_codes(Bytes(1), (0x4180, 0x4100))
+    ([65], [16768])
+    """
+    if not isinstance(domain, Bytes):
+        return [code for code in codes if code < domain.size]
+    return [code for code in codes if value_of(domain, code) is not None]
 
 
 def value_of(domain: Domain, code: int) -> Any:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from operator import ge
 from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
@@ -165,7 +165,7 @@ class Prefix(Encoder):
             allowed = f"an integer from 1 to {code_bits(self.domain)}"
             raise ParameterError("length", self.length, allowed=allowed, fix="codes of this domain have so many bits")
         listed = self.candidates if self.candidates is not None else ()
-        if any(not 0 <= low < high for low, high in pairwise((*listed, 1 << self.length))):
+        if listed and (listed[0] < 0 or any(map(ge, listed, (*listed[1:], 1 << self.length)))):
             allowed = f"numbers of {self.length} bits, each larger than the one before"
             raise ParameterError("candidates", listed[:5], allowed=allowed, fix="sort them and drop repetitions")
 

@@ -22,8 +22,8 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 
 Progress = Callable[[int, int], None]
-CHUNK = 1 << 18
-"""People asked at a time: memory stays flat however large the crowd is."""
+BYTES, BLOCK, MOST_BLOCKS = 1 << 26, 1 << 16, 16
+"""The reports of the people who are asked at a time, whose number is that of a few blocks: memory stays flat however large the crowd is."""
 
 
 @typed
@@ -69,9 +69,10 @@ def ask(
             # everyone's value is checked before anyone's is drawn, whoever is asked, and in whichever round
             domain = getattr(question.encoder, "domain", question.spec.domain)
             ItemSets.of(domain, column) if isinstance(domain, Subsets) else keys_of(domain, column)
-        tally = None
-        for start in range(0, max(group.size, 1), CHUNK):
-            chunk = group[start : start + CHUNK]
+        tally, row = None, sum(each.row_bytes for each in question.spec.layout)
+        rows = BLOCK * min(max(BYTES // (row * BLOCK), 1), MOST_BLOCKS)
+        for start in range(0, max(group.size, 1), rows):
+            chunk = group[start : start + rows]
             part = answer(question, question.encoder.encode_many(take(column, chunk), source), source)
             tally = part if tally is None else tally + part
             served += chunk.size

@@ -11,7 +11,7 @@ from math import lcm
 from typing import Any, ClassVar
 
 from deniable.contract.arguments import typed
-from deniable.contract.codes import value_of
+from deniable.contract.codes import real_codes
 from deniable.contract.domain import Domain
 from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
@@ -163,7 +163,7 @@ class PEM(Protocol):
         prefixes = extended(self.state.candidates, length - before)
         if length < self.bits:
             return prefixes
-        codes = sorted({code for code in prefixes if value_of(self.domain, code) is not None} | set(self.state.found))
+        codes = sorted({*real_codes(self.domain, prefixes), *self.state.found})
         return tuple(codes) or prefixes[:1]  # a round asks something
 
     def open(self) -> Round:

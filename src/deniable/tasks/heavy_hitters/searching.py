@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ def check_oracle(name: str) -> None:
         raise ParameterError("oracle", name, allowed=f"auto or one of {known}", fix="auto takes the one with the smallest error")
 
 
+@lru_cache(maxsize=1024)  # a search asks for the same ones in every state
 def prefix_spec(length: int, size: int, *, oracle: str, epsilon: float, people: int) -> FrequencySpec:
     """The spec of a question about prefixes of one length, ``size`` of which are told apart, everybody else's counted as one of them."""
     if oracle == "auto":
