@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deniable.cli import main as command
 from deniable.collect.kit import server
+from deniable.collect.kit.bodies import BodyReader
 from deniable.collect.kit.connection import connection_class
 
 PROGRAM = "tests.system.impatient"
@@ -15,4 +16,8 @@ HANDSHAKE = 5.0
 def main() -> None:
     server.HANDSHAKE_SECONDS = HANDSHAKE
     server.connection_class = lambda *_: connection_class(SECONDS, MOST)
+    patient = BodyReader.__init__
+    BodyReader.__init__ = lambda self, *, most, most_together, seconds: patient(
+        self, most=most, most_together=most_together, seconds=SECONDS
+    )
     command()

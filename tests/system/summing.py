@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -88,14 +89,15 @@ class Sum:
 
     # --- the processes ---
 
-    def serve(self, fault: str = "", linger: float = HOUR, program: str = COMMAND) -> None:
+    def serve(self, fault: str = "", linger: float = HOUR, program: str = COMMAND, options: Sequence[str] = ()) -> None:
         """Start the aggregator, and wait until it serves; it comes back on its port."""
         self._runs += 1
         self.out = self.folder / f"aggregator-{self._runs}.out"
         arguments = ["aggregate", "run", "--folder", str(self.store), "--port", str(self.port), "--tend-seconds", "0.05", "--json"]
-        arguments += ["--step-seconds", str(HOUR), "--join-seconds", str(HOUR), "--linger", str(linger), *self.secret(None)]
+        arguments += ["--step-seconds", str(HOUR), "--join-seconds", str(HOUR), "--linger", str(linger), *self.secret(None), *options]
         self.aggregator = self.nursery.start(*arguments, out=self.out, environment=self._testing(fault), program=program)
         wait_for(lambda: "serving on " in self.out.read_text() if self.out.exists() else False)  # a sum that is over may be told before
+        self.url = f"{'https' if options else 'http'}://127.0.0.1:{self.port}"
 
     def join(self, *numbers: int, fault: str = "") -> None:
         """Start parties, or start them again."""
