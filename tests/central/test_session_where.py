@@ -10,8 +10,8 @@ from itertools import product
 import polars as pl
 import pytest
 
+from deniable.central.condition import read_where
 from deniable.central.kinds import extremes
-from deniable.central.where import read_where
 from deniable.errors import ParameterError, ProtocolError
 from tests.central.sessions import PEOPLE, opened
 

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from deniable.accounting import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, Repeated
 from deniable.accounting.event import float_above
-from deniable.central.continual import ContinualCounter
+from deniable.central.continual_counter import ContinualCounter
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.rationals import exact_rate
 from deniable.central.spread import Spread, sum_reaches

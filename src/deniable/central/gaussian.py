@@ -18,7 +18,7 @@ from deniable.accounting.event import NEIGHBORS, Event, check_neighbors, float_a
 from deniable.accounting.leaves import ZCDP, DiscreteGaussianEvent
 from deniable.accounting.moments import zcdp_epsilon
 from deniable.accounting.pld import curve
-from deniable.central.additive import AdditiveNoise
+from deniable.central.additive_noise import AdditiveNoise
 from deniable.central.exact_noise import LARGEST_WIDTH, ExactNoise
 from deniable.central.grid import check_entries, float_below, rational
 from deniable.contract.guarantee import Guarantee

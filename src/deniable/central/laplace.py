@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from deniable.accounting.event import NEIGHBORS, check_neighbors
 from deniable.accounting.leaves import DiscreteLaplaceEvent
-from deniable.central.additive import AdditiveNoise
+from deniable.central.additive_noise import AdditiveNoise
 from deniable.central.exact_noise import ExactNoise
 from deniable.central.grid import check_entries, rational
 from deniable.contract.guarantee import Guarantee

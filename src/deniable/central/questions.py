@@ -28,6 +28,7 @@ from deniable.accounting.combinations import Sequential
 from deniable.accounting.event import REPLACE, Event
 from deniable.accounting.leaves import Pure
 from deniable.central import rows
+from deniable.central.condition import read_where
 from deniable.central.curator import Curator
 from deniable.central.histogram import released_counts
 from deniable.central.laplace import Laplace
@@ -36,7 +37,6 @@ from deniable.central.quantiles import CHOICES, ChosenQuantiles, QuantileEstimat
 from deniable.central.release import Release, TableQuestion
 from deniable.central.rows import Clip
 from deniable.central.selection import ExponentialMechanism, PermuteAndFlip
-from deniable.central.where import read_where
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from deniable.central.condition import column_type
 from deniable.central.kinds import WHOLE, typed
-from deniable.central.where import column_type
 from deniable.client.budget import exact
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.accounting import ZCDP, Event
 from deniable.accounting.event import float_above
-from deniable.central.continual import ContinualCounter
+from deniable.central.continual_counter import ContinualCounter
 from deniable.central.exact_noise import ExactNoise
 from deniable.core.normal import Normal
 from deniable.errors import DomainError, ParameterError

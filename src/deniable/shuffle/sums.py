@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from deniable.core.law import Law
 from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-
-if TYPE_CHECKING:
-    from deniable.shuffle.protocol import ShuffleProtocol
+from deniable.shuffle.protocol import ShuffleProtocol
 
 _RATIO = re.compile(r"-?[1-9][0-9]*/[1-9][0-9]*", re.ASCII)
 _LONGEST = 2200

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from deniable.central.condition import read_where
 from deniable.central.session import Session
-from deniable.central.where import read_where
 from deniable.contract.arguments import typed
 
 Ask = Callable[[Any], float]

@@ -37,7 +37,7 @@ from scipy import signal
 from deniable.accounting.budget import budget_of
 from deniable.accounting.event import ADD_REMOVE, positive_integer
 from deniable.central.binary_tree import BinaryTreeCounter
-from deniable.central.continual import ContinualCounter
+from deniable.central.continual_counter import ContinualCounter
 from deniable.central.grid import float_below
 from deniable.central.rationals import exact_rate
 from deniable.central.square_root import GRID, Factors, SquareRootCounter, factors_of

@@ -1,4 +1,4 @@
-"""Which rows a question is about, decided row by row, and never by an error.
+"""The condition that says which rows a question is about, decided row by row, and never by an error.
 
 A filter runs over rows that must stay hidden, so two things would leak. A condition that looks at *other* rows (a mean, a rank, a shift, a
 window) lets one person change who else matches: the noise is then far too small. A condition that can *fail* (a cast, a division, a Python
