@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.domain import Categories
@@ -13,15 +12,12 @@ Mechanism = StrEnum("Mechanism", [(name, name) for name in sorted(MECHANISMS)]) 
 Choice = StrEnum("Choice", [(name, name) for name in ("auto", *sorted(MECHANISMS))])  # type: ignore[misc]  # the registry decides
 
 AUTO = Choice("auto")
+PEOPLE = 100_000
+"""For how many people the best mechanism is chosen."""
 
 
 def oracle_for(choice: str, domain: Categories, epsilon: float) -> FrequencySpec:
     """The mechanism that was named, or the one with the smallest predicted error."""
-    name = str(choice)
-    if name == "auto":
-        from deniable.local.choose import frequency_oracle  # heavy, and a collector starts without it
+    from deniable.tasks.oracles import oracle_of  # heavy, and the help needs only the names
 
-        return frequency_oracle(domain=domain, epsilon=epsilon).spec
-    cls: Any = MECHANISMS[name]
-    spec: FrequencySpec = cls(domain=domain, epsilon=epsilon)
-    return spec
+    return oracle_of(str(choice), domain, epsilon=epsilon, people=PEOPLE)

@@ -17,9 +17,7 @@ from deniable.contract.question import Question
 from deniable.contract.spec import MECHANISMS
 from deniable.contract.work import check_work
 from deniable.errors import DeniableError, ParameterError
-
-AUTO = "auto"
-SMALLEST = "auto takes the one with the smallest error"
+from deniable.tasks.oracles import AUTO, SMALLEST
 
 
 def check_feasible(protocol: Any, setting: str, *, fix: str, among: Collection[str] | None = None) -> None:

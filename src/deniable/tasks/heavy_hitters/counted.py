@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from math import lcm
 from typing import Any, ClassVar, Self
 
@@ -26,7 +26,6 @@ from deniable.contract.spec import MECHANISMS
 from deniable.contract.work import Work, heaviest
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
-from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import (
@@ -40,6 +39,7 @@ from deniable.tasks.heavy_hitters.searching import (
     settle_domain,
     strongest,
 )
+from deniable.tasks.oracles import AUTO, best_oracle
 
 MOST_GROUPS = 4096
 """The most groups that people are split into."""
@@ -156,7 +156,7 @@ class CountedSearch(Protocol, abstract=True):
 
     def _spec(self, size: int, counted: int) -> FrequencySpec:
         """The oracle for numbers below ``size``, so many of which are counted, one for everybody else included."""
-        oracle = chosen(counted, self.epsilon, max(int(self.people * self.share), 1)) if self.oracle == "auto" else self.oracle
+        oracle = best_oracle(counted, self.epsilon, int(self.people * self.share)) if self.oracle == AUTO else self.oracle
         made: Any = MECHANISMS[oracle]
         spec: FrequencySpec = made(domain=IndexRange(counted if made.needs_listed_domain else size), epsilon=self.epsilon)
         return spec
@@ -190,9 +190,3 @@ class CountedSearch(Protocol, abstract=True):
     @property
     def guarantee(self) -> Guarantee:
         return Guarantee(epsilon=self.epsilon, unit="one report, in one group of the search")
-
-
-@cache
-def chosen(size: int, epsilon: float, people: int) -> str:
-    """The oracle with the smallest error: once, however many groups are asked alike."""
-    return frequency_oracle(domain_size=size, epsilon=epsilon, n=people).spec.mechanism

@@ -21,8 +21,8 @@ from deniable.contract.work import Work
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_whole
+from deniable.tasks.oracles import AUTO, best_oracle
 
 LARGEST_LIST = 1 << 16
 """The most candidates that are asked about at once, unless the caller wants more."""
@@ -53,19 +53,10 @@ def checked_holdout(given: Any) -> Fraction:
     return share
 
 
-def check_oracle(name: str) -> None:
-    """Raise unless an oracle exists; for questions outside of rounds, where a device may keep a permanent answer."""
-    known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
-    if not isinstance(name, str) or (name != "auto" and name not in known):
-        raise ParameterError("oracle", name, allowed=f"auto or one of {known}", fix="auto takes the one with the smallest error")
-
-
 @lru_cache(maxsize=1024)  # a search asks for the same ones in every state
 def prefix_spec(length: int, size: int, *, oracle: str, epsilon: float, people: int) -> FrequencySpec:
     """The spec of a question about prefixes of one length, ``size`` of which are told apart, everybody else's counted as one of them."""
-    if oracle == "auto":
-        oracle = frequency_oracle(domain_size=size, epsilon=epsilon, n=max(people, 1)).spec.mechanism
-    made: Any = MECHANISMS[oracle]
+    made: Any = MECHANISMS[best_oracle(size, epsilon, people) if oracle == AUTO else oracle]
     listed = IndexRange(size) if made.needs_listed_domain else Integers(0, (1 << length) - 1) if length <= 64 else Bytes(-(-length // 8))
     spec: FrequencySpec = made(domain=listed, epsilon=epsilon)
     return spec

@@ -14,7 +14,7 @@ from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import Source
 from deniable.core.tracks import visits_of
 from deniable.errors import DomainError
-from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.oracles import check_oracle
 from deniable.tasks.places.flows import Flows
 from deniable.tasks.places.movement import AboutTracks
 

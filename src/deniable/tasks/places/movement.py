@@ -20,9 +20,9 @@ from deniable.core.tracks import visits_of
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
+from deniable.tasks.oracles import quick_oracle
 from deniable.tasks.places.flows import Flows, Moves
 from deniable.tasks.places.grid import Grid
-from deniable.tasks.places.uniform import chosen_oracle
 
 SHARES = {"start": Fraction(1, 8), "end": Fraction(1, 8), "length": Fraction(1, 8), "move": Fraction(5, 8)}
 """Who is asked what, if everybody is asked once."""
@@ -74,7 +74,7 @@ class AboutTracks(Protocol, abstract=True):
 
     def spec(self, name: str) -> FrequencySpec:
         """The oracle of the question of that name: "start", "end", "length" or "move"."""
-        return chosen_oracle(self.oracle, self.encoders[name].inputs, self.epsilon, int(self.people * SHARES[name]))
+        return quick_oracle(self.oracle, self.encoders[name].inputs, self.epsilon, int(self.people * SHARES[name]))
 
     @property
     def exposed(self) -> str:

@@ -22,12 +22,11 @@ from deniable.core.tally import Tally
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.oracles import check_oracle, quick_oracle
 from deniable.tasks.places.flat import Flat
 from deniable.tasks.places.grouping import RegionGroup, grouped
 from deniable.tasks.places.named import NamedPlaces
 from deniable.tasks.places.taxonomy import Taxonomy
-from deniable.tasks.places.uniform import chosen_oracle
 
 EXPOSED = (
     "that the person took part, the declared region and the declared epsilon. "
@@ -118,7 +117,7 @@ class PersonalPlaces(MemoryProtocol):
         found: list[FrequencySpec | None] = []
         for group in self.groups:
             start, end = self.taxonomy.span(group.region)
-            found.append(chosen_oracle(self.oracle, end - start, group.epsilon, group.people) if end - start > 1 else None)
+            found.append(quick_oracle(self.oracle, end - start, group.epsilon, group.people) if end - start > 1 else None)
         return tuple(found)
 
     @property

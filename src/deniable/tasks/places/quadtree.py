@@ -26,13 +26,13 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, estimate_of, prefix_question, prefix_work
+from deniable.tasks.oracles import quick_oracle
 from deniable.tasks.places.box import Box, is_column
 from deniable.tasks.places.cells import Cells
 from deniable.tasks.places.estimate import PlacesEstimate
 from deniable.tasks.places.grid import Grid
 from deniable.tasks.places.levels import Level, joined
 from deniable.tasks.places.morton import DEEPEST, interleaved
-from deniable.tasks.places.uniform import chosen_oracle
 
 SPLIT = sqrt(5)
 """A cell is split if so many standard errors of noise are in it: the root of one more than its parts, as in AHEAD (2021)."""
@@ -182,7 +182,7 @@ class QuadTree(Protocol):
         for level in self._now:
             asked = self.asked(level)
             others = len(asked) < 1 << 2 * level + extra
-            oracle = chosen_oracle(self.oracle, max(len(asked) + others, 2), self.epsilon, people).mechanism
+            oracle = quick_oracle(self.oracle, max(len(asked) + others, 2), self.epsilon, people).mechanism
             parts = {"oracle": oracle, "epsilon": self.epsilon, "people": people, "share": share}
             questions.append(prefix_question(f"level-{level}{'-rest' * self.last}", self.domain, 2 * level + extra, asked, **parts))  # type: ignore[arg-type]  # as named
         return tuple(questions)

@@ -17,13 +17,11 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
-from deniable.contract.spec import MECHANISMS
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
-from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import check_oracle
+from deniable.tasks.oracles import check_oracle, quick_oracle
 from deniable.tasks.places.box import is_column
 from deniable.tasks.places.cells import Cells
 from deniable.tasks.places.estimate import PlacesEstimate
@@ -32,9 +30,6 @@ from deniable.tasks.places.grid import Grid, single_blocks
 
 CELL = "cell"
 """The name of the question."""
-SERVER_STEPS = 10**9
-"""What counting a map may take in all, in steps of about a nanosecond, unless there are many people: seconds, for a loss of about 1 %."""
-STEPS_A_PERSON = 200
 NOTHING_ASKED = Guarantee(epsilon=0.0, unit="taking part: there is one cell only, and nothing is asked")
 
 
@@ -100,7 +95,7 @@ class UniformGrid(Protocol):
     @cached_property
     def spec(self) -> FrequencySpec:
         """The oracle that everybody reports by."""
-        return chosen_oracle(self.oracle, self.domain.size, self.epsilon, self.people)
+        return quick_oracle(self.oracle, self.domain.size, self.epsilon, self.people)
 
     def open(self) -> Round:
         return Round((Question(name=CELL, spec=self.spec),))
@@ -132,13 +127,3 @@ class UniformGrid(Protocol):
     def _counted(self, counts: Flat, n: int, how: str) -> PlacesEstimate:
         cells = Cells(n=n, tree=counts, fewest=n, outside=self.grid.outside == "count")
         return PlacesEstimate.of(self.grid, single_blocks(self.grid), cells, how, self.guarantee)
-
-
-def chosen_oracle(oracle: str, size: int, epsilon: float, people: int) -> FrequencySpec:
-    """The oracle of a name over so many values; "auto" is the one with the smallest error among those that count within seconds."""
-    if oracle == "auto":
-        steps = max(SERVER_STEPS, STEPS_A_PERSON * people)
-        return frequency_oracle(domain_size=size, epsilon=epsilon, n=max(people, 1), server=steps).spec
-    made: Any = MECHANISMS[oracle]
-    spec: FrequencySpec = made(domain=IndexRange(size), epsilon=epsilon)
-    return spec

@@ -16,8 +16,8 @@ from deniable.contract.lines import Interval
 from deniable.contract.question import Question
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose import frequency_oracle
 from deniable.tasks.checks import check_people
+from deniable.tasks.oracles import AUTO, SMALLEST, oracle_of
 
 LARGEST_DOMAIN = 1 << 11
 """The most values: no crowd that answers privately resolves more."""
@@ -43,8 +43,8 @@ def level_oracles() -> list[str]:
 def check_level_oracle(name: object) -> None:
     """Refuse an oracle that cannot count the cells of a level."""
     fit = level_oracles()
-    if name not in ("auto", *fit):
-        raise ParameterError("oracle", name, allowed=f"auto or one of {fit}", fix="auto takes the one with the smallest error")
+    if name not in (AUTO, *fit):
+        raise ParameterError("oracle", name, allowed=f"{AUTO} or one of {fit}", fix=SMALLEST)
 
 
 def tree_widths(size: int, branching: int) -> tuple[int, ...]:
@@ -84,11 +84,7 @@ def check_tree(domain: object, oracle: object, people: object) -> None:
 def level_spec(cells: int, *, domain: Domain, oracle: str, epsilon: float, people: int) -> FrequencySpec:
     """The oracle that counts the cells of a level; of single values, the values themselves."""
     asked = domain if cells == domain.size else IndexRange(cells)
-    if oracle == "auto":
-        return frequency_oracle(domain=asked, epsilon=epsilon, n=max(people, 1)).spec
-    made: Any = MECHANISMS[oracle]
-    found: FrequencySpec = made(domain=asked, epsilon=epsilon)
-    return found
+    return oracle_of(oracle, asked, epsilon=epsilon, people=people)
 
 
 def level_question(

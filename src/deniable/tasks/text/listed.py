@@ -18,7 +18,7 @@ from deniable.contract.texts import DrawnBigram, DrawnPair, DrawnTerm
 from deniable.contract.writing import Writing
 from deniable.tasks.checks import check_people
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.places.uniform import chosen_oracle
+from deniable.tasks.oracles import quick_oracle
 
 WORDS = form_of(tuple[str, ...])
 """How a public list of words is written."""
@@ -65,7 +65,7 @@ class Listed(Protocol, abstract=True):
     @cached_property
     def spec(self) -> FrequencySpec:
         """The oracle that is asked."""
-        return chosen_oracle(self.oracle, self.encoder.inputs, self.epsilon, self.people)
+        return quick_oracle(self.oracle, self.encoder.inputs, self.epsilon, self.people)
 
     @property
     def guarantee(self) -> Guarantee:
