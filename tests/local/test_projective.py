@@ -107,7 +107,7 @@ def test_coordinates_are_looked_up_or_computed_alike(monkeypatch):
     values = np.arange(3000) % 1000
     reports = []
     for largest in (0, 1 << 22):
-        monkeypatch.setattr("deniable.local.frequency.pgr._LARGEST_TABLE", largest)
+        monkeypatch.setattr("deniable.local.frequency.transforms._LARGEST_TABLE", largest)
         spec = dn.PGR(domain_size=1000, epsilon=1.0)
         reports.append(spec.privatize(values, source=ReplaySource.from_key("table")))
     assert reports[0] == reports[1]

@@ -16,7 +16,7 @@ from deniable.core.tally import Candidates, Tally
 from deniable.engines.cuda import count_supports, device
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.frequency.olh import BulkOLH
+from deniable.local.frequency.named_sets import BulkOLH
 
 
 def tally(reports: Reports, spec: Spec, *, candidates: Any = None) -> Tally:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from deniable.kernels.compiled import Array, inlined, kernel
+from deniable.kernels.inversion import GUIDE_BITS
 from deniable.kernels.sampling import DRY, draw_below
 
 IN_DOUBT = -2
 """Returned as the position when a number could go either way."""
 _ULP = 2.0**-64
-_GUIDE_BITS = 12
 Served = tuple[int, int, bool]
 
 
@@ -121,7 +121,7 @@ def round_and_add(
     out: Array,
     words: Array,
 ) -> Served:
-    """DiscreteLaplace: noise from a table, added; its last entry stands for any of all points. ``guide`` is ``noise.guide_table``."""
+    """DiscreteLaplace: noise from a table, added; its last entry stands for any of all points. ``guide`` is ``inversion.guide_table``."""
     at = 0
     last = cumulative.size
     for i in range(numbers.size):
@@ -131,7 +131,7 @@ def round_and_add(
             return i, before, at == IN_DOUBT
         word = words[at]
         at += 1
-        noise = np.int64(guide[word >> np.uint64(64 - _GUIDE_BITS)])
+        noise = np.int64(guide[word >> np.uint64(64 - GUIDE_BITS)])
         while noise < last and cumulative[noise] <= word:
             noise += 1
         cell = np.uint64(point + noise)

@@ -1,19 +1,31 @@
-"""Arithmetic progressions modulo a prime P: drawing them, and counting which places they visit.
+"""Arithmetic modulo a prime P below 2^32, and arithmetic progressions: drawing them, and counting which places they visit.
 
 A report is a step, stored less one, and a shift: the progression shift, shift + step, ... of ``size`` places.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from deniable.kernels.compiled import Array, kernel
-from deniable.kernels.modular import inverse
+from deniable.kernels.compiled import Array, inlined, kernel
 from deniable.kernels.sampling import draw_below
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _32 = np.uint64(32)
+
+
+@inlined
+def inverse(number: Any, modulus: Any) -> Any:
+    """What the number must be multiplied by to give 1, by Euclid's algorithm. Signed 64-bit integers."""
+    last, rest, before, now = modulus, number, 0, 1
+    while rest != 0:
+        quotient = last // rest
+        last, rest = rest, last - quotient * rest
+        before, now = now, before - quotient * now
+    return before + modulus if before < 0 else before
 
 
 @kernel
@@ -104,7 +116,7 @@ def fractions_of_steps(steps: Array, modulus: np.uint64) -> Array:
 
 
 @kernel
-def support_of_keys(fractions: Array, shifts: Array, modulus: np.uint64, width: np.uint64, keys: Array, supports: Array) -> None:
+def support_by_fractions(fractions: Array, shifts: Array, modulus: np.uint64, width: np.uint64, keys: Array, supports: Array) -> None:
     """Add, for each given key, the reports that visit it; ``width`` is 2^64 size / P, rounded up.
 
     A key that lies j steps after the shift, gap = key - shift, is a member if j = gap / step modulo P is below size. In gap times the

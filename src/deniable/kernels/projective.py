@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.kernels.compiled import Array, inlined, kernel
-from deniable.kernels.modular import inverse
+from deniable.kernels.progressions import inverse
 from deniable.kernels.sampling import draw_below
 
 

@@ -1,4 +1,4 @@
-"""Symbols of the Hadamard response, and counting symbols."""
+"""Symbols and rows of numbers, counted, added up and transformed; the symbols of the Hadamard response among them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ import numpy as np
 
 from deniable.kernels.compiled import Array, kernel
 from deniable.kernels.sampling import draw_below, parity
+
+
+@kernel
+def walsh_hadamard(sums: Array) -> None:
+    """Multiply by the Hadamard matrix in place, in K log2 K additions; the length is a power of two."""
+    half = 1
+    while half < sums.size:
+        for start in range(0, sums.size, 2 * half):
+            for i in range(start, start + half):
+                x, y = sums[i], sums[i + half]
+                sums[i], sums[i + half] = x + y, x - y
+        half *= 2
 
 
 @kernel
@@ -54,3 +66,11 @@ def perturb_hadamard(values: Array, blocks: np.uint64, order: np.uint64, keep: n
                 symbol += order
         out[i] = symbol
     return values.size, at
+
+
+@kernel
+def sum_rows(rows: Array, sums: Array) -> None:
+    """Add up the rows. Narrow integers are read as they are, without a widened copy."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            sums[j] += rows[i, j]

@@ -13,8 +13,8 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.regression import Regression
 from deniable.core.reports import Reports
 from deniable.core.tally import Candidates, Tally
-from deniable.kernels.bloom import mark_filters, perturb_filter
 from deniable.kernels.compiled import Array
+from deniable.kernels.sketches import mark_filters, perturb_filter
 from deniable.kernels.symbols import count_symbols
 from deniable.local.frequency.oracle import FrequencyOracle
 from deniable.local.frequency.sketch import public_functions, sums_by_function

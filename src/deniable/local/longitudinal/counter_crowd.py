@@ -18,7 +18,7 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.memoized import buckets_twice
 from deniable.kernels.sampling import fill_below
 from deniable.kernels.single_bits import counter_bits, first_broken, perturb_bit
-from deniable.local.frequency.dbitflip import BulkDBitFlip
+from deniable.local.frequency.entries import BulkDBitFlip
 from deniable.local.longitudinal.memoized import Batches, MemoizedOracle
 from deniable.local.mean.one_bit import BulkOneBit
 

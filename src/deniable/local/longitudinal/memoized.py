@@ -38,7 +38,7 @@ from deniable.kernels.longitudinal import (
 )
 from deniable.kernels.symbols import count_symbols
 from deniable.local.frequency.bloom_rr import BulkBloomRR
-from deniable.local.frequency.olh import BulkOLH
+from deniable.local.frequency.named_sets import BulkOLH
 from deniable.local.frequency.oracle import PureOracle
 from deniable.local.frequency.unary import BulkUnary
 

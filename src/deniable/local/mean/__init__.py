@@ -1,4 +1,4 @@
-"""Mechanisms for means in bulk, one file each, each found by being here."""
+"""Mechanisms for numbers in bulk, one file each, each found by being here."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Points of a lattice in bulk: their sum, and the sum of their squares."""
+"""Points of a lattice in bulk: their sum and the sum of their squares, or, for a distribution, how often each of them came."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import numpy as np
 from deniable.client.discrete_laplace import DiscreteLaplace
 from deniable.client.hybrid import Hybrid
 from deniable.client.piecewise import Piecewise
+from deniable.client.square_wave import SquareWave
 from deniable.contract.spec import bulk_half
+from deniable.core.distribution import DistributionEstimate
 from deniable.core.reports import Reports
+from deniable.core.tally import Tally
+from deniable.core.wave import Wave
 from deniable.errors import MergeError
 from deniable.kernels.compiled import Array
-from deniable.kernels.noise import guide_table
+from deniable.kernels.inversion import guide_table
 from deniable.kernels.numbers import Served, round_and_add, round_to_either, round_to_window, sum_and_squares
-from deniable.local.mean.numeric import Grid
+from deniable.kernels.symbols import count_symbols
+from deniable.local.mean.numeric import Grid, NumericOracle
 from deniable.local.mean.oracle import MeanOracle, SpecType
 
 
@@ -75,3 +80,29 @@ class BulkDiscreteLaplace(LatticeOracle[DiscreteLaplace]):
 
     def perturb(self, numbers: Array, grid: Grid, reports: Reports, part: slice, words: Array) -> Served:
         return round_and_add(numbers, *grid, *self.tables, np.uint64(self.spec.points), reports.columns["point"][part], words)
+
+
+@bulk_half(SquareWave)
+class BulkSquareWave(NumericOracle[SquareWave]):
+    """A cell each, drawn as ``Piecewise`` draws it; the tally keeps how often each cell came."""
+
+    @property
+    def tally_counters(self) -> int:
+        return self.spec.outputs
+
+    def perturb(self, numbers: Array, grid: Grid, reports: Reports, part: slice, words: Array) -> Served:
+        law = np.uint64(self.spec.window), np.uint64(self.spec.keep)
+        return round_to_window(numbers, *grid, *law, reports.columns["point"][part], words)
+
+    def count(self, reports: Reports, part: slice) -> Array:
+        counts = np.zeros(self.tally_counters, dtype=np.int64)
+        count_symbols(reports.columns["point"][part], counts)
+        return counts
+
+    def estimate(self, tally: Tally, candidates: Any) -> DistributionEstimate:
+        self.check_tally(tally, candidates)
+        if int(tally.counters.sum()) != tally.n:
+            raise MergeError(
+                "counters", int(tally.counters.sum()), allowed=f"a sum of {tally.n}, the reports", fix="the tally was damaged or made up"
+            )
+        return DistributionEstimate.of(self.spec, tally.n, Wave.of(self.spec, tally))

@@ -23,7 +23,7 @@ from deniable.core.postprocess import norm_sub
 from deniable.core.values import keys_of
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.kernels.transforms import walsh_hadamard
+from deniable.kernels.symbols import walsh_hadamard
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.levels import check_line

@@ -1,19 +1,22 @@
-"""Hadamard response in bulk: one column of symbols, counted, and one transform for each block."""
+"""One column of symbols or rows in bulk, counted, and then one transform for all values: by Hadamard matrices and projective geometries."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 
 from deniable.client.hadamard_response import HadamardResponse
 from deniable.client.hrr import HRR
+from deniable.client.pgr import PGR
 from deniable.contract.spec import bulk_half
 from deniable.core.reports import Reports
 from deniable.core.scores import Scores
 from deniable.core.tally import Candidates
 from deniable.kernels.compiled import Array
+from deniable.kernels.projective import perturb_point, supports_of_values, table_of_coordinates
 from deniable.kernels.sampling import perturb_sign
-from deniable.kernels.symbols import count_symbols, perturb_hadamard, signed_counts
-from deniable.kernels.transforms import walsh_hadamard
+from deniable.kernels.symbols import count_symbols, perturb_hadamard, signed_counts, walsh_hadamard
 from deniable.local.frequency.oracle import ListedOracle, PureOracle
 
 
@@ -72,3 +75,36 @@ class BulkHadamardResponse(ListedOracle[HadamardResponse]):
         sums, seen = table[blocks, rows] / gap, table[blocks, 0] / gap**2
         least = min(worst - 1, 2 * float(spec.unmarked) / gap**2)  # a holder's, or that of someone from another block
         return Scores(n, sums, seen, slope=-1.0, reach=1 / gap, worst=worst, least=least)
+
+
+_LARGEST_TABLE = 1 << 22
+"""Coordinates that are looked up; those of larger geometries are computed, by divisions."""
+
+
+@bulk_half(PGR)
+class BulkPGR(PureOracle[PGR]):
+    """A report supports the values whose points are orthogonal to it."""
+
+    @property
+    def raw_counters(self) -> int:
+        return self.spec.points
+
+    @cached_property
+    def _table(self) -> Array:
+        points, dimension = self.spec.points, self.spec.dimension
+        return table_of_coordinates(points if points * dimension <= _LARGEST_TABLE else 0, self.spec.order, dimension)
+
+    def perturb(self, keys: Array, reports: Reports, part: slice, words: Array) -> tuple[int, int]:
+        spec = self.spec
+        inside, outside = spec.orthogonal, spec.points - spec.orthogonal
+        return perturb_point(keys, spec.order, np.uint64(spec.keep), inside, outside, self._table, reports.columns["point"][part], words)
+
+    def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
+        counts = np.zeros(self.spec.points, dtype=np.int64)
+        count_symbols(reports.columns["point"][part], counts)
+        return counts
+
+    def finish(self, sums: Array, n: int) -> Array:
+        supports = np.zeros(self.spec.domain_size, dtype=np.int64)
+        supports_of_values(sums, self.spec.order, self.spec.dimension, supports)
+        return supports
