@@ -31,7 +31,7 @@ MANY = 8
 """From so many reports on, checking a column is cheaper than decoding one by one."""
 
 Address = tuple[bytes, int, int, int]
-"""Task, period, question and stratum."""
+"""Task, period or round, question and stratum."""
 Rows = dict[Address, list[bytes]]
 """Rows of id and payload by address: what may be stored."""
 
@@ -49,10 +49,10 @@ class LiveTask:
     prolonged: dict[int, int] = field(default_factory=dict)
     """By round: how often it was found to have too few reports when its time was over, and was asked for as long again."""
     begun: set[int] = field(default_factory=set)
-    """Periods that have reports and are not sealed."""
+    """The numbers of periods, or of rounds, that have reports and are not sealed."""
     sealed: set[int] = field(default_factory=set)
     dropped: set[int] = field(default_factory=set)
-    """Sealed periods whose reports are deleted, ids and all."""
+    """Those that are sealed and whose reports are deleted, ids and all."""
     unreadable: str = ""
     """Why its questions cannot be read, as those of a task that an older version took."""
     parked: dict[int, str] = field(default_factory=dict)
@@ -79,20 +79,20 @@ class LiveTask:
         times, passed = divmod(max(now - self.opened, 0.0), self.task.period + self.task.late)
         return int(times), passed
 
-    def refusal(self, period: int, now: Moment) -> str | None:
-        """Why a report for a period is not taken now; None if it is."""
-        if period in self.sealed:
+    def refusal(self, number: int, now: Moment) -> str | None:
+        """Why a report for a period, or for a round, is not taken now; None if it is."""
+        if number in self.sealed:
             return "sealed"
         if self.closed:
             return "closed"
         if self.task.rounds:
-            if period != self.round:
+            if number != self.round:
                 return "wrong_round"
             start, end = self.task.start, self.task.end
-        elif period >= self.task.period_count:
+        elif number >= self.task.period_count:
             return "too_early"
         else:
-            start, end = self.task.period_span(period)
+            start, end = self.task.period_span(number)
         if now.latest < start - SKEW:
             return "too_early"
         return "too_late" if now.earliest >= end + self.task.late else None
@@ -144,13 +144,13 @@ class Admission:
         return rows, rejected
 
     def _judge(self, address: Address, now: Moment) -> tuple[LiveTask, Question, Layout] | str:
-        task, period, place, stratum = address
+        task, number, place, stratum = address
         live = self.tasks.get(task)
         if live is None:
             return "unknown_task"
         if live.task.mixing is not None and not self._shuffled:  # whatever its time: who sent it shows
             return "shuffled_only"
-        code = live.refusal(period, now)
+        code = live.refusal(number, now)
         if code is None and place >= len(live.questions):
             code = "bad_question"
         if code is None and stratum >= live.task.stratum_count:

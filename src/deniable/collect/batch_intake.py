@@ -21,7 +21,7 @@ from deniable.contract.admission import TOKEN
 from deniable.contract.batch import Batch, Manifest
 from deniable.contract.envelope import Envelope
 from deniable.contract.mixing import Mixing
-from deniable.contract.sealed import seal_sizes
+from deniable.contract.sealed import mixing_of, seal_sizes
 from deniable.errors import DeniableError
 
 CODES = {
@@ -38,6 +38,8 @@ CODES = {
 }
 """Why a batch is refused, for good."""
 TAKEN, REPEATED = "taken", "repeated"
+GROUP = (0, 0)
+"""Question and stratum of every report in a batch: a task of shuffle trust asks one question and has no strata (``contract.mixing``)."""
 
 
 class BatchRefused(DeniableError):  # noqa: N818  # named like the house's others: BudgetExceeded, MissingExtra
@@ -112,17 +114,17 @@ class Receiver:
         rows, rejected = admission.admit(envelopes, now)
         for _, code in rejected:
             left_out[code] = left_out.get(code, 0) + 1
-        parts = rows.get((task.id, manifest.period, 0, 0), [])
+        parts = rows.get((task.id, manifest.period, *GROUP), [])
         if len(parts) < mixing.minimum:  # not worth more work
             _check(live, manifest, now)  # a period that was sealed meanwhile is the better reason
             raise BatchRefused("too_few")
-        block = Block.of(0, 0, len(parts[0]) - ID_BYTES, b"".join(parts))
+        block = Block.of(*GROUP, len(parts[0]) - ID_BYTES, b"".join(parts))
         (once,) = sort_once([block])
         left_out["repeated"] = len(block.rows) - len(once.rows)
         return once, {why: count for why, count in left_out.items() if count}
 
     def _begin(self, live: LiveTask, manifest: Manifest, block: Block) -> None:
-        from deniable.collect.tasks.batch_price import mixing_of, price  # here: a collector without batches starts without
+        from deniable.collect.tasks.batch_price import price  # here: a collector without batches starts without
 
         mixing = mixing_of(live.task)
 
@@ -141,7 +143,7 @@ class Receiver:
         def append(bucket: Bucket, rows: bytes, reports: int) -> bool:
             width = len(rows) // reports
             parts = [rows[at : at + width] for at in range(0, len(rows), width)]
-            return bucket not in self._append({(bucket.task, bucket.period, 0, 0): parts})
+            return bucket not in self._append({(bucket.task, bucket.period, *GROUP): parts})
 
         return self._batches.finish(task, batch, append)
 

@@ -189,13 +189,13 @@ class Collector:
         live = self.task(bucket.task)
         return self.registry.state(bucket.task, bucket.period).open().questions if live.task.rounds else live.task.survey.questions
 
-    def seal(self, task: bytes, period: int) -> None:
-        """Count a period; reports that come for it later are refused."""
-        bucket = Bucket(task, period)
+    def seal(self, task: bytes, number: int) -> None:
+        """Count a period, or in a task of several rounds a round; reports that come for it later are refused."""
+        bucket = Bucket(task, number)
         live = self.task(task)
         self.store.seal(bucket, self.questions(bucket), self.now(), once=live.task.admission == TOKEN)
-        live.sealed.add(period)
-        live.begun.discard(period)
+        live.sealed.add(number)
+        live.begun.discard(number)
         self.admission.forget()
 
     def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:

@@ -108,8 +108,8 @@ class TaskRegistry:
         log.add_round(task.id, StoredRound(number, int(now), state.canonical, opened.canonical, signature))
         self._log(log, "round", task.id, opened.canonical, number)
 
-    def _log(self, log: Extension, kind: str, task: bytes, content: bytes, period: int | None = None) -> None:
+    def _log(self, log: Extension, kind: str, task: bytes, content: bytes, number: int | None = None) -> None:
         last = log.last_entry()
         sequence, previous = (0, bytes(32)) if last is None else (last[0] + 1, last[1])
-        record = log_record(sequence, kind, task, content, previous, period=period)
+        record = log_record(sequence, kind, task, content, previous, period=number)
         log.add_entry(sequence, task, LogEntry(record, sign(self._seed, LOG_CONTEXT, record)), hashlib.sha256(record).digest())

@@ -51,7 +51,7 @@ class Roster:
                 waits = {n: why for n, why in parked.get(task, {}).items() if n == here.round or not live.task.rounds}
                 tasks[task] = replace(here, closed=closed, parked=waits, secret=live.secret or self._issuer.secret(live.task))
         for task, live in self._admission.tasks.items():  # what was begun here since the last look may be over already
-            self._open |= {Bucket(task, period) for period in live.begun - live.sealed}
+            self._open |= {Bucket(task, number) for number in live.begun - live.sealed}
         open_now = {stored.bucket for stored in self._store.unfinished() if stored.state == "open"}
         for bucket in open_now:
             if bucket.task in tasks and bucket.period not in tasks[bucket.task].sealed:
@@ -97,9 +97,9 @@ def _with_questions(live: LiveTask, state: Callable[[], Protocol]) -> LiveTask:
 
 def _end(tasks: Mapping[bytes, LiveTask], found: Iterable[StoredBucket]) -> None:
     for stored in found:
-        task, period = stored.bucket
+        task, number = stored.bucket
         if stored.state != "open" and task in tasks:
-            tasks[task].sealed.add(period)
-            tasks[task].begun.discard(period)
+            tasks[task].sealed.add(number)
+            tasks[task].begun.discard(number)
             if stored.state in ("dropping", "dropped"):
-                tasks[task].dropped.add(period)
+                tasks[task].dropped.add(number)

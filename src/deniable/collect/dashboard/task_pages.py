@@ -20,6 +20,7 @@ from deniable.collect.dashboard.layout import ANSWER, Visit, facts
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.selection_form import SelectionText, can_select, period_field, query_of, read_selection, stratum_fields
 from deniable.collect.dashboard.words import digits, epsilon_in_words, percent, state_of, time_in_words
+from deniable.collect.tasks.batch_price import spec_of
 from deniable.contract.task import Task
 from deniable.core.figure import Spec
 from deniable.core.integrity import IntegrityReport
@@ -172,8 +173,7 @@ def both_errors(task: Task, n: int) -> tuple[float | None, float | None]:
 
     None where it cannot be predicted, as for numbers.
     """
-    spec = task.survey.questions[0].spec
-    if task.mixing is None or not isinstance(spec, FrequencySpec) or n == 0:
+    if task.mixing is None or not isinstance(spec := spec_of(task), FrequencySpec) or n == 0:
         return None, None
     alone = frequency_oracle(domain=spec.domain, epsilon=task.mixing.epsilon, n=n).spec
     return predicted_error(spec, n) / n, predicted_error(alone, n) / n

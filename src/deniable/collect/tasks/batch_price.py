@@ -11,6 +11,7 @@ from functools import lru_cache
 from deniable.accounting import account
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.mixing import Mixing
+from deniable.contract.sealed import mixing_of
 from deniable.contract.spec import Spec
 from deniable.contract.task import Task
 from deniable.errors import ParameterError
@@ -20,7 +21,7 @@ from deniable.shuffle import threshold as thresholds
 
 def price(task: Task, reports: int) -> Guarantee:
     """The promise to each person in a batch with so many reports; ParameterError if nobody honest is assumed to be in it."""
-    return price_of(task.survey.questions[0].spec, mixing_of(task), reports)
+    return price_of(spec_of(task), mixing_of(task), reports)
 
 
 @lru_cache(maxsize=1024)
@@ -39,7 +40,7 @@ def shares(mixing: Mixing) -> tuple[float, float]:
 
 def check_claim(task: Task) -> None:
     """ParameterError if the smallest batch that a task allows would not keep what it claims."""
-    check_claim_of(task.survey.questions[0].spec, mixing_of(task))
+    check_claim_of(spec_of(task), mixing_of(task))
 
 
 def check_claim_of(spec: Spec, mixing: Mixing) -> None:
@@ -54,11 +55,10 @@ def check_claim_of(spec: Spec, mixing: Mixing) -> None:
     raise ParameterError("shuffle", told, allowed=f"a claim of {found:.4g} or more", fix=_fix(spec, mixing))
 
 
-def mixing_of(task: Task) -> Mixing:
-    """The mixing of a task of shuffle trust; ParameterError if it is of another trust."""
-    if task.mixing is None:
-        raise ParameterError("task", task.name, allowed="a task of shuffle trust", fix="its reports come one by one")
-    return task.mixing
+def spec_of(task: Task) -> Spec:
+    """The mechanism of a task of shuffle trust, which asks everybody the same question."""
+    (question,) = task.survey.questions
+    return question.spec
 
 
 def _fix(spec: Spec, mixing: Mixing) -> str:

@@ -162,7 +162,8 @@ def _named(mechanism: object, name: str) -> dict[str, Any]:
 def _spec(asking: Questionnaire) -> Spec:
     if not isinstance(asking.protocol, Survey):
         raise ParameterError("protocol", asking.protocol.kind, allowed="a survey", fix="leave out [search]")
-    return asking.protocol.questions[0].spec
+    (question,) = asking.protocol.questions
+    return question.spec
 
 
 def _rounded(epsilon: float) -> float:
