@@ -46,8 +46,8 @@ ESTIMATES = (
     "estimate",
     "answers",
 )
-ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "number", "distribution.DistributionEstimate", "vector")
-ESTIMATES += ("people", "law.Law", "law.CountLaw", "law.Unknown", "integrity")
+ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "distribution.DistributionEstimate", "vector")
+ESTIMATES += ("law.Law", "law.CountLaw", "law.Unknown", "integrity")
 CHOOSING = ("choose.frequency_oracle", "choose_mean.mean_oracle")
 RELEASED = ("curator.Curator", "quantiles.QuantileEstimate")
 REFERENCE = {

@@ -23,10 +23,10 @@ from deniable.client.frequency import FrequencySpec
 from deniable.client.rr import RR
 from deniable.contract.spec import MECHANISMS
 from deniable.core.comparison import Comparison
+from deniable.core.estimate import NumberEstimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.law import CountLaw
 from deniable.core.mean import MeanEstimate
-from deniable.core.number import NumberEstimate
 from deniable.core.regression import Regression
 from deniable.core.scores import Scores
 from deniable.core.supports import Supports

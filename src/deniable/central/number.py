@@ -9,9 +9,9 @@ import numpy as np
 
 from deniable.central.release import Release
 from deniable.central.spread import Spread, pair_reach
+from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
-from deniable.core.number import NumberEstimate
 from deniable.kernels.compiled import Array
 
 _POINTS = 401

@@ -40,9 +40,9 @@ from deniable.central.selection import ExponentialMechanism, PermuteAndFlip
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
+from deniable.core.estimate import NumberEstimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
-from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 

@@ -17,8 +17,8 @@ from typing import Any
 from deniable.central.curator import Curator
 from deniable.central.quantiles import QuantileEstimate
 from deniable.central.questions import PendingQuestion, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
+from deniable.core.estimate import NumberEstimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.number import NumberEstimate
 
 
 class Session(Curator):

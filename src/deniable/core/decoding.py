@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import optimize, stats
 
+from deniable.core.estimate import PeopleEstimate
 from deniable.core.interval import check_level
 from deniable.core.law import Unknown
-from deniable.core.people import PeopleEstimate
 from deniable.core.regression import Regression
 from deniable.kernels.compiled import Array
 

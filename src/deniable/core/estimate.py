@@ -1,4 +1,7 @@
-"""The estimate: values with estimated numbers and their errors, in one form for every mechanism, protocol and trust model."""
+"""The estimate: values with estimated numbers and their errors, in one form for every mechanism, protocol and trust model.
+
+Two kinds are met everywhere: a single number, and numbers of people.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,6 @@ from deniable.removed import ITSELF, missing_member
 if TYPE_CHECKING:
     from deniable.core.chart import Chart
     from deniable.core.comparison import Comparison
-    from deniable.core.number import NumberEstimate
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -93,8 +95,6 @@ class Estimate(Measured):
 
     def contrast(self, first: Any, second: Any) -> NumberEstimate:
         """By how much the number of the value ``second`` is larger than that of ``first``, with the error that the two share."""
-        from deniable.core.number import NumberEstimate
-
         known = list(self.values)
         if first not in known or second not in known:
             raise ParameterError("first, second", (first, second), allowed=f"values, such as {known[:3]}", fix="check them")
@@ -164,3 +164,64 @@ class Estimate(Measured):
 
         def __getitem__(self, name: object) -> Any:
             raise TypeError(f"{name!r}: an estimate has no items; {ITSELF}")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NumberEstimate(Estimate):
+    """One number under a name: ``value``, ``stderr`` and ``interval()`` are numbers, and no lists.
+
+    >>> import numpy as np
+    >>> from deniable.core.normal import Normal
+    >>> law = Normal(900, np.array([420.0]), np.array([900.0]), np.array([1200.0]))
+    >>> found = NumberEstimate(values=["park"], law=law, about="an example", quantity="count")
+    >>> found.value, found.stderr, [round(limit, 1) for limit in found.interval()]
+    (420.0, 30.0, [361.2, 478.8])
+    """
+
+    kind: str = "number"
+    single: bool = True
+
+    @property
+    def value(self) -> Any:
+        """The estimated number: a float, or a datetime. Of nobody, nan or None."""
+        return self.point.item() if self.unit is None else self._shown(self.point)
+
+    @property
+    def p_value(self) -> float:
+        """The chance of a number as clear as this one, if it were 0."""
+        return float(self.law.p_values[0])
+
+    @property
+    def labels(self) -> list[Any]:
+        return [self.title or self.values[0]]
+
+    @property
+    def name(self) -> str:
+        """What the number is called where it is shown."""
+        return str(self.values[0])
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PeopleEstimate(Estimate):
+    """How many people hold each value, or are in each part of a crowd: ranges of a line, cells of a map, sets of items, classes of a graph.
+
+    The law is about counts or, with ``in_shares``, about shares of the people who were asked.
+    """
+
+    quantity: str = "count"
+    kind: str = "people"
+    in_shares: bool = False
+    """Whether the numbers are shares, and no counts."""
+
+    @property
+    def counts(self) -> Array:
+        """The estimated number of people behind each value, among those who reported."""
+        return np.asarray(self.point * self.n) if self.in_shares else self.point
+
+    @property
+    def frequencies(self) -> Array:
+        """The estimated share of people behind each value."""
+        return self.point if self.in_shares else np.asarray(self.point / np.maximum(self.n, 1))
+
+    def further(self) -> dict[str, Any]:
+        return super().further() if self.in_shares else {"frequency": self.frequencies, **super().further()}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from deniable.core.estimate import PeopleEstimate
 from deniable.core.interval import Limits, check_level
 from deniable.core.law import CountLaw
-from deniable.core.people import PeopleEstimate
 from deniable.core.regression import Regression
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from deniable.contract.numbers import Numbers
 from deniable.contract.spec import Spec
 from deniable.core.average import Average
-from deniable.core.estimate import Estimate
+from deniable.core.estimate import Estimate, NumberEstimate
 from deniable.core.interval import check_level
-from deniable.core.number import NumberEstimate
 from deniable.core.table import cell_text
 from deniable.errors import MergeError, ParameterError
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
+from deniable.core.estimate import PeopleEstimate
 from deniable.core.interval import few_large
 from deniable.core.law import Unknown
-from deniable.core.people import PeopleEstimate
 from deniable.core.supports import Supports
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

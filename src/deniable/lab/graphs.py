@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.contract.record import Document
 from deniable.contract.source import Source
-from deniable.core.number import NumberEstimate
+from deniable.core.estimate import NumberEstimate
 from deniable.core.stream import random_words
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array

@@ -29,8 +29,7 @@ from deniable.central.laplace import Laplace
 from deniable.contract.domain import Categories
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import SYSTEM, Source
-from deniable.core.estimate import Estimate
-from deniable.core.number import NumberEstimate
+from deniable.core.estimate import Estimate, NumberEstimate
 from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array

@@ -14,7 +14,7 @@ from deniable.client.piecewise import Piecewise
 from deniable.contract.arguments import typed
 from deniable.contract.numbers import LARGEST_STEPS
 from deniable.contract.record import wire
-from deniable.core.number import NumberEstimate
+from deniable.core.estimate import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.shuffle.amplification import local_epsilon_for
 from deniable.shuffle.certificate import Certificate, certificate

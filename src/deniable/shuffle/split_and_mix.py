@@ -17,7 +17,7 @@ from deniable.contract.numbers import LARGEST_STEPS, Numbers, round_at_random
 from deniable.contract.probability import exp_above
 from deniable.contract.record import wire
 from deniable.contract.source import SYSTEM, Source
-from deniable.core.number import NumberEstimate
+from deniable.core.estimate import NumberEstimate
 from deniable.core.number_column import number_column
 from deniable.core.stream import random_words
 from deniable.errors import ParameterError

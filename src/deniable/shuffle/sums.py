@@ -15,9 +15,9 @@ from deniable.contract.canonical import number
 from deniable.contract.form import FORMS, Form
 from deniable.contract.numbers import Numbers
 from deniable.core.average import Average
+from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
-from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.protocol import ShuffleProtocol

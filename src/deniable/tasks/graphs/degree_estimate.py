@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import signal, special, stats
 
+from deniable.core.estimate import NumberEstimate, PeopleEstimate
 from deniable.core.interval import NORMAL_FROM, Limits, few_large
 from deniable.core.law import Law
-from deniable.core.number import NumberEstimate
-from deniable.core.people import PeopleEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import stats
 
 from deniable.contract.guarantee import Guarantee
+from deniable.core.estimate import PeopleEstimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import CountLaw, Law
-from deniable.core.people import PeopleEstimate
 from deniable.core.supports import Supports
 from deniable.kernels.compiled import Array
 

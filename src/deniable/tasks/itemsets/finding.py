@@ -13,9 +13,8 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
-from deniable.core.estimate import Estimate
+from deniable.core.estimate import Estimate, PeopleEstimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.people import PeopleEstimate
 from deniable.core.sets import ItemSets
 from deniable.errors import ParameterError
 from deniable.tasks.itemsets.asking import ITEMS, LENGTHS, Lengths

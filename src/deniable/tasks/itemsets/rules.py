@@ -10,10 +10,9 @@ import numpy as np
 from scipy import stats
 
 from deniable.contract.arguments import typed
-from deniable.core.estimate import Estimate
+from deniable.core.estimate import Estimate, PeopleEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
-from deniable.core.people import PeopleEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.itemsets.asking import COUNTED

@@ -21,8 +21,8 @@ from deniable.contract.record import STATE, UNWRITTEN
 from deniable.contract.sets import Candidates, PadAndSample
 from deniable.contract.subsets import Subsets
 from deniable.contract.work import Work, heaviest
+from deniable.core.estimate import PeopleEstimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.people import PeopleEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.feasible import check_feasible

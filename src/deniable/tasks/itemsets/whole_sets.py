@@ -22,7 +22,7 @@ from deniable.contract.protocol import Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.sets import SetCode
 from deniable.contract.subsets import Subsets
-from deniable.core.people import PeopleEstimate
+from deniable.core.estimate import PeopleEstimate
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import stats
 
+from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
-from deniable.core.number import NumberEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_noise_only

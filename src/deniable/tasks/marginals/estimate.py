@@ -12,10 +12,8 @@ import numpy as np
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
 from deniable.contract.spec import Spec
-from deniable.core.estimate import Estimate
+from deniable.core.estimate import Estimate, NumberEstimate, PeopleEstimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.number import NumberEstimate
-from deniable.core.people import PeopleEstimate
 from deniable.core.scores import Scores
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

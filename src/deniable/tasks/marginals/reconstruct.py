@@ -18,8 +18,8 @@ import numpy as np
 from scipy import special
 
 from deniable.contract.source import Source
+from deniable.core.estimate import PeopleEstimate
 from deniable.core.law import Unknown
-from deniable.core.people import PeopleEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError

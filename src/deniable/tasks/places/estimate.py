@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
+from deniable.core.estimate import NumberEstimate, PeopleEstimate
 from deniable.core.law import Law
-from deniable.core.number import NumberEstimate
-from deniable.core.people import PeopleEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.kernels.compiled import Array
 from deniable.tasks.places.cells import Cells

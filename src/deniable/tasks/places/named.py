@@ -9,11 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from deniable.contract.guarantee import Guarantee
+from deniable.core.estimate import NumberEstimate, PeopleEstimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
 from deniable.core.normal import Normal
-from deniable.core.number import NumberEstimate
-from deniable.core.people import PeopleEstimate
 from deniable.kernels.compiled import Array
 from deniable.tasks.places.cells import drawn
 from deniable.tasks.places.flat import Flat

@@ -15,11 +15,10 @@ from scipy.optimize import isotonic_regression
 from deniable.contract.domain import Categories, Domain, Integers
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
-from deniable.core.estimate import Estimate
+from deniable.core.estimate import Estimate, PeopleEstimate
 from deniable.core.figure import Figure
 from deniable.core.interval import check_level
 from deniable.core.normal import Normal
-from deniable.core.people import PeopleEstimate
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.enclosed import reach
