@@ -2,7 +2,7 @@
 
 import socket
 
-from deniable.collect.kit.server import BACKLOG, Server, server_config
+from deniable.collect.kit.server import BACKLOG, ProcessServer, server_config
 from deniable.collect.settings import Settings
 
 
@@ -21,4 +21,4 @@ async def bare(scope, receive, send):
 
 if __name__ == "__main__":
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listening:
-        Server(server_config(bare, Settings())).run([listening])
+        ProcessServer(server_config(bare, Settings())).run([listening])

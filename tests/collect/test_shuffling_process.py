@@ -11,12 +11,12 @@ import pytest
 from deniable.client import GRR, OUE
 from deniable.collect.kit.committer import Committer
 from deniable.collect.kit.limits import Limits
-from deniable.collect.shuffler.figures import ShufflerMetrics
 from deniable.collect.shuffler.judge import Judge, OpenedSeals, station_of
+from deniable.collect.shuffler.metrics import ShufflerMetrics
 from deniable.collect.shuffler.plan import ShufflerPlan, arrange
 from deniable.collect.shuffler.reception import Reception
-from deniable.collect.shuffler.retention import AGREEMENT
-from deniable.collect.shuffler.shuffler import KEPT_SECONDS, Served, Shuffler
+from deniable.collect.shuffler.retention import AGREEMENT, KEPT_SECONDS
+from deniable.collect.shuffler.shuffler import Served, Shuffler
 from deniable.collect.shuffler.store import ShuffleStore
 from deniable.contract.batch import LARGEST_MESSAGE
 from deniable.contract.batch import open_batch as open_message
@@ -152,9 +152,9 @@ def test_whoever_sends_at_the_same_moment_is_told_of_his_own_seals(world, others
         return sent[0]["status"], sent[1]["body"]
 
     async def together() -> list[tuple[int, bytes]]:
-        figures = ShufflerMetrics(lambda: 0)
-        committer = Committer(shuffler.append, observe=figures.appended)
-        app = Reception(Opening(world.task.id), committer, world.store.known, limits=Limits(), figures=figures)
+        metrics = ShufflerMetrics(lambda: 0)
+        committer = Committer(shuffler.append, observe=metrics.appended)
+        app = Reception(Opening(world.task.id), committer, world.store.known, limits=Limits(), metrics=metrics)
         found = await asyncio.gather(ask(app, b"1000 "), *(ask(app, b"%d spent" % (2000 + 10 * i)) for i in range(others)))
         await app.stop()
         return found

@@ -14,7 +14,7 @@ from deniable.collect.kit.answers import guarded
 from deniable.collect.kit.committer import Committer
 from deniable.collect.kit.log import note
 from deniable.collect.kit.process import Chore, Process
-from deniable.collect.kit.server import LAST_SECONDS, Server, port, server_config
+from deniable.collect.kit.server import LAST_SECONDS, ProcessServer, port, server_config
 from deniable.collect.settings import Settings
 from deniable.collect.storage.backends import CONNECT_SECONDS, find_backend
 from deniable.collect.storage.store import Store
@@ -109,6 +109,6 @@ def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> N
         service = Service(settings, clock=clock)
         note("starting", store=settings.store_in_words, tasks=len(service.collector.admission.tasks))
         try:
-            Server(server_config(service, settings)).run([listening])
+            ProcessServer(server_config(service, settings)).run([listening])
         finally:
             note("stopped")

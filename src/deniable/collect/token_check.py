@@ -23,8 +23,13 @@ def holds(task: Task, secret: bytes, envelope: Envelope) -> bool:
         return not envelope.token
     if task.admission == SECRET:
         return bool(secret) and hmac.compare_digest(envelope.token, prove(secret, envelope))
-    number, signature = envelope.token[:NUMBER_BYTES], envelope.token[NUMBER_BYTES:]
-    if len(envelope.token) != TOKEN_BYTES or envelope.id != spend_id(number):
+    return envelope.id == spend_id(envelope.token[:NUMBER_BYTES]) and is_issued(task, envelope.token)
+
+
+def is_issued(task: Task, token: bytes) -> bool:
+    """Whether the task's issuer has signed a one-time token."""
+    number, signature = token[:NUMBER_BYTES], token[NUMBER_BYTES:]
+    if len(token) != TOKEN_BYTES:
         return False
     try:
         _key(task.issuer).verify(signature, token_message(task.id, number), _PADDING, SHA384())

@@ -26,7 +26,7 @@ NAME = b"content-security-policy"
 DATA = (NAME, b"default-src 'none'")
 
 
-class Answer(NamedTuple):
+class HTTPAnswer(NamedTuple):
     """A whole answer: its status, its content and the type of that, and the headers that not every answer has."""
 
     status: int
@@ -60,7 +60,7 @@ class Refusal(Exception):  # noqa: N818  # not an error of the program: how a re
         self.allow = allow
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> HTTPAnswer:
         """The answer that says so."""
         headers = []
         if self.retry is not None:
@@ -71,7 +71,7 @@ class Refusal(Exception):  # noqa: N818  # not an error of the program: how a re
             headers.append((b"allow", self.allow))
         if self.close:
             headers.append((b"connection", b"close"))
-        return Answer(self.status, msgspec.json.encode({"error": {"code": self.code, "message": self.message}}), headers=headers)
+        return HTTPAnswer(self.status, msgspec.json.encode({"error": {"code": self.code, "message": self.message}}), headers=headers)
 
 
 class Failures:

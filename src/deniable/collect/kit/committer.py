@@ -16,6 +16,8 @@ from deniable.collect.kit.limits import MOST_WAITING
 from deniable.collect.kit.log import note, note_error
 from deniable.errors import DeniableError
 
+SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""Bounds for a histogram of how long appends take."""
 Address = TypeVar("Address")
 Row = TypeVar("Row")
 Told = TypeVar("Told")

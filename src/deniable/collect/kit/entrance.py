@@ -15,7 +15,7 @@ import msgspec
 from prometheus_client import Counter
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.kit.answers import ANY_ORIGIN, DATA, Answer, Failures, Refusal, stopping
+from deniable.collect.kit.answers import ANY_ORIGIN, DATA, Failures, HTTPAnswer, Refusal, stopping
 from deniable.collect.kit.committer import Committer
 from deniable.collect.storage.log import StorageError
 
@@ -28,6 +28,10 @@ PREFLIGHT = (
     (b"access-control-max-age", b"86400"),
 )
 _SHOWN = (b"access-control-expose-headers", b"retry-after")
+
+
+STATUSES = (200, 201, 204, 400, 405, 408, 413, 415, 429, 500, 503, 507)
+"""What a request to hand something in is answered."""
 
 
 class Entrance(ABC):
@@ -75,7 +79,7 @@ class Entrance(ABC):
         else:
             if rejected:
                 content = msgspec.json.encode({"rejected": [{"id": name.hex(), "code": code} for name, code in rejected]})
-                await self._answer(Answer(200, content), send)
+                await self._answer(HTTPAnswer(200, content), send)
             elif rejected is not None:
                 await self._send_head(send, 201, _CREATED)
         finally:
@@ -92,7 +96,7 @@ class Entrance(ABC):
             return stopping(self.where)
         return Refusal(429, "queue_full", f"too much waits to be {self.waits}", retry=1)
 
-    async def _answer(self, answer: Answer, send: Send) -> None:
+    async def _answer(self, answer: HTTPAnswer, send: Send) -> None:
         self._requests[answer.status].inc()
         shown = (_SHOWN,) if any(name == b"retry-after" for name, _ in answer.headers) else ()
         await answer._replace(headers=(ANY_ORIGIN, *answer.headers, *shown)).send(send)

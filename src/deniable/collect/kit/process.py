@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.kit.answers import Answer, Refusal
+from deniable.collect.kit.answers import HTTPAnswer, Refusal
 from deniable.collect.kit.log import note_error
 
 
@@ -99,10 +99,10 @@ class Process(ABC):
     async def stop(self) -> None:
         """Make what was taken durable, end the chores, let go of the store."""
 
-    def health(self, lacks_room: Callable[[], bool]) -> Answer:
+    def health(self, lacks_room: Callable[[], bool]) -> HTTPAnswer:
         """Whether it can do its work; Refusal if something fails, or the disk is full."""
         if any(chore.fails for chore in self.chores):
             raise Refusal(503, "trouble", "something fails again and again; the log says what", retry=5)
         if lacks_room():
             raise Refusal(503, "trouble", "the disk is full", retry=5)
-        return Answer(200, msgspec.json.encode({"state": "ready"}))
+        return HTTPAnswer(200, msgspec.json.encode({"state": "ready"}))

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.kit.answers import Answer, Failures, Headers, Refusal
+from deniable.collect.kit.answers import Failures, Headers, HTTPAnswer, Refusal
 
 
-class Request(NamedTuple):
+class HTTPRequest(NamedTuple):
     """What a handler sees of a request: nothing about its sender."""
 
     method: str
@@ -23,7 +23,7 @@ class Request(NamedTuple):
     receive: Receive
 
 
-Handler = Callable[[Request], Awaitable[Answer | None]]
+Handler = Callable[[HTTPRequest], Awaitable[HTTPAnswer | None]]
 """Gives the answer; None if the sender is gone."""
 
 
@@ -35,10 +35,10 @@ class Route(NamedTuple):
     advice: str = "ask by GET"
 
 
-def public(path: str, read: Callable[[], Awaitable[Answer]]) -> Route:
+def public(path: str, read: Callable[[], Awaitable[HTTPAnswer]]) -> Route:
     """Something that everybody may read."""
 
-    async def answer(_: Request) -> Answer:
+    async def answer(_: HTTPRequest) -> HTTPAnswer:
         return await read()
 
     return Route(re.escape(path), {"GET": answer, "HEAD": answer})
@@ -76,11 +76,11 @@ class Routes:
         if answer is not None:
             await answer._replace(headers=(*self._always, *answer.headers)).send(send, bare=scope["method"] == "HEAD")
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
+    async def _answer(self, scope: Scope, receive: Receive) -> HTTPAnswer | None:
         path, method = scope["path"], scope["method"]
         for pattern, route in self._routes:
             if found := pattern.fullmatch(path):
                 if method not in route.methods:
                     raise Refusal(405, "method", route.advice, close=True, allow=", ".join(route.methods).encode())
-                return await route.methods[method](Request(method, path, found.groupdict(), scope["headers"], receive))
+                return await route.methods[method](HTTPRequest(method, path, found.groupdict(), scope["headers"], receive))
         raise Refusal(404, "not_found", self._missing, close=True)

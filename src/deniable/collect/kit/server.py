@@ -36,7 +36,7 @@ HEADERS = [("x-content-type-options", "nosniff"), ("referrer-policy", "no-referr
 TLS_ONLY = ("strict-transport-security", "max-age=31536000")
 
 
-class Server(uvicorn.Server):
+class ProcessServer(uvicorn.Server):
     """Says where it listens once it is ready, and ends in time whatever still computes."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -10,9 +10,8 @@ from hashlib import sha256
 from struct import Struct
 from typing import NamedTuple
 
-from deniable.collect.token_check import holds
+from deniable.collect.token_check import is_issued
 from deniable.contract.admission import NUMBER_BYTES, spend_id
-from deniable.contract.envelope import Envelope
 from deniable.contract.notice import ID_BYTES, SHUFFLER
 from deniable.contract.sealed import HEADER, ROUTE_BYTES, VERSION, extras, mixing_of, open_seals, seal_id, seal_sizes
 from deniable.contract.task import Task
@@ -103,7 +102,7 @@ class Judge:
             route, token_bytes, token, crowd_bytes, crowd, following = shape.inside.unpack(open_box(pair, seal, SHUFFLER))
         except WireError:
             return BAD_SEAL
-        if token_bytes != shape.token or (token and not _holds(shape.task, token)):
+        if token_bytes != shape.token or (token and not is_issued(shape.task, token)):
             return BAD_TOKEN
         # The route from the last shuffler is that of the collector's key: both are its SHA-256, of which an id shows a part.
         leads_on = not shape.last or following[_KEY] == route[:ID_BYTES]
@@ -111,10 +110,6 @@ class Judge:
             return BAD_SEAL
         spent = spend_id(token[:NUMBER_BYTES]) if token else b""
         return route, (seal_id(seal), sha256(following).digest()[:16], crowd, following, spent)
-
-
-def _holds(task: Task, token: bytes) -> bool:
-    return holds(task, b"", Envelope(task.id, 0, 0, 0, spend_id(token[:NUMBER_BYTES]), b"", token))
 
 
 def station_of(task: Task, identity: bytes) -> Station:

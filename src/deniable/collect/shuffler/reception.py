@@ -16,8 +16,8 @@ from deniable.collect.kit.bodies import BodyReader
 from deniable.collect.kit.committer import Committer, QueueFullError
 from deniable.collect.kit.entrance import Entrance
 from deniable.collect.kit.limits import Limits
-from deniable.collect.shuffler.figures import ShufflerMetrics
 from deniable.collect.shuffler.judge import UNKNOWN_KEY, Address, OpenedSeals, Row
+from deniable.collect.shuffler.metrics import ShufflerMetrics
 from deniable.collect.shuffler.openers import Openers
 from deniable.collect.shuffler.worker import WorkerDiedError
 from deniable.contract.sealed import MEDIA_TYPE
@@ -40,13 +40,13 @@ class Reception(Entrance):
         known: Known,
         *,
         limits: Limits,
-        figures: ShufflerMetrics,
+        metrics: ShufflerMetrics,
     ) -> None:
-        super().__init__(committer, figures.requests, at_once=limits.requests_at_once)
+        super().__init__(committer, metrics.requests, at_once=limits.requests_at_once)
         self._openers = openers
         self._known = known
         self._limits = limits
-        self._figures = figures
+        self._metrics = metrics
         self._bodies = BodyReader(most=limits.max_body, most_together=limits.most_waiting, seconds=limits.body_seconds)
 
     def failures(self) -> dict[type[BaseException], Callable[[Any], Refusal]]:
@@ -85,9 +85,9 @@ class Reception(Entrance):
         rejected = [(seal, code) for _, seal, code in refused]
         if told:  # about all requests of one append
             rejected += [(row[0], told[row[0]]) for rows in opened.rows.values() for row in rows if row[0] in told]
-        self._figures.seals["accepted"].inc(opened.seals - len(rejected))
+        self._metrics.seals["accepted"].inc(opened.seals - len(rejected))
         for _, code in rejected:
-            self._figures.seals[code].inc()
+            self._metrics.seals[code].inc()
         return rejected
 
     def _look_up(self, late: list[tuple[bytes, bytes]]) -> set[bytes]:

@@ -1,4 +1,4 @@
-"""The time that things are deleted by: deleting cannot be undone, so a clock that leaps between two starts is not believed at once.
+"""What a shuffler deletes, and by which time: deleting cannot be undone, so a clock that leaps between two starts is not believed at once.
 
 While a process runs, its ``Watch`` looks after the clock. This looks at what the watch cannot see: whether the process was started with a
 wrong clock. The store knows the last day that was believed. If the time is far beyond it, nothing is deleted by it until the process has
@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deniable.collect.clock import Clock
+from deniable.collect.kit.log import note
+from deniable.collect.shuffler.store import ShuffleStore
+from deniable.contract.task import Task
 
 DAY = 86_400
+KEPT_SECONDS = DAY
+"""How long what is left of a task is kept after its collector has stopped taking reports."""
 LEAP = DAY
 """How many seconds beyond the last day that was believed a clock is believed at once."""
 AGREEMENT = 6 * 3600
@@ -40,3 +45,25 @@ class Settled:
                 self._keep(self._day)
         self._believed = believed
         return min(now, believed)
+
+
+class Retention:
+    """Deletes what is left of tasks that are over, served or not."""
+
+    def __init__(self, store: ShuffleStore, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._settled = Settled(clock, store.day(), store.set_day)
+        tasks = {identity: Task.from_json(text) for identity, text in store.tasks().items()}
+        self._kept = {identity: task.end + task.late + KEPT_SECONDS for identity, task in tasks.items()}
+
+    def time(self, now: float) -> float:
+        """What may be deleted by."""
+        return self._settled.time(now)
+
+    def forget(self, now: float) -> None:
+        """Delete every task that is over."""
+        believed = self.time(now)
+        for identity in [identity for identity, end in self._kept.items() if believed >= end]:
+            lost = self._store.forget(identity)
+            del self._kept[identity]
+            note("a task is over; all about it is deleted", level="warning" if lost else "info", left=lost)

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from prometheus_client import start_http_server
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.kit.answers import ANY_ORIGIN, NO_STORE, Answer, Failures
+from deniable.collect.kit.answers import ANY_ORIGIN, NO_STORE, Failures, HTTPAnswer
 from deniable.collect.kit.committer import Committer
 from deniable.collect.kit.log import note
 from deniable.collect.kit.process import Chore, Process
 from deniable.collect.kit.routes import Routes, public
-from deniable.collect.kit.server import LAST_SECONDS, Server, port, server_config
+from deniable.collect.kit.server import LAST_SECONDS, ProcessServer, port, server_config
 from deniable.collect.kit.settings import ProcessSettings
-from deniable.collect.shuffler.figures import ShufflerMetrics
 from deniable.collect.shuffler.forwarder import Forwarder, Link
+from deniable.collect.shuffler.metrics import ShufflerMetrics
 from deniable.collect.shuffler.openers import Openers
 from deniable.collect.shuffler.reception import Reception
 from deniable.collect.shuffler.shuffler import Shuffler
@@ -31,13 +31,13 @@ class ShuffleService(Process):
 
     def __init__(self, shuffler: Shuffler, links: Mapping[bytes, Link], settings: ProcessSettings, *, workers: int) -> None:
         self.shuffler = shuffler
-        self.figures = ShufflerMetrics(lambda: sum(shuffler.held.values()))
+        self.metrics = ShufflerMetrics(lambda: sum(shuffler.held.values()))
         stations = [served.station for served in shuffler.tasks.values()]
         limits = settings.limits
         self._openers = Openers(stations, shuffler.pairs, workers=workers, most=limits.max_reports)
-        committer = Committer(shuffler.append, most_waiting=limits.most_waiting, observe=self.figures.appended)
-        self._reception = Reception(self._openers, committer, shuffler.store.known, limits=limits, figures=self.figures)
-        self._forwarder = Forwarder(shuffler.store, links.get, observe=self.figures.delivered)
+        committer = Committer(shuffler.append, most_waiting=limits.most_waiting, observe=self.metrics.appended)
+        self._reception = Reception(self._openers, committer, shuffler.store.known, limits=limits, metrics=self.metrics)
+        self._forwarder = Forwarder(shuffler.store, links.get, observe=self.metrics.delivered)
         self._every = settings.tend_seconds
         self._tending = Chore("tending", self._tend, every=self._every)
         self._passing_on = Chore("passing on", self._pass_on, every=self._every, first=0.0)
@@ -62,10 +62,10 @@ class ShuffleService(Process):
         else:
             note("stopped in the middle of a step; it is undone, or done again", level="warning")
 
-    async def _keys(self) -> Answer:
-        return Answer(200, self.shuffler.announcement(), headers=(NO_STORE,))
+    async def _keys(self) -> HTTPAnswer:
+        return HTTPAnswer(200, self.shuffler.announcement(), headers=(NO_STORE,))
 
-    async def _health(self) -> Answer:
+    async def _health(self) -> HTTPAnswer:
         return self.health(self.shuffler.store.lacks_room)._replace(headers=(NO_STORE,))
 
     # --- the chores ---
@@ -73,7 +73,7 @@ class ShuffleService(Process):
     def _tend(self) -> float:
         made = self.shuffler.tend()
         if made:
-            self.figures.made.inc(made)
+            self.metrics.made.inc(made)
             self._passing_on.wake()
         return self._every
 
@@ -87,7 +87,7 @@ def serve_shuffler(
 ) -> None:
     """Run a shuffler until the process is told to stop; ``make`` opens its store once the port is there.
 
-    Figures are served on a port of their own, to this machine alone: how many wait, second by second, tells who came when.
+    Metrics are served on a port of their own, to this machine alone: how many wait, second by second, tells who came when.
     """
     with port(settings) as listening:
         shuffler, links = make()
@@ -95,7 +95,7 @@ def serve_shuffler(
         try:
             service = ShuffleService(shuffler, links, settings, workers=workers)
             if metrics_port:
-                start_http_server(metrics_port, "127.0.0.1", service.figures.registry)
-            Server(server_config(service, settings)).run([listening])
+                start_http_server(metrics_port, "127.0.0.1", service.metrics.registry)
+            ProcessServer(server_config(service, settings)).run([listening])
         finally:
             note("stopped")

@@ -10,20 +10,16 @@ from deniable.collect.clock import Watch
 from deniable.collect.faults import fault_point
 from deniable.collect.kit.log import note
 from deniable.collect.shuffler.judge import BAD_SEAL, Address, Row, Station
-from deniable.collect.shuffler.retention import Settled
+from deniable.collect.shuffler.retention import Retention
 from deniable.collect.shuffler.store import Group, ShuffleStore
 from deniable.contract.batch import BATCH_CONTEXT, Manifest, pack_batch
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.notice import KeyNotice
 from deniable.contract.sealed import mixing_of, pack_seals
 from deniable.contract.source import SYSTEM, Source
-from deniable.contract.task import Task
 from deniable.sealing.keys import LIFETIME, KeyPair, KeyRing
 from deniable.sealing.seal import dummy
 from deniable.shuffle.mixer import CLOSED, Held, MixerOutput, Rules, Taken, mix
-
-KEPT_SECONDS = 86_400
-"""How long what is left of a task is kept after its collector has stopped taking reports."""
 
 
 class Served(NamedTuple):
@@ -53,13 +49,11 @@ class Shuffler:
         self.watch = Watch(clock)
         self.lifetime = lifetime
         self._source = source
-        self._settled = Settled(clock, store.day(), store.set_day)
         self.held: Mapping[Group, int] = {}
         """How many seals each group held when it was last looked at."""
         for served in self.tasks.values():
             store.add_task(served.station.task.id, served.station.task.canonical)
-        texts = {identity: Task.from_json(text) for identity, text in store.tasks().items()}  # also those that are no longer served
-        self._kept = {identity: task.end + task.late + KEPT_SECONDS for identity, task in texts.items()}
+        self._retention = Retention(store, clock)  # also of tasks that are no longer served
         self.tend_keys()
 
     # --- keys ---
@@ -67,7 +61,7 @@ class Shuffler:
     def tend_keys(self) -> None:
         """Make a key before the newest one ends, and delete those that ended long ago."""
         now = self.watch.now().earliest  # by a clock that jumped ahead, keys would be lost for good
-        if self.ring.tend(now, self.lifetime, settled=self._settled.time(now)):
+        if self.ring.tend(now, self.lifetime, settled=self._retention.time(now)):
             note("keys changed", announced=len(self.ring.notices(now)))
 
     def pairs(self) -> list[KeyPair]:
@@ -121,15 +115,8 @@ class Shuffler:
             over = now >= served.station.closes(group.period)
             if served.rules.parts(count, over=over):
                 made += self.release(group, over=over)
-        self._forget(self._settled.time(now))
+        self._retention.forget(now)
         return made
-
-    def _forget(self, now: float) -> None:
-        """Delete what is left of tasks that are over, served or not."""
-        for identity in [identity for identity, end in self._kept.items() if now >= end]:
-            lost = self.store.forget(identity)
-            del self._kept[identity]
-            note("a task is over; all about it is deleted", level="warning" if lost else "info", left=lost)
 
     def release(self, group: Group, *, over: bool) -> int:
         """Mix what a group holds, and record the batches; how many."""

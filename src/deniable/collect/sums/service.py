@@ -24,11 +24,11 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from deniable.collect.clock import Clock
-from deniable.collect.kit.answers import NO_STORE, Answer, Failures, Refusal
+from deniable.collect.kit.answers import NO_STORE, Failures, HTTPAnswer, Refusal
 from deniable.collect.kit.log import note, note_error
 from deniable.collect.kit.process import Chore, Process
-from deniable.collect.kit.routes import Request, Route, Routes, public
-from deniable.collect.kit.server import LAST_SECONDS, Server, port, server_config
+from deniable.collect.kit.routes import HTTPRequest, Route, Routes, public
+from deniable.collect.kit.server import LAST_SECONDS, ProcessServer, port, server_config
 from deniable.collect.kit.settings import ProcessSettings
 from deniable.collect.sums.aggregation import Aggregation, Over
 from deniable.collect.sums.bodies import PartyBodies
@@ -67,8 +67,8 @@ class SumService(Process):
         identity = sum_.agreement.id.hex()
         messages = {"POST": self._take, "GET": self._give}
         routes = [
-            public(AGREEMENT, partial(asyncio.to_thread, lambda: Answer(200, sum_.agreement.canonical))),
-            public(f"/v1/sums/{identity}", partial(asyncio.to_thread, lambda: Answer(200, msgspec.json.encode(sum_.status())))),
+            public(AGREEMENT, partial(asyncio.to_thread, lambda: HTTPAnswer(200, sum_.agreement.canonical))),
+            public(f"/v1/sums/{identity}", partial(asyncio.to_thread, lambda: HTTPAnswer(200, msgspec.json.encode(sum_.status())))),
             public(HEALTH, partial(asyncio.to_thread, lambda: self.health(sum_.store.lacks_room))),
             Route(PATH.pattern, messages, "messages are sent by POST and fetched by GET"),
         ]
@@ -91,19 +91,19 @@ class SumService(Process):
 
     # --- requests ---
 
-    async def _give(self, request: Request) -> Answer:
+    async def _give(self, request: HTTPRequest) -> HTTPAnswer:
         party, _ = self._check(request)
         message = await self._wait(party)
-        return Answer(204) if message is None else Answer(200, message, MEDIA_TYPE)
+        return HTTPAnswer(204) if message is None else HTTPAnswer(200, message, MEDIA_TYPE)
 
-    async def _take(self, request: Request) -> Answer:
+    async def _take(self, request: HTTPRequest) -> HTTPAnswer:
         party, digest = self._check(request)
         async with self._bodies.newest(party, request.receive) as body:
             await asyncio.to_thread(self._keep, party, body, digest)
         self._ending.wake()
-        return Answer(204)
+        return HTTPAnswer(204)
 
-    def _check(self, request: Request) -> tuple[int, str]:
+    def _check(self, request: HTTPRequest) -> tuple[int, str]:
         """The party, and the digest of the body that it has signed. Refusal if it must not even be read: a stranger's fills no memory."""
         members, party = self.sum.agreement.members, int(request.names["party"])
         if request.names["sum"] != self.sum.agreement.id.hex() or party >= len(members):
@@ -177,14 +177,14 @@ class SumService(Process):
             self._loop.call_soon_threadsafe(turn)
 
 
-class SumServer(Server):
+class SumServer(ProcessServer):
     """Lets those go first who wait for an answer; and has all the time it needs, since a result is still to be shown."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop answering."""
         service: SumService = self.config.app  # type: ignore[assignment]  # the one that it was made with
         service.release()
-        await super(Server, self).shutdown(sockets)
+        await super(ProcessServer, self).shutdown(sockets)
 
 
 def serve_sum(

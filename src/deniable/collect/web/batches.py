@@ -15,9 +15,9 @@ from starlette.types import Receive, Scope, Send
 
 from deniable.collect.batch_intake import BatchRefused, Received
 from deniable.collect.collector import Collector
-from deniable.collect.kit.answers import Answer, Failures, Headers, Refusal, stopping, unknown_task
+from deniable.collect.kit.answers import Failures, Headers, HTTPAnswer, Refusal, stopping, unknown_task
 from deniable.collect.kit.log import note
-from deniable.collect.kit.routes import Request, Route, Routes
+from deniable.collect.kit.routes import HTTPRequest, Route, Routes
 from deniable.collect.web.dispatch import ROWS
 from deniable.collect.web.metrics import Metrics
 from deniable.collect.web.news import News
@@ -53,7 +53,7 @@ class BatchIngest:
         """Take nothing more."""
         self._stopping = True
 
-    async def _take(self, request: Request) -> Answer | None:
+    async def _take(self, request: HTTPRequest) -> HTTPAnswer | None:
         """What became of the batch; None if the sender is gone."""
         if self._stopping:
             raise stopping("collector")
@@ -75,7 +75,7 @@ class BatchIngest:
             self._held -= 1
         self._metrics.batches[found.outcome].inc()
         # By its name: whoever sent it deletes it then, and a page of somebody else's that says 200 must not do.
-        return Answer(201 if found.outcome == "taken" else 200, msgspec.json.encode({"batch": found.batch.hex()}))
+        return HTTPAnswer(201 if found.outcome == "taken" else 200, msgspec.json.encode({"batch": found.batch.hex()}))
 
     def _receive(self, data: bytes, key: bytes) -> Received:
         batch = open_batch(data, key)

@@ -23,8 +23,7 @@ from deniable.collect.web.shapes import open_json
 from deniable.contract.envelope import MEDIA_TYPE, Envelope, open_batch
 from deniable.errors import WireError
 
-_BINARY = MEDIA_TYPE.encode()
-_OPENERS = {_BINARY: open_batch, JSON.encode(): open_json}
+_OPENERS = {MEDIA_TYPE.encode(): open_batch, JSON.encode(): open_json}
 LOOKUPS_AT_ONCE = 8
 """How many requests may look at one time for what sealed periods hold: anyone can ask for that, and it takes a thread."""
 MOST_SEALED = 64
@@ -153,17 +152,7 @@ class Ingest(Entrance):
 
     def _check_headers(self, headers: Sequence[tuple[bytes, bytes]]) -> Callable[[bytes], list[Envelope]]:
         """What opens a body of this type; Refusal if it must not even be read."""
-        kind = b""
-        for name, value in headers:
-            if name == b"content-type":
-                kind = value
-            elif name == b"content-length":
-                self._bodies.check_length(value)
-            elif name == b"content-encoding":
-                raise Refusal(415, "encoded", "a body is sent as it is, without Content-Encoding", close=True)
-        if kind == _BINARY:
-            return open_batch
-        opener = _OPENERS.get(kind.partition(b";")[0].strip().lower())
+        opener = _OPENERS.get(self._bodies.check_headers(headers))
         if opener is None:
             raise Refusal(415, "wrong_type", f"a body is of type {MEDIA_TYPE} or {JSON}", close=True)
         return opener

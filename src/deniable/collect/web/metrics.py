@@ -9,6 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from deniable.collect.admission import Rows
 from deniable.collect.batch_intake import CODES as REFUSALS
 from deniable.collect.batch_intake import REPEATED, TAKEN
+from deniable.collect.kit.committer import SECONDS
+from deniable.collect.kit.entrance import STATUSES
 
 CODES = (
     "unknown_task",
@@ -25,9 +27,6 @@ CODES = (
     "shuffled_only",
 )
 """Why a report was not counted."""
-STATUSES = (200, 201, 204, 400, 405, 408, 413, 415, 429, 500, 503, 507)
-"""What a request for reports is answered."""
-_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
 
 
@@ -52,7 +51,7 @@ class Metrics:
         left_out = Counter("deniable_left_out", "Seals of batches that were taken which counted for nothing.", ["why"], registry=registry)
         self.batches = {outcome: batches.labels(outcome) for outcome in (TAKEN, REPEATED, "bad_signature", "malformed", *REFUSALS)}
         self.left_out = {why: left_out.labels(why) for why in ("dummy", "damaged", "repeated", *CODES)}
-        self.append_seconds = Histogram("deniable_append_seconds", "Time to make a group durable.", buckets=_SECONDS, registry=registry)
+        self.append_seconds = Histogram("deniable_append_seconds", "Time to make a group durable.", buckets=SECONDS, registry=registry)
         self.append_reports = Histogram("deniable_append_reports", "Reports made durable together.", buckets=_SIZES, registry=registry)
         self.append_failures = Counter("deniable_append_failures", "Groups that could not be stored.", registry=registry)
         self.waiting = Gauge("deniable_waiting_bytes", "Bytes that wait to be durable.", registry=registry)

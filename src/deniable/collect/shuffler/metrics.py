@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from deniable.collect.kit.committer import SECONDS
+from deniable.collect.kit.entrance import STATUSES
 from deniable.collect.shuffler.judge import BAD_SEAL, BAD_TOKEN, UNKNOWN_KEY, UNKNOWN_TASK, Address, Row
-from deniable.collect.web.metrics import _SECONDS
 from deniable.shuffle.mixer import CLOSED, USED
 
 CODES = (UNKNOWN_TASK, UNKNOWN_KEY, BAD_SEAL, BAD_TOKEN, USED, "too_early", CLOSED)
 """Why a seal was not taken."""
-STATUSES = (200, 201, 204, 400, 404, 405, 408, 413, 415, 429, 500, 503, 507)
 
 
 class ShufflerMetrics:
@@ -24,7 +24,7 @@ class ShufflerMetrics:
         requests = Counter("deniable_requests", "Requests to hand in seals, by status.", ["status"], registry=registry)
         self.seals = {outcome: seals.labels(outcome) for outcome in ("accepted", *CODES)}
         self.requests = {status: requests.labels(str(status)) for status in STATUSES}
-        self.append_seconds = Histogram("deniable_append_seconds", "Time to make a group durable.", buckets=_SECONDS, registry=registry)
+        self.append_seconds = Histogram("deniable_append_seconds", "Time to make a group durable.", buckets=SECONDS, registry=registry)
         self.append_failures = Counter("deniable_append_failures", "Groups that could not be stored.", registry=registry)
         self.made = Counter("deniable_batches_made", "Batches that were let go.", registry=registry)
         self.passed_on = Counter("deniable_batches_passed_on", "Batches that were acknowledged.", registry=registry)
