@@ -21,7 +21,7 @@ from deniable.core.ratings import own_numbers, ratings_of
 from deniable.core.run import ask
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.tasks.recommend import Ratings, SampledFactorization
-from deniable.tasks.recommend.personal import own_factors
+from deniable.tasks.recommend.recommender import own_factors
 from deniable.testing import ReplaySource, law_of
 from tests.client.fake import Device, FakeCollector, rounds_task
 from tests.tasks.recommend.test_factorization import crowd, rmse_of_means

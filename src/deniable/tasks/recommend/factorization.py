@@ -23,8 +23,7 @@ from deniable.kernels.sampling import fill_below
 from deniable.local.vector.priv_unit import PrivUnit
 from deniable.tasks.checks import check_whole
 from deniable.tasks.gradients import shortened
-from deniable.tasks.recommend.personal import item_gradients
-from deniable.tasks.recommend.recommender import Recommender
+from deniable.tasks.recommend.recommender import Recommender, item_gradients
 
 RIDGE = 0.3
 """How strongly people's own factors are drawn to zero; ratings lie between -1 and 1."""

@@ -1,4 +1,4 @@
-"""A fitted model of the items: what a person would say of them, worked out on the person's own device."""
+"""A fitted model of the items, and what a device works out with it alone: its person's own factors, what they would say, how to fit it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deniable.core.ratings import Ratings
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.recommend.personal import own_factors, predictions
+from deniable.tasks.gradients import shortened
 
 WHY = "stderr: noise of all rounds, without what few rounds leave unlearned: no interval is known"
 
@@ -85,3 +85,42 @@ class Recommender(Estimate):
         if ratings.number_of_items != len(self.items):
             raise DomainError("ratings", repr(ratings), allowed=f"ratings of {len(self.items)} items", fix="use the items of the model")
         return own_factors(self.items, *ratings.dense(slice(0, len(ratings))), self.ridge)
+
+
+def own_factors(items: Array, rated: Array, values: Array, ridge: float) -> Array:
+    """Each person's own part of the model: how kindly they rate, and their taste, by ridge regression on what they rated.
+
+    ``items`` has a row for each item: how good it is, and its factors. A prediction is goodness + kindness + factors · taste. Whoever rated
+    nothing has zeros.
+
+    >>> items = np.array([[0.5, 1.0], [0.0, -1.0]])
+    >>> rated, values = np.array([[True, True], [False, False]]), np.array([[1.0, -0.5], [0.0, 0.0]])
+    >>> own_factors(items, rated, values, ridge=0.0001)[1].tolist()
+    [0.0, 0.0]
+    >>> own_factors(items, rated, values, ridge=0.0001)[0].round(3).tolist()
+    [0.0, 0.5]
+    """
+    known = np.concatenate([np.ones((len(items), 1)), items[:, 1:]], axis=1)
+    width = known.shape[1]
+    squares = (known[:, :, None] * known[:, None, :]).reshape(len(items), -1)
+    left = (rated.astype(float) @ squares).reshape(-1, width, width) + ridge * np.eye(width)
+    right = np.where(rated, values - items[:, 0], 0.0) @ known
+    return np.asarray(np.linalg.solve(left, right[:, :, None])[:, :, 0])
+
+
+def predictions(items: Array, own: Array) -> Array:
+    """What each person would say of each item, scaled."""
+    return np.asarray(own[:, :1] + items[:, 0] + own[:, 1:] @ items[:, 1:].T)
+
+
+def item_gradients(items: Array, rated: Array, values: Array, ridge: float, radius: float) -> Array:
+    """Where each person wants the items to be moved, flattened, and shortened to ``radius``: the error of each rating times (1, taste).
+
+    >>> items = np.zeros((2, 2))
+    >>> item_gradients(items, np.array([[True, False]]), np.array([[-0.5, 0.0]]), ridge=1.0, radius=1.0).tolist()
+    [[-0.25, -0.0, 0.0, 0.0]]
+    """
+    own = own_factors(items, rated, values, ridge)
+    errors = np.where(rated, values - predictions(items, own), 0.0)
+    directions = np.concatenate([np.ones((len(own), 1)), own[:, 1:]], axis=1)
+    return shortened((errors[:, :, None] * directions[:, None, :]).reshape(len(own), -1), radius)
