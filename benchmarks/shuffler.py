@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.system.shuffling import Receiver, ShufflerProcess, rank_task, seal_ranks
+from tests.system.shuffled_crowd import Receiver, ShufflerProcess, rank_task, seal_ranks
 
 from deniable.contract.notice import SHUFFLER
 from deniable.contract.sealed import HEADER, MEDIA_TYPE, info_of, pack_seals

@@ -16,7 +16,7 @@ from tests.browser.conftest import PATIENCE, Watched
 from tests.browser.device import open_device
 from tests.conftest import vectors
 from tests.system.load import wait_for
-from tests.system.shuffling import ShufflerProcess
+from tests.system.shuffled_crowd import ShufflerProcess
 
 SEALING = vectors("sealing")
 MIXED = """

@@ -17,7 +17,7 @@ from deniable.collect.sums.numbers import read_numbers
 from deniable.collect.sums.participation import confirmed
 from deniable.errors import DeniableError, ParameterError, ProtocolError, WireError
 from deniable.multiparty.masking.party import MaskingParty
-from tests.collect.test_summing import TEXT, Five
+from tests.collect.test_sums import TEXT, Five
 
 
 @pytest.fixture

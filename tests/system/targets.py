@@ -25,9 +25,9 @@ from tests.system.certificates import make_certificate
 from tests.system.conftest import TIMEOUT, Answer, Server
 from tests.system.impatient import PROGRAM
 from tests.system.nursery import Nursery
-from tests.system.shuffling import Receiver, ShufflerProcess, rank_task
-from tests.system.shuffling import envelope as rank_of
-from tests.system.summing import Sum
+from tests.system.shuffled_crowd import Receiver, ShufflerProcess, rank_task
+from tests.system.shuffled_crowd import envelope as rank_of
+from tests.system.sum_crowd import Sum
 from tests.system.test_server import CLEAR, published
 from tests.system.test_shuffler_refusals import tampered, token
 

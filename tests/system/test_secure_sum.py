@@ -18,7 +18,7 @@ from deniable.multiparty.masking.party import MaskingParty
 from deniable.multiparty.message import Message
 from tests.system.conftest import COMMAND, TIMEOUT
 from tests.system.load import wait_for
-from tests.system.summing import Sum, agreement_text
+from tests.system.sum_crowd import Sum, agreement_text
 
 
 @pytest.mark.parametrize("signed", [True, False])

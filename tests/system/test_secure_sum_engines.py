@@ -13,7 +13,7 @@ from deniable.multiparty.dealer import deal_stream
 from deniable.multiparty.fixed_point import laplace_reach
 from tests.multiparty.inside import contribution
 from tests.multiparty.small_keys import long_files
-from tests.system.summing import Sum, named
+from tests.system.sum_crowd import Sum, named
 
 
 class Dealt(Sum):

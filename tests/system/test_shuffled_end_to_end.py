@@ -14,7 +14,7 @@ from deniable.sealing.seal import seal_report
 from tests.collect.crowd import envelope
 from tests.system.conftest import Server
 from tests.system.load import wait_for
-from tests.system.shuffling import HOUR, ShufflerProcess, free_port
+from tests.system.shuffled_crowd import HOUR, ShufflerProcess, free_port
 
 PEOPLE = 300
 DEVICES = 3

@@ -12,7 +12,7 @@ from deniable.client.transport import HTTPTransport
 from deniable.collect.faults import STATUS
 from tests.system.conftest import Server
 from tests.system.load import wait_for
-from tests.system.shuffling import ShufflerProcess
+from tests.system.shuffled_crowd import ShufflerProcess
 
 PEOPLE = 240
 TOML = f"""

@@ -17,7 +17,7 @@ from deniable.sealing.seal import open_inners
 from deniable.shuffle import mixer
 from deniable.shuffle.mixer import Held, Rules
 from tests.shuffle.ordering import REJECTED, likeness, score
-from tests.system.shuffling import (
+from tests.system.shuffled_crowd import (
     Receiver,
     ShufflerProcess,
     free_port,

@@ -21,7 +21,7 @@ from deniable.contract.task import Task
 from deniable.sealing.keys import KeyPair, KeyRing
 from deniable.sealing.seal import seal_report
 from tests.system.load import wait_for
-from tests.system.shuffling import HOUR, Receiver, ShufflerProcess, envelope, rank_task, seal_ranks
+from tests.system.shuffled_crowd import HOUR, Receiver, ShufflerProcess, envelope, rank_task, seal_ranks
 
 FEW = ("--batch", "50", "--workers", "1")
 

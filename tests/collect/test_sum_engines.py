@@ -18,7 +18,7 @@ from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.multiparty.dealer import deal_stream
 from deniable.multiparty.message import Message
 from deniable.multiparty.paillier.roles import OPENED
-from tests.collect.test_summing import Direct
+from tests.collect.test_sums import Direct
 from tests.multiparty.inside import contribution
 from tests.multiparty.small_keys import long_files
 
