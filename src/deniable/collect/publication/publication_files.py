@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import io
+import json
+import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.collect.analysis.shuffled_batches import ShuffledBatch, ShuffledBatches
+from deniable.collect.tasks.size import check_size
 from deniable.contract.admission import TOKEN
 from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
@@ -31,6 +35,12 @@ from deniable.kernels.compiled import Array
 CONTEXT = b"deniable publication 1\n"
 """What stands before a manifest when it is signed."""
 VERSION = 1
+MOST_BYTES = 1 << 28
+"""The largest file that is not one of reports."""
+WIDEST = 1 << 23
+"""The most bytes that one report takes: a bit for each counter that a collector has room for."""
+AT_ONCE = 1 << 18
+"""Reports that are read and counted at a time."""
 CLOSE = 1e-6
 """By so much, relatively, another machine may price a batch lower."""
 MANIFEST, TASK, ROUNDS, LOG, ESTIMATES = "manifest.json", "task.json", "rounds.json", "log.json", "estimates.json"
@@ -64,20 +74,43 @@ class PublicationFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, most: int = MOST_BYTES) -> bytes:
         """The content of a file."""
-        try:
-            return (self._folder / name).read_bytes()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-            raise WireError(name, "no file", allowed="the files of a publication", fix="copy the whole folder") from error
+        with self.open(name) as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise WireError(name, f"more than {most:,} bytes", allowed="the files of a publication", fix="it was made up")
+        return data
 
-    def check(self, listed: Mapping[str, Any]) -> None:
+    def digest(self, name: str, most: int) -> str:
+        """The SHA-256 of a file in hex; WireError if it is larger than it can be: a file with a hole can have any size."""
+        with self.open(name) as file:
+            if os.fstat(file.fileno()).st_size > most:
+                raise WireError(name, f"more than {most:,} bytes", allowed="the files of a publication", fix="the file was changed")
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BufferedReader]:
+        """A file of the folder: a device, a pipe or a folder under its name could be read for ever."""
+        try:
+            handle = os.open(self._folder / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is not waited for
+            with os.fdopen(handle, "rb") as file:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise WireError(name, "no ordinary file", allowed="the files of a publication", fix="copy the whole folder")
+                yield file
+        except OSError as error:
+            raise WireError(
+                name, "no file", allowed="the files of a publication", fix=f"copy the whole folder ({error.strerror})"
+            ) from error
+
+    def check(self, listed: Mapping[str, Any], batches: Iterable[PublishedBatch]) -> None:
         """Refuse a file that is not the one that was signed, that is missing, or that was not signed."""
+        most = {batch.name: MOST_BYTES + batch.reports * WIDEST for batch in batches}
         here = {path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if not path.is_dir()}
         for name in sorted(here - {MANIFEST} - set(listed)):
             raise WireError(name, "a file", allowed="what the manifest lists", fix="it is no part of the publication: remove it")
         for name, told in listed.items():
-            found = hashlib.sha256(self.read(name)).hexdigest()
+            found = self.digest(name, most.get(name, MOST_BYTES))
             if found != told:
                 raise WireError(name, f"SHA-256 {found}", allowed=f"SHA-256 {told}, as signed", fix="the file was changed")
 
@@ -88,6 +121,7 @@ def read_task(data: bytes) -> Task:
     canonical = content["task"].encode()
     task = Task.from_json(canonical)
     require_signature(task.key, TASK_CONTEXT + canonical, content["signature"])
+    check_size(task, protocol_from_json(task.protocol))  # no collector has published another: whoever reads needs the memory, too
     return task
 
 
@@ -123,6 +157,14 @@ def opened_round(task: Task, number: int, state: Protocol) -> OpenedRound:
     """A round as a collector opens it."""
     digest = hashlib.sha256(state.canonical).digest()
     return OpenedRound(task=task.id, number=number, scale=state.scale, round=state.open(), state=digest)
+
+
+def read_estimates(data: bytes) -> Any:
+    """The estimates as they were published."""
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise WireError("json", "lists in lists", allowed="the estimates of a task", fix="it was made up") from error
 
 
 def check_log(data: bytes, task: Task, states: tuple[Protocol, ...]) -> None:
@@ -174,20 +216,29 @@ def read_mixed(manifest: Mapping[str, Any], task: Task, batches: Iterable[Publis
     return ShuffledBatches.of(task, found)
 
 
-def count_again(batch: PublishedBatch, data: bytes, task: Task, states: tuple[Protocol, ...]) -> Tally:
-    """The tally of a file, if it holds as many reports as were signed, on that question, sorted, and they give the signed tally."""
+def count_again(batch: PublishedBatch, file: BufferedReader, task: Task, states: tuple[Protocol, ...]) -> Tally:
+    """The tally of a file, if it holds as many reports as were signed, on that question, sorted, and they give the signed tally.
+
+    What the file says about itself is checked before any of it is unpacked, and then so many rows at a time: a few bytes can unpack to
+    more than there is memory.
+    """
     import pyarrow.parquet as pq
 
-    reports = Reports.from_arrow(pq.read_table(io.BytesIO(data)))
     question = _question(batch, task, states)
-    if reports.spec != question.spec or reports.n != batch.reports:
+    source = pq.ParquetFile(file)
+    told, n = Reports.from_arrow(source.schema_arrow.empty_table()).spec, source.metadata.num_rows
+    if told != question.spec or n != batch.reports:
         allowed = f"{batch.reports} reports of {question.spec!r}"
-        raise WireError("reports", f"{reports.n} reports of {reports.spec!r}", allowed=allowed, fix="the file was made up")
-    ordered = keys_of_rows(reports.rows())
-    if np.any(ordered[1:] < ordered[:-1]):
-        raise WireError("rows", "another order", allowed="rows sorted by content", fix="their order could tell when they came")
+        raise WireError("reports", f"{n} reports of {told!r}", allowed=allowed, fix="the file was made up")
     candidates = question.candidates if question.spec.candidates_at_tally else None
-    tally: Tally = question.spec.tally(reports, candidates=candidates)
+    tally: Tally = question.spec.tally(Reports.empty(question.spec, 0), candidates=candidates)
+    last = keys_of_rows(np.zeros((0, 1), np.uint8))
+    for part in source.iter_batches(AT_ONCE):
+        reports = Reports.from_arrow(pa.Table.from_batches([part]).replace_schema_metadata(source.schema_arrow.metadata))
+        ordered = keys_of_rows(reports.rows())
+        if np.any(ordered[1:] < ordered[:-1]) or np.any(ordered[:1] < last):
+            raise WireError("rows", "another order", allowed="rows sorted by content", fix="their order could tell when they came")
+        tally, last = tally + question.spec.tally(reports, candidates=candidates), ordered[-1:]
     if hashlib.sha256(tally.to_bytes()).hexdigest() != batch.tally:
         raise WireError("tally", batch.tally, allowed="the tally of these reports", fix="the manifest tells another count")
     return tally

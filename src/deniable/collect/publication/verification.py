@@ -43,6 +43,7 @@ from deniable.collect.publication.publication_files import (
     count_again,
     naming,
     read_batches,
+    read_estimates,
     read_manifest,
     read_mixed,
     read_rounds,
@@ -119,15 +120,15 @@ def read_publication(folder: str | Path, *, task: bytes | None = None) -> Public
         manifest = read_manifest(files.read(MANIFEST), published)
         batches, withheld = read_batches(manifest, published), read_number("withheld", manifest["withheld"])
         mixed = read_mixed(manifest, published, batches)
-    files.check(manifest["files"])
+    files.check(manifest["files"], batches)
     with naming(ROUNDS):
         states = tuple(read_rounds(files.read(ROUNDS), published)) if published.rounds else ()
     with naming(LOG):
         check_log(files.read(LOG), published, states)
     tallies = {}
     for batch in batches:
-        with naming(batch.name):
-            tallies[batch.address] = count_again(batch, files.read(batch.name), published, states)
+        with naming(batch.name), files.open(batch.name) as file:
+            tallies[batch.address] = count_again(batch, file, published, states)
     return Publication(published, states, batches, tallies, withheld, mixed)
 
 
@@ -138,7 +139,7 @@ def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publ
         answer = publication.answer()
         recomputed = answer.to_json()
     with naming(ESTIMATES):
-        published = json.loads(PublicationFiles(Path(folder)).read(ESTIMATES))
+        published = read_estimates(PublicationFiles(Path(folder)).read(ESTIMATES))
         scales = [_scale(each) for each in answer.estimates.values()]
         if is_earlier(published):
             recomputed, scales = earlier_json(answer, published), earlier_scales(answer)
