@@ -64,5 +64,8 @@ def test_a_task_for_which_no_collector_has_room_is_refused(publications):
     task = parse_canonical(parse_canonical(attacker.files["task.json"])["task"].encode())
     task["protocol"]["questions"][0]["spec"]["parameters"]["domain"]["size"] = 1 << 19
     task["strata"] = [[name, [f"{i}" for i in range(256)]] for name in ("a", "b")]
-    with laid_out(attacker.with_task(canonical_json(task)), attacker.files, folder), pytest.raises(WireError, match=r"^task\.json.*counters"):
+    with (
+        laid_out(attacker.with_task(canonical_json(task)), attacker.files, folder),
+        pytest.raises(WireError, match=r"^task\.json.*counters"),
+    ):
         verify_publication(folder)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.collect.analysis.shuffled_batches import ShuffledBatch, ShuffledBatches
-from deniable.collect.tasks.size import check_size
+from deniable.collect.tasks.limits import check_size
 from deniable.contract.admission import TOKEN
 from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
