@@ -72,7 +72,7 @@ REFERENCE = {
     "shuffle": ("The shuffle model", "deniable.shuffle"),
     "sealing": ("Sealed reports", "deniable.sealing.keys", "deniable.sealing.seal", "deniable.sealing.identity"),
     "multiparty": ("Secure sums", "deniable.multiparty"),
-    "accounting": ("Accounting", "deniable.accounting", "deniable.accounting.budget.Cost", "deniable.accounting.budget.Request"),
+    "accounting": ("Accounting", "deniable.accounting", "deniable.accounting.budget.Cost", "deniable.accounting.budget.BudgetRequest"),
     "lab": ("The lab", *(f"deniable.lab.{name}" for name in LAB)),
     "populations": ("Populations", "deniable.lab.populations"),
     "curator-attacks": ("Attacks on a curator", "deniable.lab.curator_attacks"),

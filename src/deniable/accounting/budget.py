@@ -45,8 +45,8 @@ class Cost(NamedTuple):
         return f"Cost({', '.join(f'{name}={decimal(value)}' for name, value in self._asdict().items() if value)})"
 
 
-class Request(NamedTuple):
-    """One line of the book."""
+class BudgetRequest(NamedTuple):
+    """One request for a share of the budget: a line of the book."""
 
     id: str
     event: Event
@@ -101,7 +101,7 @@ class BudgetFilter:
             return Cost(rho=max(sum((n * exact(rho_of(leaf)) for leaf, n in bag.items()), Fraction(0)) for bag in worlds(event)))
         return Cost(exact(account(event, delta=delta).epsilon), exact(delta))
 
-    def reserve(self, request: str, event: Event, *, delta: float = 0.0, label: str = "") -> Request:
+    def reserve(self, request: str, event: Event, *, delta: float = 0.0, label: str = "") -> BudgetRequest:
         """Take the cost of an event from the budget, durably; BudgetExceeded, and nothing taken, if it is not there.
 
         ``delta`` is as in ``quote``. ``label`` is a note for whoever reads the book.
@@ -138,7 +138,7 @@ class BudgetFilter:
         """Give back what a request has reserved; ProtocolError if it was sent."""
         self._settle(request, ABANDONED)
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[BudgetRequest]:
         """Every request, the oldest first."""
         with open_journal(self.path, write=False) as book:
             return list(requests(book).values())
@@ -159,7 +159,7 @@ class BudgetFilter:
                 raise ProtocolError("request", f"{request!r}, {known[request].state}", allowed="a request that is only reserved", fix=fix)
             book.append({"kind": state, "request": request})
 
-    def _check(self, cost: Cost, known: dict[str, Request]) -> None:
+    def _check(self, cost: Cost, known: dict[str, BudgetRequest]) -> None:
         spent = total(list(known.values()))
         for name, wanted, gone, cap in zip(Cost._fields, cost, spent, self.budget, strict=True):
             if wanted and gone + wanted > cap:
@@ -181,28 +181,30 @@ def budget_of(epsilon: float, delta: float, rule: str) -> Cost:
     return Cost(rho=exact(calibrate(lambda rho: zcdp_epsilon(rho, delta) <= epsilon, safe=0.0, risky=float(epsilon), name="rho")))
 
 
-def requests(book: OpenJournal) -> dict[str, Request]:
+def requests(book: OpenJournal) -> dict[str, BudgetRequest]:
     """The requests in a book by their ids, in order; JournalError if it is not one of a budget."""
-    found: dict[str, Request] = {}
+    found: dict[str, BudgetRequest] = {}
     if not book.records or book.records[0].get("kind") != "budget" or book.records[0].get("version") != 1:
         head = book.records[0] if book.records else None
         raise JournalError("ledger", head, allowed="a budget ledger of version 1", fix="name another file, or upgrade deniable")
     for body in book.records[1:]:
         if body["kind"] == "reserve":
             cost = Cost(**{name: Fraction(value) for name, value in body["cost"].items()})
-            found[body["request"]] = Request(body["request"], event_from_json(body["event"]), cost, body["when"], body["label"], RESERVED)
+            found[body["request"]] = BudgetRequest(
+                body["request"], event_from_json(body["event"]), cost, body["when"], body["label"], RESERVED
+            )
         elif body["kind"] in (SENT, ABANDONED):
             found[body["request"]] = found[body["request"]]._replace(state=body["kind"])
     return found
 
 
-def total(entries: list[Request]) -> Cost:
+def total(entries: list[BudgetRequest]) -> Cost:
     """The sum of all costs but the abandoned ones'."""
     kept = [entry.cost for entry in entries if entry.state != ABANDONED]
     return Cost(*(sum((cost[i] for cost in kept), Fraction(0)) for i in range(3)))
 
 
-def read_book(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Request], int]:
+def read_book(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[BudgetRequest], int]:
     """The head of a ledger, its requests and the bytes of an unfinished last line, without taking part."""
     with open_journal(Path(path), write=False) as book:
         return dict(book.records[0]) if book.records else {}, list(requests(book).values()), book.torn

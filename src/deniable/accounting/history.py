@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from deniable.accounting.bill import Bill, account
-from deniable.accounting.budget import ABANDONED, Request, read_book
+from deniable.accounting.budget import ABANDONED, BudgetRequest, read_book
 from deniable.accounting.combinations import Repeated, Sequential
 from deniable.accounting.event import Event, event_from_json, float_above
 from deniable.accounting.leaves import ZCDP, Approximate
@@ -125,7 +125,7 @@ def _from_ledger(path: Path) -> History:
     return History(tuple(map(_charged, kept)), float(head["delta"]), (head["rule"],), told)
 
 
-def _charged(request: Request) -> HistoryEntry:
+def _charged(request: BudgetRequest) -> HistoryEntry:
     """A request at the price that it was charged: only that price holds where later requests were chosen by looking at answers."""
     cost, neighbors = request.cost, request.event.relation
     when = datetime.fromtimestamp(request.when, UTC).isoformat(timespec="seconds")
