@@ -38,7 +38,7 @@ ESTIMATES = (
     "tally.Tally",
     "tally.Candidates",
     "table.Table",
-    "listing.Listing",
+    "table.Listing",
     "choice.Choice",
     "chart.Chart",
     "figure.Figure",

@@ -189,7 +189,7 @@ def count_series(source: ReplaySource) -> Limits:
     return *visits.run([10, 12, 9, 0, 4, 8, 20, 1]).interval(), np.cumsum([10, 12, 9, 0, 4, 8, 20, 1])
 
 
-@case("deniable.core.tailed.Tailed")
+@case("deniable.core.normal.Tailed")
 def joint_sum(source: ReplaySource) -> Limits:
     return *Curators(3).total(SITES, low=0, high=3, epsilon=0.5, source=source).interval(), HELD.sum()
 
@@ -316,7 +316,7 @@ def degrees(source: ReplaySource) -> Limits:
     return *found.interval(), np.where(np.arange(len(found.values)) == 2, 90, 0)
 
 
-@case("deniable.core.tailed.Tailed of a series")
+@case("deniable.core.normal.Tailed of a series")
 def series(source: ReplaySource) -> Limits:
     return *LPA(points=12, epsilon=1.0).release(np.full(12, 500.0), source=source).interval(), np.full(12, 500.0)
 

@@ -11,11 +11,10 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.core import cooccurrence
-from deniable.core.cooccurrence import strongest_pair
+from deniable.core import set_bits
 from deniable.core.integrity import Finding, IntegrityReport, check_reports, manipulation_budget
-from deniable.core.popcount import Coins, popcount_range, popcounts, sift
 from deniable.core.reports import Reports
+from deniable.core.set_bits import Coins, popcount_range, popcounts, sift, strongest_pair
 from deniable.errors import ParameterError
 from deniable.testing import ReplaySource
 from tests.estimates import of_regression, of_supports, with_law
@@ -59,7 +58,7 @@ def test_the_strongest_pair_is_that_of_all_pairs_counted_by_hand(monkeypatch):
     t = excess[best]
     chance = exp(-(t**2) / (2 * (len(SETS) * max(moments) + t / 3))) * 55
     for at_once in (1 << 15, 3):
-        monkeypatch.setattr(cooccurrence, "_TOGETHER", at_once)
+        monkeypatch.setattr(set_bits, "_TOGETHER", at_once)
         found = strongest_pair(batch(SETS))
         assert (found.first, found.second, found.seen) == (*best, 4.0)
         assert found.expected == pytest.approx(4.0 - t)
@@ -67,7 +66,7 @@ def test_the_strongest_pair_is_that_of_all_pairs_counted_by_hand(monkeypatch):
     many = strongest_pair(batch(SETS * 9))
     assert many.p_value == pytest.approx(exp(-((9 * t) ** 2) / (2 * (90 * max(moments) + 3 * t))) * 55, rel=1e-9, abs=0)
     assert many.p_value < 1e-3
-    monkeypatch.setattr(cooccurrence, "LOOKED_AT", 2)
+    monkeypatch.setattr(set_bits, "LOOKED_AT", 2)
     assert strongest_pair(batch([(4, 5), (4,), (5,), (4, 5), (7, 8)]))[:2] == (4, 5)
 
 

@@ -6,7 +6,7 @@ import re
 from math import nextafter
 
 import deniable as dn
-from deniable.core.rounding import below, level_text
+from deniable.core.table import below, level_text
 
 
 def test_a_guess_that_is_nearly_certain_is_not_printed_as_one():

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.core.cooccurrence import _moment
 from deniable.core.integrity import DRAWN
-from deniable.core.popcount import chance_of
+from deniable.core.set_bits import _moment, chance_of
 
 SPECS = [
     dn.OUE(domain_size=6, epsilon=1.0),

@@ -10,9 +10,9 @@ from scipy import stats
 
 import deniable as dn
 from deniable.core.integrity import check_reports
-from deniable.core.popcount import chance_of, sift
 from deniable.core.postprocess import norm_sub
 from deniable.core.reports import Reports
+from deniable.core.set_bits import chance_of, sift
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.lab.attacks import Attack, craft

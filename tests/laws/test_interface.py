@@ -21,7 +21,7 @@ from deniable.client.longitudinal import Longitudinal
 from deniable.client.mean import MeanSpec
 from deniable.contract.assigned import Assigned, seed_words
 from deniable.contract.spec import MECHANISMS
-from deniable.core.popcount import chance_of
+from deniable.core.set_bits import chance_of
 from deniable.core.tally import Tally
 from deniable.errors import DomainError
 from deniable.local.choose import preferred

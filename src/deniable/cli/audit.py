@@ -15,7 +15,7 @@ from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Json
 from deniable.client.exact import ExactSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
-from deniable.core.rounding import level_text
+from deniable.core.table import level_text
 from deniable.errors import ParameterError
 from deniable.lab.audit import empirical_audit, exact_audit
 from deniable.lab.audit.exact import audit_inputs

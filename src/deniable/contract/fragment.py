@@ -82,4 +82,4 @@ class Fragment(Encoder):
         return self.hash(value) << self.length | cut
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return bulk_half("fragments", "Fragment.encode_many").fragments(self, values)
+        return bulk_half("codes", "Fragment.encode_many").fragments(self, values)

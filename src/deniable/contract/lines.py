@@ -46,7 +46,7 @@ class Interval(Encoder):
         return bisect_right(self.starts, self.domain.key(value)) - 1
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return bulk_half("lines", "Interval.encode_many").intervals(self, values)
+        return bulk_half("cells", "Interval.encode_many").intervals(self, values)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Parity(Encoder):
         return (self.domain.key(value) & self.mask).bit_count() & 1
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return bulk_half("lines", "Parity.encode_many").parities(self, values)
+        return bulk_half("cells", "Parity.encode_many").parities(self, values)
 
 
 def _check_listed(domain: object) -> None:

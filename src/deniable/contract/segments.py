@@ -73,4 +73,4 @@ class Segments(Encoder):
         return position if self.candidates[position : position + 1] == (joined,) else len(self.candidates)
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        return bulk_half("segments", "Segments.encode_many").segments(self, values)
+        return bulk_half("codes", "Segments.encode_many").segments(self, values)

@@ -1,4 +1,7 @@
-"""Cells of many people's records at once (``contract.cells``), from a table that is looked up once however many questions it answers."""
+"""The cells that many people's values or records fall into at once, and the parities of such cells: of a line and of a table.
+
+A table is looked up once (``KeyedTable``), however many questions it answers.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import numpy as np
 from deniable.contract.cells import Cell
 from deniable.contract.domain import Domain
 from deniable.contract.encoder import Attribute
+from deniable.contract.lines import Interval, Parity
 from deniable.core.values import keys_of
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
@@ -72,3 +76,25 @@ def _keys(name: str, domain: Domain, values: Any) -> Array:
     except DomainError as error:
         where = f"column {name!r}, {error.parameter}"
         raise DomainError(where, error.received, allowed=error.allowed, fix=error.fix) from error
+
+
+def intervals(encoder: Interval, values: Any) -> Array:
+    """What ``Interval.encode`` gives for each value.
+
+    >>> from deniable.contract.domain import Integers
+    >>> intervals(Interval(Integers(1, 12), (0, 3, 9)), [1, 3, 4, 9, 12]).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    keys = keys_of(encoder.domain, values).astype(np.uint64)
+    return np.searchsorted(np.array(encoder.starts, dtype=np.uint64), keys, side="right") - 1
+
+
+def parities(encoder: Parity, values: Any) -> Array:
+    """What ``Parity.encode`` gives for each value.
+
+    >>> from deniable.contract.domain import Integers
+    >>> parities(Parity(Integers(0, 7), 0b110), list(range(8))).tolist()
+    [0, 0, 1, 1, 1, 1, 0, 0]
+    """
+    keys = keys_of(encoder.domain, values).astype(np.uint64)
+    return np.asarray(np.bitwise_count(keys & np.uint64(encoder.mask)) & np.uint8(1))

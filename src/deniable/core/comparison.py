@@ -11,8 +11,7 @@ import numpy as np
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.interval import check_level
-from deniable.core.rounding import level_text
-from deniable.core.table import row_numbers
+from deniable.core.table import level_text, row_numbers
 from deniable.kernels.compiled import Array
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from deniable.core.exclusion import smallest_error
-from deniable.core.interval import NORMAL_TAILS_FROM, Limits, few_large
+from deniable.core.interval import NORMAL_TAILS_FROM, Limits, few_large, smallest_error
 from deniable.core.law import CountLaw, Law
 from deniable.kernels.compiled import Array
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from deniable.core.figure import Figure
 from deniable.core.measured import Measured
-from deniable.core.rounding import level_text
 from deniable.core.screening import Screening
-from deniable.core.table import row_numbers, value_text
+from deniable.core.table import level_text, row_numbers, value_text
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.removed import ITSELF, missing_member

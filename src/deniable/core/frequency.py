@@ -11,7 +11,7 @@ import numpy as np
 from deniable.core.estimate import PeopleEstimate
 from deniable.core.interval import Limits, check_level
 from deniable.core.law import CountLaw
-from deniable.core.regression import Regression
+from deniable.core.regression import Regression, decode
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -93,9 +93,7 @@ class FrequencyEstimate(PeopleEstimate):
         return distribution_of(self)
 
     def decode(self, alpha: float = 0.05) -> PeopleEstimate:
-        """The candidates that are there, but for an error probability ``alpha``, from a list of any length; see ``core.decoding``."""
-        from deniable.core.decoding import decode
-
+        """The candidates that are there, but for an error probability ``alpha``, from a list of any length; see ``core.regression``."""
         if not isinstance(self.law, Regression):
             allowed = "an estimate by regression, as of BloomRR and RAPPOR"
             raise ParameterError("estimate", self.spec.mechanism, allowed=allowed, fix="use significant() or top() here")

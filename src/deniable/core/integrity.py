@@ -6,7 +6,7 @@ without knowing anything about them:
 ========  ===========================================================================================================================
 popcount  how many bits of a report are set: one coin of the true value and many coins of all others, in OUE, SUE, THE, CMS, DBitFlip
           and, up to hash functions that meet in one bit, BloomRR
-pairs     bits that are set together more often than the two of them explain: ``cooccurrence``
+pairs     bits that are set together more often than the two of them explain: ``core.set_bits``
 draws     what a device draws without looking at its value, seeds, functions, cohorts, rows, steps and buckets: each equally often
 ========  ===========================================================================================================================
 
@@ -28,11 +28,10 @@ from scipy import stats
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
 from deniable.contract.spec import Spec
-from deniable.core.cooccurrence import strongest_pair
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
-from deniable.core.popcount import chance_of, popcount_range, popcounts
 from deniable.core.reports import Reports
+from deniable.core.set_bits import chance_of, popcount_range, popcounts, strongest_pair
 from deniable.core.table import Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

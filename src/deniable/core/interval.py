@@ -9,10 +9,13 @@ s = p (1 - p) - q (1 - q). Every interval here is the set of counts c that a tes
 * ``exact``: both one-sided tests with the exact law; covers at least the level, however rare the reports.
 * ``hoeffding``, ``bernstein``: concentration inequalities; cover at least the level without any approximation, and are wider.
 * ``sampling_*``: the people are themselves a sample; then I = Bin(n, f p + (1 - f) q).
+
+``smallest_error`` goes the other way: the smallest error at which an interval excludes 0 is a p-value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,9 @@ NORMAL_FROM = 200.0
 """The variance n q (1 - q) of the supports from which the normal test is used."""
 NORMAL_TAILS_FROM = 1000.0
 """The same for the far tails that simultaneous intervals and tests of many values need."""
+SMALLEST = 1e-15
+"""P-values below this are not told apart."""
+_HALVINGS = 40
 
 
 def check_level(name: str, level: object) -> None:
@@ -134,3 +140,21 @@ def _tail(supports: Array, n: int, count: Array, p: Array, q: Array) -> Array:
     weights = stats.binom.pmf(noise, others[:, None], q[:, None])
     result: Array = (weights * stats.binom.sf(supports[:, None] - noise - 1, count[:, None], p[:, None])).sum(axis=1)
     return result
+
+
+def smallest_error(limits: Callable[[Any], tuple[Any, Any]], size: int) -> Array:
+    """Return for each of ``size`` changes the smallest alpha whose ``limits`` exclude 0, by bisection; 1 where no alpha does.
+
+    ``limits`` takes an array of alphas, one for each change, and gives narrower limits for a larger alpha. Where they miss with
+    probability alpha at most, so does the test that rejects "no change" at a p-value of alpha.
+
+    >>> smallest_error(lambda alpha: (2 + np.log(alpha), 2 - np.log(alpha)), 1).round(6).tolist() == [round(np.exp(-2), 6)]
+    True
+    """
+    low, high = np.full(size, np.log(SMALLEST)), np.zeros(size)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        below, above = limits(np.exp(middle))
+        out = (below > 0) | (above < 0)
+        low, high = np.where(out, low, middle), np.where(out, middle, high)
+    return np.asarray(np.exp(high))

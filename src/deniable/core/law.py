@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.core.exclusion import smallest_error
-from deniable.core.interval import Limits
+from deniable.core.interval import Limits, smallest_error
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 

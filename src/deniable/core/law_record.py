@@ -19,7 +19,7 @@ from deniable.errors import WireError
 from deniable.kernels.compiled import Array
 
 HOMES = (
-    *(f"deniable.core.{name}" for name in ("average", "count_change", "normal", "regression", "replicates", "supports", "tailed")),
+    *(f"deniable.core.{name}" for name in ("average", "count_change", "normal", "regression", "replicates", "supports")),
     *("deniable.central", "deniable.shuffle.poisson_histogram", "deniable.shuffle.sums", "deniable.multiparty"),
     *(f"deniable.tasks.{name}" for name in ("graphs", "itemsets", "marginals", "places", "ranges", "series", "text")),
 )

@@ -13,9 +13,8 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
 from deniable.core.interval import check_level
 from deniable.core.law import Law
-from deniable.core.rounding import level_text
 from deniable.core.screening import ALPHA, Screening, marked
-from deniable.core.table import Table, as_column, value_text
+from deniable.core.table import Table, as_column, level_text, value_text
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 

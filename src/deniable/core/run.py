@@ -1,4 +1,4 @@
-"""Running a protocol on a crowd held in memory, round by round."""
+"""Running a protocol on a crowd held in memory, round by round, and how far it has come."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 
 Progress = Callable[[int, int], None]
+"""Called with what is done and what there is to do: people, or steps."""
 BYTES, BLOCK, MOST_BLOCKS = 1 << 26, 1 << 16, 16
 """The reports of the people who are asked at a time, whose number is that of a few blocks: memory stays flat however large the crowd is."""
 
@@ -109,3 +110,23 @@ def take(column: Any, positions: Array) -> Any:
     if isinstance(column, list | tuple):
         return [column[i] for i in positions]
     return column[positions]
+
+
+class Steps:
+    """A count of the steps of a run, which calls ``progress`` after each of them.
+
+    >>> steps = Steps(2, lambda done, total: print(f"{done} of {total}"))
+    >>> steps.next()
+    1 of 2
+    >>> steps.next()
+    2 of 2
+    """
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._done, self._total, self._progress = 0, total, progress
+
+    def next(self) -> None:
+        """Count a step as done."""
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total)

@@ -29,9 +29,8 @@ from deniable.contract.numbers import Numbers
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.law_record import read_law, write_law
-from deniable.core.rounding import level_text
 from deniable.core.saved_parts import read_cell, read_figure, read_value, write_cell, write_people, write_row, write_value
-from deniable.core.table import row_numbers
+from deniable.core.table import level_text, row_numbers
 from deniable.errors import DeniableError, WireError
 from deniable.kernels.compiled import Array
 

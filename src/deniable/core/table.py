@@ -1,8 +1,10 @@
-"""One form for everything that is a table of results: text, notebook, Arrow, Polars, pandas, CSV and chart."""
+"""One form for everything that is a table of results: text, notebook, Arrow, Polars, pandas, CSV and chart; and the text of its numbers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 from math import isnan
@@ -12,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from deniable.core.figure import Figure
-from deniable.core.rounding import below
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -178,3 +179,61 @@ def value_text(value: Any) -> str:
 def as_column(numbers: Any) -> Any:
     """Return numbers as they are, and a single one as a list of one."""
     return numbers if isinstance(numbers, np.ndarray | list) else [numbers]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Listing(Table):
+    """Columns in the order in which they came.
+
+    >>> Listing(about="two errors", columns={"epsilon": [1.0, 2.0], "error": [0.2, 0.05]})
+    two errors
+    epsilon  error
+    1          0.2
+    2         0.05
+    """
+
+    about: str
+    """What this is, in one line."""
+    columns: Mapping[str, Any]
+    """The columns by name."""
+    drawn: tuple[Figure, ...] = ()
+    """How it is drawn."""
+    remarks: tuple[str, ...] = ()
+    """What else to know, in a line each."""
+
+    def rows(self) -> dict[str, Any]:
+        return dict(self.columns)
+
+    def headline(self) -> str:
+        return self.about
+
+    def order(self) -> Array:
+        return np.arange(min(map(len, self.columns.values()), default=0))
+
+    def notes(self) -> list[str]:
+        return list(self.remarks)
+
+    def figures(self) -> tuple[Figure, ...]:
+        return self.drawn
+
+
+def below(value: float, limit: float, digits: int) -> str:
+    """A number in so many significant digits, or in more where rounding would make it reach a limit that it stays below.
+
+    >>> below(0.99966, 1, 3), below(0.99966, 1, 4), below(0.25, 1, 3), below(1.0, 1, 3)
+    ('0.9997', '0.9997', '0.25', '1')
+    """
+    text = f"{value:.{digits}g}"
+    while value < limit <= float(text):
+        digits += 1
+        text = f"{value:.{digits}g}"
+    return text
+
+
+def level_text(level: float) -> str:
+    """A confidence level in percent.
+
+    >>> level_text(0.95), level_text(0.999999)
+    ('95 %', '99.9999 %')
+    """
+    return f"{below(100 * level, 100, 4)} %"

@@ -12,7 +12,7 @@ from deniable.contract.guarantee import Guarantee
 from deniable.core.estimate import Estimate
 from deniable.core.interval import Limits
 from deniable.core.law import Law
-from deniable.core.tailed import Tailed
+from deniable.core.normal import Tailed
 from deniable.kernels.compiled import Array
 
 KURTOSIS = 3.0

@@ -30,7 +30,7 @@ from deniable.contract.question import Question, Round
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.steps import Progress, Steps
+from deniable.core.run import Progress, Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.certificate import Certificate

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.contract.encoder import encoder_from_json
 from deniable.contract.lines import Interval, Parity
-from deniable.core.lines import intervals, parities
+from deniable.core.cells import intervals, parities
 from deniable.errors import DomainError, ParameterError
 from deniable.tasks.enclosed import GROWN, reach
 from deniable.tasks.ranges.ahead import AHEAD

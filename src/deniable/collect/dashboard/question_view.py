@@ -23,9 +23,8 @@ from deniable.contract.spec import Spec
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Spec as Chart
 from deniable.core.integrity import IntegrityReport
-from deniable.core.rounding import level_text
 from deniable.core.saved import SavedEstimate
-from deniable.core.table import cell_text
+from deniable.core.table import cell_text, level_text
 from deniable.tasks.plan import detectable
 
 SHOWN = 20

@@ -13,7 +13,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
-from deniable.core.steps import Progress, Steps
+from deniable.core.run import Progress, Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs.degree_estimate import DegreeEstimate

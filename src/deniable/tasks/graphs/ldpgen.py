@@ -16,7 +16,7 @@ from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.law import Unknown
-from deniable.core.steps import Progress, Steps
+from deniable.core.run import Progress, Steps
 from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError, shorten
 from deniable.kernels.compiled import Array

@@ -15,7 +15,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import NumberEstimate
-from deniable.core.steps import Progress, Steps
+from deniable.core.run import Progress, Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs import bounds

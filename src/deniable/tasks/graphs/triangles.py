@@ -16,7 +16,7 @@ from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import NORMAL_FROM
-from deniable.core.steps import Progress, Steps
+from deniable.core.run import Progress, Steps
 from deniable.errors import DomainError
 from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.few import FEW_EVENTS, FewTriangles, too_few

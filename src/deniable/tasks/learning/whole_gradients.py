@@ -17,7 +17,7 @@ from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.record import form_of, wire
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.features import FeatureTable, sigmoids, table_of
-from deniable.core.steps import Progress, Steps
+from deniable.core.run import Progress, Steps
 from deniable.core.stream import serve_everyone
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below

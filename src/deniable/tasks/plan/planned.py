@@ -11,8 +11,7 @@ import numpy as np
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.verdict import Verdict
 from deniable.core.figure import Figure
-from deniable.core.listing import Listing
-from deniable.core.table import Table
+from deniable.core.table import Listing, Table
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.plan.figures import ONE_REPORT, most_gain

@@ -15,7 +15,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import MemoryProtocol
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.ratings import Ratings
-from deniable.core.steps import Progress, Steps
+from deniable.core.run import Progress, Steps
 from deniable.core.stream import serve_everyone
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array

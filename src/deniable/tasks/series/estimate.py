@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deniable.core.estimate import Estimate
-from deniable.core.tailed import Tailed
+from deniable.core.normal import Tailed
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
