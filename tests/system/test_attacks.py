@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from deniable.collect.kit.connection import LARGEST_HEAD, MOST_PIPELINED
+from deniable.collect.kit.limits import LARGEST_HEAD, MOST_PIPELINED
 from tests.system.conftest import TIMEOUT
 from tests.system.impatient import MOST, SECONDS
 from tests.system.load import wait_for

@@ -16,12 +16,7 @@ from typing import Any
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-LARGEST_HEAD = 1 << 14
-"""Bytes of a request's address, headers and trailers, as most servers allow."""
-MOST_PIPELINED = 16
-"""Requests that may wait behind the one that is being answered. Browsers, devices and proxies send none ahead."""
-PIECE = 1 << 16
-"""Bytes that are written at once, and that may wait to be read: with more, a deadline would demand a fast network."""
+from deniable.collect.kit.limits import LARGEST_HEAD, MOST_PIPELINED, PIECE
 
 
 def _short_answer(status: bytes, code: bytes, message: bytes, *headers: bytes) -> bytes:

@@ -9,6 +9,16 @@ from deniable.errors import ParameterError
 
 MOST_WAITING = 32 << 20
 """Bytes that wait to be durable."""
+LARGEST_HEAD = 1 << 14
+"""Bytes of a request's address, headers and trailers, as most servers allow."""
+MOST_PIPELINED = 16
+"""Requests that may wait behind the one that is being answered. Browsers, devices and proxies send none ahead."""
+PIECE = 1 << 16
+"""Bytes that are written at once, and that may wait to be read: with more, a deadline would demand a fast network."""
+HANDSHAKE_SECONDS = 10.0
+"""How long the handshake of TLS may take."""
+KNOWN_SECONDS = 120.0
+"""How long a body may take whose sender is known by a signature: it can be of 134 MB."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,12 +18,11 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from deniable.collect.kit.connection import connection_class
+from deniable.collect.kit.limits import HANDSHAKE_SECONDS
 from deniable.collect.kit.log import begin
 from deniable.collect.kit.settings import ProcessSettings
 
 BACKLOG = 2048
-HANDSHAKE_SECONDS = 10.0
-"""How long the handshake of TLS may take."""
 LISTENERS = 16
 """How often the port is listened on: uvloop takes one new connection from each listening socket in a turn of its loop, and under load,
 where a turn is long, the others would wait for seconds."""

@@ -11,16 +11,14 @@ from starlette.types import Receive
 
 from deniable.collect.kit.answers import Refusal
 from deniable.collect.kit.bodies import BodyReader
-
-BODY_SECONDS = 120.0
-"""How long a message may take to arrive, as for batches at a collector: it can be of 134 MB, and only a party's is read."""
+from deniable.collect.kit.limits import KNOWN_SECONDS
 
 
 class PartyBodies(BodyReader):
     """Reads messages of at most ``most`` bytes. A party fills the memory of one message, however many it begins."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(most=most, most_together=max(64 * most, 1 << 26), seconds=BODY_SECONDS)
+        super().__init__(most=most, most_together=max(64 * most, 1 << 26), seconds=KNOWN_SECONDS)
         self._reading: dict[int, asyncio.Task[Any]] = {}
         self._holding: set[int] = set()
 

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from deniable.collect.batch_intake import BatchRefused, Received
 from deniable.collect.collector import Collector
 from deniable.collect.kit.answers import Failures, Headers, HTTPAnswer, Refusal, stopping, unknown_task
+from deniable.collect.kit.limits import KNOWN_SECONDS
 from deniable.collect.kit.log import note
 from deniable.collect.kit.routes import HTTPRequest, Route, Routes
 from deniable.collect.web.dispatch import ROWS
@@ -28,7 +29,7 @@ from deniable.errors import WireError
 PATH = re.compile(r"/v1/tasks/(?P<task>[0-9a-f]{64})/batches")
 LARGEST_BODY = 1 << 26
 HEAD_BYTES = 4 + LARGEST_MANIFEST + SIGNATURE_BYTES
-HEAD_SECONDS, BODY_SECONDS = 10.0, 120.0
+HEAD_SECONDS = 10.0
 AT_ONCE = 2
 """How many batches are held in memory."""
 
@@ -68,7 +69,7 @@ class BatchIngest:
             raise Refusal(503, "busy", "another batch is being opened", retry=2, close=True)
         self._held += 1
         try:
-            if not await _in_time(lambda: body.read_all(whole), BODY_SECONDS):
+            if not await _in_time(lambda: body.read_all(whole), KNOWN_SECONDS):
                 return None
             found = await asyncio.to_thread(self._receive, bytes(body.data), _key(task))
         finally:
