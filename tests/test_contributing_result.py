@@ -60,7 +60,7 @@ def project(tmp_path_factory):
     ((text, name),) = re.findall(r"^```python\n(# (src/\S+)\n.*?)^```", WALK, re.MULTILINE | re.DOTALL)
     assert name == ODDS
     (copy / name).write_text(text)
-    homes = copy / "src/deniable/core/law_record.py"
+    homes = copy / "src/deniable/core/saved_parts.py"
     assert '"average", ' in homes.read_text()
     homes.write_text(homes.read_text().replace('"average", ', '"average", "odds", ', 1))
     return copy
@@ -102,4 +102,4 @@ def test_a_new_kind_of_result_is_shown_everywhere_by_declaring_itself(project):
 def test_the_walk_touches_two_files():
     """What the second step names is one line of one file."""
     assert re.findall(r"^# (src/\S+)$", WALK, re.MULTILINE) == [ODDS]
-    assert re.findall(r"`(\S+\.py)`, so that", WALK) == ["core/law_record.py"]
+    assert re.findall(r"`(\S+\.py)`, so that", WALK) == ["core/saved_parts.py"]

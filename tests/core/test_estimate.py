@@ -16,9 +16,9 @@ import deniable as dn
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure, themed
 from deniable.core.law import LAWS, Law, Unknown
-from deniable.core.law_record import HOMES
 from deniable.core.measured import Measured
 from deniable.core.saved import SavedEstimate
+from deniable.core.saved_parts import HOMES
 from deniable.core.table import Table
 from deniable.core.vega import MARKS, draw
 from deniable.errors import MissingExtra, ParameterError

@@ -12,8 +12,8 @@ import pytest
 
 import deniable as dn
 from deniable.core.law import LAWS
-from deniable.core.law_record import HOMES, read_law, write_law
 from deniable.core.saved import estimate_from_json
+from deniable.core.saved_parts import HOMES, read_law, write_law
 from deniable.errors import DeniableError, ParameterError, WireError
 from deniable.testing import ReplaySource
 from tests.conftest import asked_of, candidates_of, frequency_specs, mean_specs, some_values

@@ -36,15 +36,15 @@ class CurrentQuestions(NamedTuple):
         return self.round.question_of(ticket, self.scale)
 
 
-class SealingKeys(NamedTuple):
+class RecipientKeys(NamedTuple):
     """What a report is sealed for: the collector's key, and one of each shuffler in their order."""
 
     analyst: KeyNotice
     shufflers: tuple[KeyNotice, ...]
 
 
-class _KeptSealingKeys(NamedTuple):
-    keys: SealingKeys
+class _KeptKeys(NamedTuple):
+    keys: RecipientKeys
     since: int
     fetched: float
 
@@ -72,7 +72,7 @@ class Board:
         self.transport = transport
         self._connect = connect
         self._relays: dict[str, Transport] = {}
-        self._keys: dict[bytes, _KeptSealingKeys] = {}
+        self._keys: dict[bytes, _KeptKeys] = {}
         self._keep_rounds = keep_rounds
         self._retries = Retries(sleep=sleep, source=source)
         self._tasks: dict[bytes, Task] = {}
@@ -108,7 +108,7 @@ class Board:
         questions = self._surveys[task.id]
         return None if period is None else CurrentQuestions(period, questions, questions.scale)
 
-    def keys(self, task: Task, now: float) -> SealingKeys:
+    def keys(self, task: Task, now: float) -> RecipientKeys:
         """The keys that a report to a task of shuffle trust is sealed for at a time: the same for all reports of a period.
 
         Fetched once for each period, and again after a day.
@@ -120,7 +120,7 @@ class Board:
                 relays = task.mixing.shufflers if task.mixing else ()
                 analyst = read_keys(self._fetch_keys(self.transport), task.key, now, ANALYST, since)
                 shufflers = (read_keys(self._fetch_keys(self._relay(relay.url)), relay.key, now, SHUFFLER, since) for relay in relays)
-                kept = self._keys[task.id] = _KeptSealingKeys(SealingKeys(analyst, tuple(shufflers)), since, now)
+                kept = self._keys[task.id] = _KeptKeys(RecipientKeys(analyst, tuple(shufflers)), since, now)
             return kept.keys
 
     def relay(self, url: str) -> Transport:

@@ -28,8 +28,17 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
-from deniable.core.law_record import read_law, write_law
-from deniable.core.saved_parts import read_cell, read_figure, read_value, write_cell, write_people, write_row, write_value
+from deniable.core.saved_parts import (
+    read_cell,
+    read_figure,
+    read_law,
+    read_value,
+    write_cell,
+    write_law,
+    write_people,
+    write_row,
+    write_value,
+)
 from deniable.core.table import level_text, row_numbers
 from deniable.errors import DeniableError, WireError
 from deniable.kernels.compiled import Array
