@@ -34,11 +34,11 @@ class Waits:
 
 @dataclass(frozen=True, kw_only=True)
 class Retries:
-    """What is waited for, how long between attempts, and when that ends: after ``attempts``, or ``patience`` seconds after the first began.
+    """What to wait for, how long between attempts, and when to give up: after ``attempts``, or ``patience`` seconds after the first began.
 
-    Someone with a number of attempts gives up for now if more is asked for than the longest wait; someone with patience comes again after
-    the longest wait. ``say`` hears that the first attempt has failed and how many seconds are left for others, and that one of those is
-    answered; ``bound`` hears before each attempt how many seconds it may take.
+    If the other side asks for more than the longest wait, a sender with a number of attempts gives up for now, and one with patience comes
+    back after the longest wait. ``say`` is called when the first attempt fails, with a text and the seconds left for further attempts, and
+    when a later one is answered; ``bound`` is called before each attempt with the seconds that it may take.
     """
 
     peer: str = "the collector"
@@ -57,11 +57,11 @@ class Retries:
             raise ParameterError("attempts", self.attempts, allowed="1 or more", fix=f"try {ATTEMPTS}")
 
     def waits(self) -> Waits:
-        """The waits of one exchange."""
+        """Return the waits of one exchange."""
         return Waits(self.first, self.longest, self.source)
 
     def answer(self, request: Callable[[], Response]) -> Response:
-        """The answer to a request that is repeated while the other side is away or busy.
+        """Return the answer to a request, repeated while the other side is away or busy.
 
         Once no attempt is left, a temporary answer is returned as it is; if there was none, its ``OSError`` is raised.
         """
@@ -92,18 +92,18 @@ class Retries:
 
 
 def is_temporary(status: int) -> bool:
-    """Whether the same request may be answered otherwise later."""
+    """True if the same request may get another answer later."""
     return status in (408, 429) or status >= 500
 
 
 def trouble_of(failed: Response | OSError) -> str:
-    """What is wrong with an answer that is temporary, or with none, in a few words."""
+    """Return in a few words what is wrong: a temporary answer, or none."""
     if isinstance(failed, Response):
         return f"status {failed.status}"
     return str(failed.received) if isinstance(failed, TransportError) else type(failed).__name__
 
 
 def retry_after(answer: Response) -> float:
-    """The seconds that the other side asks for before the next attempt; 0 if it asks for none."""
+    """Return the seconds to wait that the other side asks for; 0 if it asks for none."""
     seconds = answer.headers.get("retry-after", "")
     return float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0

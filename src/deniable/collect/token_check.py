@@ -27,7 +27,7 @@ def holds(task: Task, secret: bytes, envelope: Envelope) -> bool:
 
 
 def is_issued(task: Task, token: bytes) -> bool:
-    """Whether the task's issuer has signed a one-time token."""
+    """True if the issuer of the task has signed this one-time token."""
     number, signature = token[:NUMBER_BYTES], token[NUMBER_BYTES:]
     if len(token) != TOKEN_BYTES:
         return False

@@ -35,7 +35,7 @@ class HTTPAnswer(NamedTuple):
     headers: Headers = ()
 
     async def send(self, send: Send, *, bare: bool = False) -> None:
-        """Send it, for a bare answer without the content."""
+        """Send it; a bare answer goes without its content."""
         headers = [DATA, *self.headers]
         if self.status != 204:
             headers += [(b"content-type", self.kind.encode()), (b"content-length", b"%d" % len(self.content))]
@@ -61,7 +61,7 @@ class Refusal(Exception):  # noqa: N818  # not an error of the program: how a re
 
     @property
     def answer(self) -> HTTPAnswer:
-        """The answer that says so."""
+        """The answer to send."""
         headers = []
         if self.retry is not None:
             headers.append((b"retry-after", b"%d" % self.retry))
@@ -77,7 +77,8 @@ class Refusal(Exception):  # noqa: N818  # not an error of the program: how a re
 class Failures:
     """How one process answers a request that an error has ended: a table from kinds of errors to refusals, the most specific first.
 
-    What no row is for is a bug: it is logged without what was sent, and the answer says nothing but that. ``where`` names the process.
+    An error without a row is a bug: the log gets it without what was sent, and the answer says no more than that. ``where`` names the
+    process.
     """
 
     def __init__(self, where: str, rows: Mapping[type[BaseException], Callable[[Any], Refusal]]) -> None:
@@ -90,7 +91,7 @@ class Failures:
         }
 
     def refusal(self, error: BaseException) -> Refusal:
-        """How an error is told."""
+        """Return the refusal that answers an error."""
         for kind in type(error).__mro__:
             if kind in self._rows:
                 return self._rows[kind](error)
@@ -99,17 +100,17 @@ class Failures:
 
 
 def unknown_task() -> Refusal:
-    """The answer to an id that no task has."""
+    """Return the answer to an id that no task has."""
     return Refusal(404, "unknown_task", "there is no task with this id")
 
 
 def stopping(where: str) -> Refusal:
-    """The answer to whoever comes too late, or would have to be waited for."""
+    """Return the answer to a request that comes too late, or would take too long."""
     return Refusal(503, "stopping", f"the {where} is being stopped", retry=5, close=True)
 
 
 def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer as JSON."""
+    """Return content as a JSON response."""
     return Response(msgspec.json.encode(content), status, headers, media_type=JSON)
 
 

@@ -15,10 +15,10 @@ from deniable.collect.kit.log import note_error
 
 
 class Chore:
-    """What a thread does again and again, whatever happens: an error is logged once, and the next time may be better.
+    """Work that a thread repeats, whatever happens: it logs an error once, and tries again.
 
-    ``step`` gives the seconds until the next step, or None if there will be none; after an error it is ``every``, as before the first step
-    unless ``first`` says otherwise.
+    ``step`` returns the seconds until the next step, or None to end. After an error the next step comes after ``every`` seconds; the first
+    step comes after ``first``, or after ``every`` if that is left out.
     """
 
     def __init__(self, name: str, step: Callable[[], float | None], *, every: float, first: float | None = None) -> None:
@@ -29,29 +29,29 @@ class Chore:
 
     @property
     def fails(self) -> bool:
-        """Whether the last step failed."""
+        """True if the last step failed."""
         return bool(self._told)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Let the next step begin now."""
+        """Begin the next step now."""
         self._woken.set()
 
     def stop(self) -> None:
-        """Let there be no step after this one."""
+        """Begin no further step."""
         self._stopped = True
         self._woken.set()
 
     def ended(self, seconds: float) -> bool:
-        """Wait for its end, as long as that; whether it has ended."""
+        """Wait for the end of the thread, at most so long; True if it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def do(self) -> float | None:
-        """Do one step."""
+        """Do one step, and return the seconds until the next."""
         try:
             left = self._step()
         except Exception as error:
@@ -100,7 +100,7 @@ class Process(ABC):
         """Make what was taken durable, end the chores, let go of the store."""
 
     def health(self, lacks_room: Callable[[], bool]) -> HTTPAnswer:
-        """Whether it can do its work; Refusal if something fails, or the disk is full."""
+        """Return the answer of a healthy process; Refusal if a chore fails, or the disk is full."""
         if any(chore.fails for chore in self.chores):
             raise Refusal(503, "trouble", "something fails again and again; the log says what", retry=5)
         if lacks_room():

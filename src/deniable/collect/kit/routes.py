@@ -1,4 +1,4 @@
-"""The routes of a process as data: which path has which methods, and what answers them. All else is refused here, in one form."""
+"""The routes of a process as data: which path has which methods, and what answers them. Everything else is refused here, in one form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deniable.collect.kit.answers import Failures, Headers, HTTPAnswer, Refusal
 
 
 class HTTPRequest(NamedTuple):
-    """What a handler sees of a request: nothing about its sender."""
+    """A request as its handler sees it, without anything about its sender."""
 
     method: str
     path: str
@@ -28,7 +28,7 @@ Handler = Callable[[HTTPRequest], Awaitable[HTTPAnswer | None]]
 
 
 class Route(NamedTuple):
-    """What can be done at one path, which is a regular expression; ``advice`` is for those who try something else."""
+    """One path, a regular expression, with its methods; the answer to any other method gives the ``advice``."""
 
     path: str
     methods: Mapping[str, Handler]
@@ -36,7 +36,7 @@ class Route(NamedTuple):
 
 
 def public(path: str, read: Callable[[], Awaitable[HTTPAnswer]]) -> Route:
-    """Something that everybody may read."""
+    """Return the route to something that everyone may read."""
 
     async def answer(_: HTTPRequest) -> HTTPAnswer:
         return await read()
@@ -47,7 +47,7 @@ def public(path: str, read: Callable[[], Awaitable[HTTPAnswer]]) -> Route:
 class Routes:
     """The ASGI application behind some routes.
 
-    ``missing`` is said of other paths, ``always`` are headers of every answer, and ``observe`` hears of each refusal.
+    ``missing`` answers other paths, ``always`` are the headers of every answer, and ``observe`` is called with each refusal.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ class Retention:
         self._kept = {identity: task.end + task.late + KEPT_SECONDS for identity, task in tasks.items()}
 
     def time(self, now: float) -> float:
-        """What may be deleted by."""
+        """Return the time to delete by."""
         return self._settled.time(now)
 
     def forget(self, now: float) -> None:

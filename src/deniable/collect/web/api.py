@@ -25,7 +25,7 @@ from deniable.collect.web.shapes import (
     Advanced,
     Health,
     LogLine,
-    PublicLog,
+    LogLines,
     SignedRound,
     SignedTask,
     SignedTokens,
@@ -114,9 +114,7 @@ class Api:
         """A part of the public log, whose numbers have no gaps."""
         after = call.query.after if isinstance(call.query.after, int) else -1
         entries = enumerate(self.collector.registry.entries(after), after + 1)
-        return json_response(
-            PublicLog([LogLine(i, entry.record.decode(), entry.signature.hex(), entry.hash.hex()) for i, entry in entries])
-        )
+        return json_response(LogLines([LogLine(i, entry.record.decode(), entry.signature.hex(), entry.hash.hex()) for i, entry in entries]))
 
     def logged_task(self, call: Call) -> Response:
         """The text of a task in the log, for whoever checks it: devices are not asked by it."""

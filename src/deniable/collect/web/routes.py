@@ -13,14 +13,14 @@ from deniable.collect.web.access import OPEN
 from deniable.collect.web.shapes import (
     Advanced,
     AdvanceQuery,
+    AnnouncedKeys,
     CompareQuery,
     EstimateQuery,
     Health,
     JsonBatch,
+    LogLines,
     LogQuery,
-    PublicLog,
     PublishQuery,
-    SealingKeys,
     SealQuery,
     SignedRound,
     SignedTask,
@@ -112,7 +112,7 @@ ENDPOINTS = (
         path="/v1/keys",
         name="keys",
         summary="The keys that reports of shuffle trust are sealed for, the newest first, each signed.",
-        answers={JSON: SealingKeys},
+        answers={JSON: AnnouncedKeys},
         any_origin=True,
     ),
     Endpoint(method="GET", path="/v1/tasks", name="tasks", summary="List the tasks.", answers={JSON: list[TaskSummary]}, any_origin=True),
@@ -129,7 +129,7 @@ ENDPOINTS = (
         any_origin=True,
     ),
     Endpoint(
-        method="GET", path="/v1/log", name="log", summary="The public log.", query=LogQuery, answers={JSON: PublicLog}, any_origin=True
+        method="GET", path="/v1/log", name="log", summary="The public log.", query=LogQuery, answers={JSON: LogLines}, any_origin=True
     ),
     Endpoint(
         method="GET",

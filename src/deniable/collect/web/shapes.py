@@ -147,7 +147,7 @@ class SignedNotice(msgspec.Struct):
     signature: str
 
 
-class SealingKeys(msgspec.Struct):
+class AnnouncedKeys(msgspec.Struct):
     """The keys that are announced, the newest first."""
 
     keys: list[SignedNotice]
@@ -162,7 +162,7 @@ class LogLine(msgspec.Struct):
     hash: str
 
 
-class PublicLog(msgspec.Struct):
+class LogLines(msgspec.Struct):
     """Entries of the public log, oldest first; ask again after the last of them until there are none."""
 
     entries: list[LogLine]
