@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache, wraps
 from numbers import Integral, Rational, Real
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from deniable.errors import ParameterError
 
@@ -56,24 +56,56 @@ def typed(made: Made) -> Made:
     return cast(Made, _guarded(made, None))
 
 
+class _Parameter(NamedTuple):
+    """What one parameter takes: the type that it declares, and the classes whose instances need no further look."""
+
+    hint: Any
+    plain: tuple[type, ...]
+    default: Any
+    kind: Any
+
+
 def _guarded(function: Any, cls: type | None) -> Any:
     @cache
-    def declared() -> tuple[inspect.Signature, dict[str, Any]]:  # at the first call: names below the decorated one are known by then
-        return inspect.signature(function), {name: hint for name, hint in _declared(function, cls) if hint is not Any}
+    def declared() -> tuple[inspect.Signature, list[str] | None, dict[str, _Parameter]]:  # at the first call: names below are known by then
+        signature = inspect.signature(function)
+        said = signature.parameters
+        known = {
+            name: _Parameter(hint, _plain(hint), said[name].default, said[name].kind)
+            for name, hint in _declared(function, cls)
+            if hint is not Any
+        }
+        several = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} & {each.kind for each in said.values()}
+        order = [name for name, each in said.items() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+        return signature, None if several else order, known
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        signature, hints = declared()
-        try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:
-            return function(*args, **kwargs)  # a parameter too many or too few: Python says which
-        for name, value in given.items():
-            if name in hints and value is not signature.parameters[name].default:
-                _check(name, value, hints[name], signature.parameters[name].kind)
+        signature, order, known = declared()
+        if order is None or len(args) > len(order):
+            try:
+                given: Iterable[tuple[str, Any]] = signature.bind(*args, **kwargs).arguments.items()
+            except TypeError:
+                return function(*args, **kwargs)  # a parameter too many or too few: Python says which
+        else:  # binding would take longer than many a function
+            given = (*zip(order, args, strict=False), *kwargs.items())
+        for name, value in given:
+            parameter = known.get(name)
+            if parameter is not None and not isinstance(value, parameter.plain) and value is not parameter.default:
+                _check(name, value, parameter.hint, parameter.kind)
         return function(*args, **kwargs)
 
     return guarded
+
+
+def _plain(hint: Any) -> tuple[type, ...]:
+    """Classes whose instances all fit."""
+    if get_origin(hint) in (Union, UnionType):
+        return () if _is_path(get_args(hint)) else tuple(kind for part in get_args(hint) for kind in _plain(part))
+    if hint is float:
+        return (float,)
+    plain = isinstance(hint, type) and not get_args(hint) and hint not in NUMBERS and not getattr(hint, "_is_protocol", False)
+    return (hint,) if plain else ()
 
 
 def _check(name: str, value: Any, hint: Any, kind: Any) -> None:
