@@ -11,7 +11,7 @@ import typer
 from deniable.cli.console import print_json, remark, tell
 from deniable.cli.ending import ERROR
 from deniable.cli.extra import summing_extra
-from deniable.cli.options import BehindProxy, Certificate, Host, Json, KeyFile, LogLevel, Port, settings_of
+from deniable.cli.options import BehindProxy, Certificate, Host, Json, KeyFile, LogLevel, Port
 
 if TYPE_CHECKING:
     from deniable.collect.sums.aggregation import Aggregation
@@ -67,12 +67,21 @@ def run(
     """
     with summing_extra("deniable aggregate"):
         from deniable.collect.clock import clock_of
+        from deniable.collect.kit.settings import ProcessSettings
         from deniable.collect.sums.aggregation import Aggregation, Patience
         from deniable.collect.sums.party_folder import read_private
         from deniable.collect.sums.service import serve_sum
         from deniable.collect.sums.store import ABORTED, SumStore
 
-    settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level)
+    settings = ProcessSettings(
+        host=host,
+        port=port,
+        certificate=certificate,
+        key_file=key_file,
+        behind_proxy=behind_proxy,
+        tend_seconds=tend_seconds,
+        log_level=log_level,
+    )
     patience, clock = Patience(join_seconds, step_seconds), clock_of(os.environ)
     dealt = read_private(secret) if secret else b""
     ended: list[str] = []

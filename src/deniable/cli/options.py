@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from deniable.errors import ParameterError
-
-if TYPE_CHECKING:
-    from deniable.collect.settings import Settings
 
 STORE_VARIABLE, URL_VARIABLE, TOKEN_VARIABLE = "DENIABLE_STORE", "DENIABLE_URL", "DENIABLE_TOKEN"
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document, and nothing else.")]
@@ -43,21 +40,3 @@ def read_labels(texts: list[str] | None) -> dict[str, str]:
             raise ParameterError("--stratum", text, allowed="name=label, each name once", fix="as in --stratum platform=phone")
         labels[name] = label
     return labels
-
-
-def settings_of(
-    folder: Path,
-    host: str,
-    port: int,
-    certificate: str,
-    key_file: str,
-    behind_proxy: bool,
-    tend_seconds: float,
-    log_level: str,
-    **more: Any,
-) -> Settings:
-    """The settings of a process with a folder of its own."""
-    from deniable.collect.settings import Settings
-
-    tls: dict[str, Any] = {"certificate": certificate, "key_file": key_file, "behind_proxy": behind_proxy}
-    return Settings(store=str(folder), host=host, port=port, **tls, tend_seconds=tend_seconds, log_level=log_level, **more)

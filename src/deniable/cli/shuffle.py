@@ -14,7 +14,7 @@ import typer
 
 from deniable.cli.console import out, print_json, remark, table, tell
 from deniable.cli.extra import server_extra
-from deniable.cli.options import BehindProxy, Certificate, Host, Json, KeyFile, LogLevel, Port, settings_of
+from deniable.cli.options import BehindProxy, Certificate, Host, Json, KeyFile, LogLevel, Port
 from deniable.contract.notice import SHUFFLER
 from deniable.errors import ParameterError
 
@@ -68,6 +68,7 @@ def run(
         from deniable.collect.clock import clock_of
         from deniable.collect.kit.limits import Limits
         from deniable.collect.kit.log import note
+        from deniable.collect.kit.settings import ProcessSettings
         from deniable.collect.shuffler.plan import ANSWER_SECONDS, ShufflerPlan, arrange
         from deniable.collect.shuffler.service import serve_shuffler
         from deniable.collect.tasks.spans import until
@@ -91,8 +92,16 @@ def run(
         grace=_seconds("--grace-days", grace_days, least=0),
         insecure=insecure,
     )
-    limits = Limits(max_body=4 << 20)
-    settings = settings_of(folder, host, port, certificate, key_file, behind_proxy, tend_seconds, log_level, limits=limits)
+    settings = ProcessSettings(
+        host=host,
+        port=port,
+        certificate=certificate,
+        key_file=key_file,
+        behind_proxy=behind_proxy,
+        tend_seconds=tend_seconds,
+        log_level=log_level,
+        limits=Limits(max_body=4 << 20),
+    )
     clock = clock_of(os.environ)
 
     def make() -> tuple[Shuffler, Mapping[bytes, Link]]:
