@@ -9,7 +9,6 @@ import typer
 
 from deniable.cli.console import out, print_json, table, tell, working
 from deniable.cli.options import Chart, Json
-from deniable.core.chart import check_ending
 
 
 def account(
@@ -20,6 +19,7 @@ def account(
 ) -> None:
     """Print what events cost together: epsilon by every rule that knows them, and after each event."""
     from deniable.accounting.history import read_history  # heavy, and other commands start without it
+    from deniable.core.chart import check_ending
 
     if chart is not None:
         check_ending(chart)

@@ -8,14 +8,15 @@ from typing import Any
 from rich.table import Table
 
 from deniable.cli.console import out, table, tell
-from deniable.collect.analysis.presentation import estimates_in, table_text
-from deniable.collect.analysis.shuffled_batches import in_words
 from deniable.contract.canonical import from_plain
-from deniable.core.table import cell_text
 
 
 def print_answer(content: dict[str, Any], top: int) -> None:
     """What a collector or an open folder says, as tables."""
+    from deniable.collect.analysis.presentation import estimates_in, table_text
+    from deniable.collect.analysis.shuffled_batches import in_words
+    from deniable.core.table import cell_text
+
     tell(f"{content['name']}: {content['question']}")
     changed = [(entry["question"], cell_text(from_plain(entry["value"]))) for entry in content.get("changed", ())]
     for answer in content["answers"]:

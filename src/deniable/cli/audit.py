@@ -15,10 +15,7 @@ from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Json
 from deniable.client.exact import ExactSpec
 from deniable.contract.spec import MECHANISMS, spec_from_json
-from deniable.core.table import level_text
 from deniable.errors import ParameterError
-from deniable.lab.audit import empirical_audit, exact_audit
-from deniable.lab.audit.exact import audit_inputs
 
 
 def audit(
@@ -37,6 +34,10 @@ def audit(
 
     The exit status is 1 if anything differs.
     """
+    from deniable.core.table import level_text
+    from deniable.lab.audit import empirical_audit, exact_audit
+    from deniable.lab.audit.exact import audit_inputs
+
     spec = _spec(mechanism, epsilon, domain_size, spec_file)
     with working("enumerating every report"):
         result = exact_audit(spec)

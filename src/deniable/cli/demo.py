@@ -20,10 +20,6 @@ from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
 from deniable.cli.demo_task import DemoTask, Found, publish
 from deniable.cli.ending import TERMINATED
 from deniable.cli.options import Json
-from deniable.collect.analysis.presentation import table_text
-from deniable.collect.tasks.task_file import read_task_file
-from deniable.core.chart import stacked
-from deniable.core.saved import estimate_from_json
 
 LEAST = 100
 """With fewer people the last group of the search may be below the tasks' minimum batch."""
@@ -41,6 +37,8 @@ def demo(
     json_output: Json = False,
 ) -> None:
     """Start a collector on this machine, let a simulated crowd report to it over HTTP, and compare what it finds with the truth."""
+    from deniable.collect.tasks.task_file import read_task_file
+
     folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
     asked = questions(people, epsilon)
     files = [question.toml for question in asked]
@@ -105,6 +103,9 @@ def _described(task: DemoTask, found: Found) -> dict[str, Any]:
 
 
 def _save_charts(tasks: list[dict[str, Any]], folder: Path) -> list[str]:
+    from deniable.core.chart import stacked
+    from deniable.core.saved import estimate_from_json
+
     charts = []
     for task in tasks:
         charts.append(estimate_from_json(task["estimate"]).chart(truth=task["truth"], title=task["question"]))
@@ -135,6 +136,9 @@ def _print(content: dict[str, Any]) -> None:
 
 def _print_task(task: dict[str, Any]) -> None:
     """Truth, estimate and interval side by side."""
+    from deniable.collect.analysis.presentation import table_text
+    from deniable.core.saved import estimate_from_json
+
     (first, *others), lines, remarks = table_text(estimate_from_json(task["estimate"]), len(task["truth"]))
     known = {"truth": task["truth"]} | ({"in the whole crowd": task["everyone"]} if task["rounds"] else {})
     beside = [[line[0], *(f"{held[place]:,}" for held in known.values()), *line[1:]] for place, line in enumerate(lines)]

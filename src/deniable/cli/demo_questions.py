@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deniable.lab.populations import Zipf
-
 # Each file takes any epsilon, so each says that its privacy may be weak; the pages say how weak it is.
 DRINK = """\
 name = "morning-drink"
@@ -102,6 +100,8 @@ def questions(people: int, epsilon: float) -> list[DemoQuestion]:
 
 
 def _zipf(values: Sequence[str], exponent: float, people: int) -> list[str]:
+    from deniable.lab.populations import Zipf
+
     counts = Zipf(exponent=exponent, size=len(values)).counts(people).tolist()
     return [value for value, count in zip(values, counts, strict=True) for _ in range(count)]
 

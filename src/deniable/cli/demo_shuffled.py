@@ -17,9 +17,7 @@ from deniable.cli.demo_questions import DRINK, DemoQuestion
 from deniable.cli.demo_task import DemoTask, Found, publish
 from deniable.cli.extra import server_extra
 from deniable.cli.remote import collector_at
-from deniable.collect.analysis.shuffled_batches import in_words
 from deniable.contract.notice import SHUFFLER
-from deniable.core.saved import estimate_from_json
 
 LARGEST_MINIMUM = 60_000
 LATE = 6
@@ -79,6 +77,8 @@ def _wait(collector: Running, task: DemoTask, sent: int) -> dict[str, Any]:
 
 def _described(task: DemoTask, content: dict[str, Any], before: Found, held: set[Any], drink: DemoQuestion) -> dict[str, Any]:
     """Both answers side by side, value by value, with both errors."""
+    from deniable.core.saved import estimate_from_json
+
     answer = content["answers"][0]
     local, shuffled = (estimate_from_json(each["estimate"]).top(len(held) + 1) for each in (before.answer, answer))
     found = {value: place for place, value in enumerate(local.values)}
@@ -100,6 +100,8 @@ def _described(task: DemoTask, content: dict[str, Any], before: Found, held: set
 
 def both_table(told: dict[str, Any], epsilon: float) -> Table:
     """One question under both kinds of trust."""
+    from deniable.collect.analysis.shuffled_batches import in_words
+
     title = f"{told['question']}\nThe same promise, epsilon = {epsilon:.4g}, under local trust and through a shuffler"
     names = ("value", "truth", "local trust", "± std. err.", "shuffled", "± std. err.")
     rows = table(title, names, caption=in_words(told["shuffle"]))

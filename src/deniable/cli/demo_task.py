@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deniable.cli.console import progress_bar
 from deniable.cli.demo_collector import Running
@@ -14,8 +14,9 @@ from deniable.cli.demo_devices import Devices
 from deniable.cli.demo_questions import DemoQuestion
 from deniable.cli.remote import collector_at
 from deniable.contract.task import Task
-from deniable.core.estimate import Estimate
-from deniable.core.saved import estimate_from_json
+
+if TYPE_CHECKING:
+    from deniable.core.estimate import Estimate
 
 MOST_ROWS = 20
 
@@ -39,6 +40,8 @@ class Found:
     @property
     def estimate(self) -> Estimate:
         """The largest counts, the largest first."""
+        from deniable.core.saved import estimate_from_json
+
         return estimate_from_json(self.answer["estimate"]).top(MOST_ROWS)
 
 

@@ -15,9 +15,6 @@ from deniable.cli.ending import CHANGED
 from deniable.cli.options import Chart, Json, Period, Strata, TokenFile, Top, Url, read_labels
 from deniable.cli.remote import collector_at
 from deniable.cli.tally_file import ENDING, CandidateFile, read_tally
-from deniable.collect.analysis.answer import parquet_of
-from deniable.collect.analysis.presentation import charts_of
-from deniable.core.chart import check_ending, stacked
 from deniable.errors import ParameterError
 
 OtherStrata = Annotated[list[str] | None, typer.Option("--compare-stratum", help="Compare with these people instead.")]
@@ -46,6 +43,8 @@ def estimate(
     The exit status can raise an alarm. It is 3 if some value changed, at level alpha, with --compare-period or --compare-stratum, 4 if
     there are fewer reports than the task shows, 2 after any other error, and else 0.
     """
+    from deniable.collect.analysis.answer import parquet_of
+
     check_endings(chart, file)
     query: list[tuple[str, str]]
     if compare_period is None and not compare_stratum:
@@ -83,6 +82,9 @@ def estimate(
 
 def save_charts(content: dict[str, Any], top: int, file: Path) -> None:
     """Draw all that has a chart, one below the other."""
+    from deniable.collect.analysis.presentation import charts_of
+    from deniable.core.chart import stacked
+
     charts = list(charts_of(content, top).values())
     if not charts:
         raise ParameterError("--chart", str(file), allowed="a result that has a chart", fix="--out saves its table")
@@ -91,6 +93,8 @@ def save_charts(content: dict[str, Any], top: int, file: Path) -> None:
 
 def check_endings(chart: Path | None, file: Path | None) -> None:
     """Refuse files that cannot be written, before anything is asked."""
+    from deniable.core.chart import check_ending
+
     if chart is not None:
         check_ending(chart)
     if file is not None and file.suffix.lower() not in (".parquet", ".json"):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
 
 from deniable.cli.console import out, print_json, progress_bar, remark, table, tell, working
 from deniable.cli.options import Json
-from deniable.lab.declared import experiment_from_toml
-from deniable.lab.experiment import Experiment
-from deniable.lab.experiments import experiment as shipped_experiment
-from deniable.lab.experiments import shipped
-from deniable.lab.results import Results
-from deniable.lab.runner import results_path
-from deniable.lab.runner import run as run_experiment
+
+if TYPE_CHECKING:
+    from deniable.lab.experiment import Experiment
+    from deniable.lab.results import Results
 
 lab = typer.Typer(no_args_is_help=True, help="Try mechanisms on populations whose truth is known.")
 
@@ -25,6 +21,8 @@ lab = typer.Typer(no_args_is_help=True, help="Try mechanisms on populations whos
 @lab.command("list")
 def list_experiments(json_output: Json = False) -> None:
     """List the experiments that ship."""
+    from deniable.lab.experiments import shipped
+
     with working("reading the experiments"):
         known = shipped()
     if json_output:
@@ -46,6 +44,11 @@ def run(
     json_output: Json = False,
 ) -> None:
     """Run an experiment: a Parquet file with every measurement, a chart, and the means in a table."""
+    from deniable.lab.declared import experiment_from_toml
+    from deniable.lab.experiments import experiment as shipped_experiment
+    from deniable.lab.runner import results_path
+    from deniable.lab.runner import run as run_experiment
+
     experiment = experiment_from_toml(name) if name.endswith(".toml") else shipped_experiment(name)
     experiment = experiment.quick() if quick else experiment
     experiment = experiment if repetitions is None else replace(experiment, repetitions=repetitions)
@@ -77,6 +80,8 @@ def run(
 
 def _print(experiment: Experiment, results: Results) -> None:
     """The first metric, one table for each crowd; the file has the rest."""
+    import polars as pl
+
     metric = experiment.metrics[0]
     summary = results.summary().filter(pl.col("metric") == metric)
     other = "n" if experiment.against == "epsilon" else "epsilon"

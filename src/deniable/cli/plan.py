@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,11 +12,10 @@ from rich.table import Table
 from deniable.cli.console import LEVELS, out, print_json, table, tell, working
 from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Chart, Epsilon, Json, People
-from deniable.core.chart import check_ending
-from deniable.core.table import cell_text
 from deniable.errors import ParameterError
-from deniable.tasks.plan import Plan, plan_mean
-from deniable.tasks.plan import plan as frequency_plan
+
+if TYPE_CHECKING:
+    from deniable.tasks.plan import Plan
 
 Shown = tuple[dict[str, str], str]
 """Some columns of a plan with their heads, and what to read below them."""
@@ -61,6 +60,9 @@ def frequencies(
     json_output: Json = False,
 ) -> None:
     """Compare the mechanisms for counting before any data is collected: errors, people needed, costs, and what liars can do."""
+    from deniable.core.chart import check_ending
+    from deniable.tasks.plan import plan as frequency_plan
+
     if context.invoked_subcommand is not None:
         return
     if chart is not None:
@@ -89,6 +91,8 @@ def mean(
     json_output: Json = False,
 ) -> None:
     """Compare the mechanisms for the mean of a number, and a trusted curator, before any data is collected."""
+    from deniable.tasks.plan import plan_mean
+
     ends = read_bound("--low", low), read_bound("--high", high)
     with working("comparing mechanisms"):
         found = plan_mean(low=ends[0], high=ends[1], epsilon=epsilon, n=people, error=error)
@@ -126,6 +130,8 @@ def _show(found: Plan, given: dict[str, Any], tells: Shown, costs: Shown, json_o
 
 
 def _table(columns: dict[str, Any], shown: Shown, title: str) -> Table:
+    from deniable.core.table import cell_text
+
     heads, caption = shown
     names = [name for name in heads if name in columns]
     made = table(title, (heads[name] for name in names), caption=caption)

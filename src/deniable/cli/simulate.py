@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
 
 from deniable.cli.answer_tables import print_table
 from deniable.cli.console import print_json, progress_bar, remark, tell, working
 from deniable.cli.mechanisms import AUTO, Choice, oracle_for
 from deniable.cli.options import Chart, Epsilon, Json
-from deniable.collect.analysis.presentation import table_text
 from deniable.contract.domain import Categories
 from deniable.contract.question import Question
 from deniable.contract.survey import Survey
-from deniable.core.chart import check_ending
 from deniable.errors import DomainError, ParameterError, shorten
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST = 400
 """So many characters of a file's column names are shown."""
@@ -38,6 +38,9 @@ def simulate(
     The column's own distinct values, as text, are taken as the list of answers. In a real survey that list must be fixed
     beforehand: otherwise it tells that somebody holds each value on it.
     """
+    from deniable.collect.analysis.presentation import table_text
+    from deniable.core.chart import check_ending
+
     if chart is not None:
         check_ending(chart)
     with working(f"reading {file}"):
@@ -70,6 +73,8 @@ def simulate(
 
 def _read(file: Path, column: str, drop_missing: bool) -> tuple[pl.Series, int]:
     """The column as text, exactly as it stands, and how many rows were left out."""
+    import polars as pl
+
     try:
         if file.suffix.lower() == ".csv":
             names = pl.read_csv(file, n_rows=0, infer_schema=False).columns

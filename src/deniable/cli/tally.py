@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,9 +17,11 @@ from deniable.cli.ending import TOO_FEW
 from deniable.cli.options import Json, Period, Strata, Top, read_labels
 from deniable.cli.tally_file import ENDING, CandidateFile, estimate_of, read_candidates
 from deniable.contract.task import Task
-from deniable.core.run import Progress
-from deniable.core.tally import Tally
 from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.core.run import Progress
+    from deniable.core.tally import Tally
 
 NAMED = 5
 """How many files are named of each kind that was not counted; --json names all."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from deniable import __version__
 from deniable.contract.domain import Domain
-from deniable.core.tally import Tally
 from deniable.errors import ParameterError
+
+if TYPE_CHECKING:
+    from deniable.core.tally import Tally
 
 ENDING = ".tally"
 CandidateFile = Annotated[
@@ -36,6 +38,8 @@ def estimate_of(tally: Tally, name: str, candidates: list[Any] | None = None) ->
 
 def read_tally(file: Path, candidates: Path | None) -> dict[str, Any]:
     """What a file says that ``deniable tally --out`` or ``Tally.to_bytes`` wrote."""
+    from deniable.core.tally import Tally
+
     tally = Tally.from_bytes(file.read_bytes())
     return estimate_of(tally, file.name, None if candidates is None else read_candidates(candidates, tally.spec.domain))
 

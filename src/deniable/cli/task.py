@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,12 +18,13 @@ from deniable.cli.options import Json, TokenFile, Url, Which
 from deniable.cli.remote import Remote, collector_at
 from deniable.cli.task_described import described, print_described
 from deniable.cli.task_template import template
-from deniable.collect.tasks.compatibility import changes_of_meaning
 from deniable.collect.tasks.spans import moment_in_words
-from deniable.collect.tasks.task_file import TaskFile, read_task_file
 from deniable.contract.ed25519 import TASK_CONTEXT, verify
 from deniable.contract.task import Task
 from deniable.errors import ParameterError, WireError
+
+if TYPE_CHECKING:
+    from deniable.collect.tasks.task_file import TaskFile
 
 NO_KEY = bytes(32)
 """Stands for the collector's key where no collector is asked."""
@@ -59,6 +60,8 @@ def check(
 
     The exit status is 1 if it means something else than --against.
     """
+    from deniable.collect.tasks.compatibility import changes_of_meaning
+
     now = time.time()
     with working(f"reading {file}"):
         declared = _read(file, now)
@@ -183,6 +186,8 @@ def _tell(found: dict[str, Any], json_output: bool, done: str, **more: Any) -> N
 
 def _read(file: Path, now: float) -> TaskFile:
     """What a file declares; mistakes in it name the file."""
+    from deniable.collect.tasks.task_file import read_task_file
+
     try:
         return read_task_file(file.read_bytes(), key=NO_KEY, now=now)
     except ParameterError as error:

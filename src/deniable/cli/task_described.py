@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from datetime import timedelta
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
 from deniable.cli.console import LEVELS, out, tell
 from deniable.client.frequency import FrequencySpec
-from deniable.collect.tasks.batch_price import price
 from deniable.collect.tasks.spans import moment_in_words, span_in_words
-from deniable.collect.tasks.task_file import TaskFile
 from deniable.contract.admission import SIZES
 from deniable.contract.encoder import Attribute, Identity
 from deniable.contract.envelope import HEADER
 from deniable.contract.question import Question
 from deniable.contract.task import Task
 from deniable.contract.verdict import verdicts
-from deniable.local.choose import predicted_error
-from deniable.local.choose_mean import worst_error
-from deniable.tasks.plan import detectable
+
+if TYPE_CHECKING:
+    from deniable.collect.tasks.task_file import TaskFile
 
 FEW = 8
 """So many questions are shown; a search may ask hundreds at once."""
@@ -91,10 +89,16 @@ def print_described(content: dict[str, Any]) -> None:
 
 def _priced(task: Task) -> dict[str, float]:
     """What the smallest batch is worth."""
+    from deniable.collect.tasks.batch_price import price
+
     return {} if task.mixing is None else {"price": price(task, task.mixing.minimum).epsilon}
 
 
 def _question(question: Question, file: TaskFile) -> dict[str, Any]:
+    from deniable.local.choose import predicted_error
+    from deniable.local.choose_mean import worst_error
+    from deniable.tasks.plan import detectable
+
     spec = question.spec
     asked = max(int(file.people * question.share), 1)
     content: dict[str, Any] = {
