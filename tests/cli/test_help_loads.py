@@ -10,19 +10,6 @@ import pytest
 from deniable.cli.commands import COMMANDS
 
 HEAVY = {"altair", "cryptography", "networkx", "numba", "numpy", "polars", "pyarrow", "scipy", "sklearn", "sqlalchemy", "starlette"}
-    "altair",
-    "cryptography",
-    "networkx",
-    "numba",
-    "numpy",
-    "polars",
-    "pyarrow",
-    "scipy",
-    "sklearn",
-    "sqlalchemy",
-    "starlette",
-    "uvicorn",
-}
 CODE = f"""
 import sys
 from deniable.cli import main
