@@ -122,7 +122,7 @@ class Forwarder:
         self._link = link
         self._observe = observe
         self._clock = clock
-        self._retries = Retries(peer="whoever comes next", longest=LONGEST_WAIT, attempts=None, source=source)
+        self._retries = Retries(longest=LONGEST_WAIT, attempts=None, source=source)
         self._tries: dict[bytes, _Try] = {}
 
     def step(self) -> float | None:
