@@ -35,7 +35,7 @@ class Service(Process):
         self.settings = settings
         self.store = Store.open(settings.store)
         self.collector = Collector(self.store, clock=clock)
-        self.metrics = Metrics(self._period_now)
+        self.metrics = Metrics(self._number_now)
         self.metrics.open_tasks.set_function(self._open_tasks)
         self.metrics.parked_rounds.set_function(self._parked_rounds)
         self.metrics.clock_doubt.set_function(lambda: self.collector.watch.now().doubt)
@@ -87,7 +87,8 @@ class Service(Process):
             note("the clock is back where it should be", level="warning")
         self._doubting = bool(doubt)
 
-    def _period_now(self, task: bytes) -> int | None:
+    def _number_now(self, task: bytes) -> int | None:
+        """The number of the period or the round that a task is in."""
         live = self.collector.admission.tasks.get(task)
         if live is None:
             return None

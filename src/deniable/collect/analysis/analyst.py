@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from deniable.collect.analysis.answer import Answer, Comparisons
 from deniable.collect.analysis.disclosure import TooFew, answer_of, by_name, survey_estimates
-from deniable.collect.analysis.selection import EVERYTHING, ReportSelection, period_label, read_periods, read_strata
+from deniable.collect.analysis.selection import EVERYTHING, ReportSelection, bucket_label, read_periods, read_strata
 from deniable.collect.analysis.shuffled_batches import ShuffledBatches
 from deniable.collect.collector import Collector
 from deniable.collect.storage.records import StoredBucket
@@ -44,7 +44,7 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
     task, now = live.task, collector.clock()
     here = collector.store.open_counts(task_id, once=task.admission == TOKEN)
     buckets = collector.store.buckets(task_id)  # read last: a period that is sealed meanwhile tells its own count
-    periods = [_period_status(task, stored, here.get(stored.bucket.period, 0), exact=exact) for stored in buckets]
+    stages = [_bucket_status(task, stored, here.get(stored.bucket.period, 0), exact=exact) for stored in buckets]
     closed = live.closed or now >= task.end + task.late
     return {
         "task": task_id.hex(),
@@ -58,7 +58,7 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
         "minimum_batch": task.minimum_batch,
         **_trust(collector, task),
         "strata": {name: list(labels) for name, labels in task.strata},
-        "periods": periods,
+        "periods": stages,
     }
 
 
@@ -71,12 +71,12 @@ def _trust(collector: Collector, task: Task) -> dict[str, Any]:
     return {"trust": task.model, "shuffle": claim | ({"batches": 0} if mixed is None else mixed.to_json())}
 
 
-def _period_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) -> dict[str, Any]:
+def _bucket_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) -> dict[str, Any]:
     reports = here if stored.state == "open" else stored.reports
     shown = exact or reports >= task.minimum_batch
     return {
         "period": stored.bucket.period,
-        "label": period_label(task, stored.bucket.period),
+        "label": bucket_label(task, stored.bucket.period),
         "state": stored.state,
         "reports": reports if shown else None,
         "repeated": stored.repeated if shown else None,

@@ -101,9 +101,9 @@ def read_strata(task: Task, texts: Iterable[str]) -> dict[str, str]:
     return strata
 
 
-def period_label(task: Task, period: int) -> str:
-    """A period as people know it: from when to when, or the number of a round."""
-    return f"round {period}" if task.rounds else "/".join(_moment(end) for end in task.period_span(period))
+def bucket_label(task: Task, number: int) -> str:
+    """A period or a round as people know it: from when to when, or its number."""
+    return f"round {number}" if task.rounds else "/".join(_moment(end) for end in task.period_span(number))
 
 
 def _read_end(task: Task, text: str) -> tuple[int, int]:

@@ -27,16 +27,16 @@ def check_public(task: Task) -> None:
         raise ParameterError(task.name, received, allowed="reports that were privatized on the device", fix="publish estimates only")
 
 
-def sealed_buckets(collector: Collector, task: Task, periods: Collection[int] | None) -> Iterator[Bucket]:
-    """The buckets to write, of some periods or all; ParameterError naming one that was asked for and cannot be."""
+def sealed_buckets(collector: Collector, task: Task, numbers: Collection[int] | None) -> Iterator[Bucket]:
+    """The buckets to write, of some periods or rounds or all; ParameterError naming one that was asked for and cannot be."""
     states = {stored.bucket.period: stored.state for stored in collector.store.buckets(task.id)}
-    for period in sorted(states if periods is None else set(periods)):
-        state = states.get(period, "without reports")
+    for number in sorted(states if numbers is None else set(numbers)):
+        state = states.get(number, "without reports")
         if state == "sealed":
-            yield Bucket(task.id, period)
-        elif periods is not None:
+            yield Bucket(task.id, number)
+        elif numbers is not None:
             fix = "wait until it is over" if state == "open" else "publish before the retention time is over"
-            raise ParameterError("period", f"{period}, which is {state}", allowed="sealed periods whose reports are kept", fix=fix)
+            raise ParameterError("period", f"{number}, which is {state}", allowed="sealed periods whose reports are kept", fix=fix)
 
 
 def sealed_batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[PublishedBatch, Tally, bytes]]:

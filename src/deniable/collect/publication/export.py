@@ -35,10 +35,9 @@ def publish_reports(collector: Collector, task_id: bytes, folder: Path, periods:
     check_public(task)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ParameterError("folder", str(folder), allowed="a new folder, or an empty one", fix="nothing is ever overwritten")
-    if task.rounds:
-        periods = _all_rounds(collector, task, periods)
+    numbers = _all_rounds(collector, task, periods) if task.rounds else periods
     batches, tallies, files, withheld = [], {}, {}, 0
-    for bucket in sealed_buckets(collector, task, periods):
+    for bucket in sealed_buckets(collector, task, numbers):
         for batch, tally, data in sealed_batches(collector, bucket):
             if batch.reports < task.minimum_batch:
                 withheld += 1

@@ -267,9 +267,9 @@ def naming(name: str) -> Iterator[None]:
 
 
 def _question(batch: PublishedBatch, task: Task, states: tuple[Protocol, ...]) -> Question:
-    periods = len(states) if task.rounds else task.period_count
-    if batch.period >= periods or batch.stratum >= task.stratum_count:
-        raise WireError("batch", batch.address, allowed=f"below {periods} periods and {task.stratum_count} strata", fix="it was made up")
+    count, kind = (len(states), "rounds") if task.rounds else (task.period_count, "periods")
+    if batch.period >= count or batch.stratum >= task.stratum_count:
+        raise WireError("batch", batch.address, allowed=f"below {count} {kind} and {task.stratum_count} strata", fix="it was made up")
     asked = states[batch.period].open().questions if task.rounds else task.survey.questions
     if batch.question >= len(asked):
         raise WireError("batch", batch.address, allowed=f"below {len(asked)} questions", fix="it was made up")
