@@ -9,7 +9,7 @@ import pytest
 
 from deniable.client.transport import Response
 from deniable.collect.shuffler.forwarder import CollectorLink, Forwarder, Link, ShufflerLink
-from deniable.collect.shuffler.store import Group, ShuffleStore
+from deniable.collect.storage.shuffle_store import Group, ShuffleStore
 from deniable.contract.sealed import open_seals, pack_seals, seal_id
 
 SEALS = [bytes([number]) * 100 for number in range(4)]

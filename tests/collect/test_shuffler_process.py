@@ -17,7 +17,7 @@ from deniable.collect.shuffler.plan import ShufflerPlan, arrange
 from deniable.collect.shuffler.reception import Reception
 from deniable.collect.shuffler.retention import AGREEMENT, KEPT_SECONDS
 from deniable.collect.shuffler.shuffler import Served, Shuffler
-from deniable.collect.shuffler.store import ShuffleStore
+from deniable.collect.storage.shuffle_store import ShuffleStore
 from deniable.contract.batch import LARGEST_MESSAGE
 from deniable.contract.batch import open_batch as open_message
 from deniable.contract.mixing import Relay

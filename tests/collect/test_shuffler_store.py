@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from deniable.collect.shuffler.store import Group, ShuffleStore
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.shuffle_store import Group, ShuffleStore
 from deniable.shuffle.mixer import Held, Mixer, Rules, Taken, mix
 
 TASK, ROUTE = b"t" * 32, b"r" * 32

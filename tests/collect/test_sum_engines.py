@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from deniable.client.transport import TransportError
+from deniable.collect.storage.sum_store import SumStore
 from deniable.collect.sums.aggregation import Aggregation, Over, Patience, estimate_of
 from deniable.collect.sums.agreement import Agreement, described
 from deniable.collect.sums.agreement_file import read_agreement_file
 from deniable.collect.sums.participation import Way, patient, take_part
 from deniable.collect.sums.party_folder import PartyFolder, read_private
-from deniable.collect.sums.store import SumStore
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.multiparty.dealer import deal_stream
 from deniable.multiparty.message import Message

@@ -15,6 +15,7 @@ from deniable.collect.clock import SYSTEM_CLOCK
 from deniable.collect.kit.limits import Limits
 from deniable.collect.settings import Settings
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.sum_store import SumStore
 from deniable.collect.sums import party_folder
 from deniable.collect.sums.aggregation import Aggregation, Over, Patience, estimate_of
 from deniable.collect.sums.agreement_file import read_agreement_file
@@ -22,7 +23,6 @@ from deniable.collect.sums.participation import Way, patient, take_part
 from deniable.collect.sums.party_folder import PartyFolder
 from deniable.collect.sums.service import SumService
 from deniable.collect.sums.signature import MEDIA_TYPE, path_of, sign_request
-from deniable.collect.sums.store import SumStore
 from deniable.errors import MissingExtra, ParameterError, ProtocolError, WireError
 from deniable.multiparty.masking import layout
 from deniable.multiparty.masking.party import MaskingParty

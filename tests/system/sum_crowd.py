@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from deniable.collect.storage.sum_store import SumStore
 from deniable.collect.sums.agreement_file import read_agreement_file
 from deniable.collect.sums.party_folder import PartyFolder, Standing
 from deniable.collect.sums.signature import MEDIA_TYPE, path_of, sign_request
-from deniable.collect.sums.store import SumStore
 from deniable.multiparty.fixed_point import laplace_reach
 from tests.system.conftest import TIMEOUT, Answer
 from tests.system.load import wait_for

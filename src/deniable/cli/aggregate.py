@@ -31,9 +31,9 @@ def create(
 ) -> None:
     """Begin a sum: writes its terms into a new folder, and prints them with their id, which every party has to confirm."""
     with summing_extra("deniable aggregate"):
+        from deniable.collect.storage.sum_store import SumStore
         from deniable.collect.sums.agreement import described
         from deniable.collect.sums.agreement_file import read_agreement_file
-        from deniable.collect.sums.store import SumStore
 
     agreement = read_agreement_file(file.read_bytes(), file.name)
     SumStore(folder, agreement.canonical).close()
@@ -68,10 +68,10 @@ def run(
     with summing_extra("deniable aggregate"):
         from deniable.collect.clock import clock_of
         from deniable.collect.kit.settings import ProcessSettings
+        from deniable.collect.storage.sum_store import ABORTED, SumStore
         from deniable.collect.sums.aggregation import Aggregation, Patience
         from deniable.collect.sums.party_folder import read_private
         from deniable.collect.sums.service import serve_sum
-        from deniable.collect.sums.store import ABORTED, SumStore
 
     settings = ProcessSettings(
         host=host,
@@ -105,8 +105,8 @@ def run(
 def show(folder: Folder, json_output: Json = False) -> None:
     """Print a sum that is over, with its errors."""
     with summing_extra("deniable aggregate"):
+        from deniable.collect.storage.sum_store import SumStore
         from deniable.collect.sums.aggregation import estimate_of
-        from deniable.collect.sums.store import SumStore
 
     store = SumStore(folder)
     try:

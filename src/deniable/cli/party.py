@@ -81,11 +81,11 @@ def run(
     with summing_extra("deniable party"):
         from deniable.client.transport import HTTPTransport
         from deniable.collect.clock import clock_of
+        from deniable.collect.storage.sum_store import OPENED
         from deniable.collect.sums.aggregation import LATE, LOST
         from deniable.collect.sums.numbers import read_numbers
         from deniable.collect.sums.participation import Way, confirmed, fetch_agreement, patient, take_part
         from deniable.collect.sums.party_folder import PartyFolder, read_private
-        from deniable.collect.sums.store import OPENED
         from deniable.collect.tasks.spans import until
 
     clock_of(os.environ)  # tests may have named a point at which this dies

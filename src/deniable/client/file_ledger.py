@@ -16,10 +16,9 @@ from deniable.client.budget import Account, allow, decimal, read_id
 from deniable.client.diary import PERSONAL, Diary
 from deniable.client.ledger import PENDING, REFUSED, SENT, WITHDRAWN, Entry, Ledger, LedgerError
 from deniable.contract.arguments import typed
+from deniable.contract.journal import Schema, step
 from deniable.contract.task import Task
 
-VERSION = 3
-_MARK = int.from_bytes(b"DNLG", "big")
 _TABLES = """
 CREATE TABLE entry (
     number INTEGER PRIMARY KEY, task BLOB NOT NULL, name TEXT NOT NULL, question TEXT NOT NULL, period INTEGER NOT NULL,
@@ -33,8 +32,7 @@ _KEPT = "CREATE TABLE kept (task BLOB NOT NULL, name TEXT NOT NULL, value BLOB N
 _DIARY = """CREATE TABLE diary (
     task BLOB NOT NULL, question TEXT NOT NULL, class TEXT NOT NULL, answer BLOB NOT NULL, PRIMARY KEY (task, question, class)
 )"""
-_ADDED = {2: _KEPT, 3: _DIARY}
-"""What each version has in addition to the one before."""
+SCHEMA = Schema((_TABLES, _KEPT, _DIARY), mark=int.from_bytes(b"DNLG", "big"))
 _opening = threading.Lock()
 
 
@@ -56,7 +54,9 @@ class FileLedger(Ledger):
         self._timeout = timeout
         self._create()
         with self._step() as database:
-            self._prepare(database)
+            if not SCHEMA.prepare(database):
+                allowed = f"a ledger of version {SCHEMA.version}"
+                raise LedgerError("ledger", str(self.path), allowed=allowed, fix="upgrade deniable, or name another file")
 
     def __repr__(self) -> str:  # without a look into the file: a repr must not fail
         return f"<FileLedger {str(self.path)!r}: epsilon {decimal(self.lifetime_epsilon)} over a lifetime>"
@@ -78,37 +78,18 @@ class FileLedger(Ledger):
 
     @contextmanager
     def _step(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, alone and durable; undone by any error, since closing drops what was not committed."""
+        """One step of the journal, in a connection of its own."""
         try:
             address = f"{self.path.as_uri()}?mode=rw"  # a file that has vanished is not made again in silence
             with closing(sqlite3.connect(address, uri=True, timeout=self._timeout, isolation_level=None)) as database:
                 database.execute("PRAGMA synchronous = EXTRA")  # FULL, and the journal's removal survives a loss of power as well
                 database.execute("PRAGMA fullfsync = ON")  # macOS: past the disk's own cache
                 database.execute("PRAGMA secure_delete = ON")  # what was dropped is overwritten
-                database.execute("BEGIN IMMEDIATE")
-                yield database
-                database.execute("COMMIT")
+                with step(database):
+                    yield database
         except sqlite3.Error as error:
             fix = f"{error}; nothing was sent. Do not delete it: an empty ledger would forget what was spent"
             raise LedgerError("ledger", str(self.path), allowed="a file that can be read and written", fix=fix) from error
-
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        mark, version, tables = (
-            database.execute(query).fetchone()[0]
-            for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT COUNT(*) FROM sqlite_master")
-        )
-        if (mark, version, tables) == (0, 0, 0):
-            for statement in _TABLES.strip().split(";")[:-1]:
-                database.execute(statement)
-            database.execute(f"PRAGMA application_id = {_MARK}")
-            mark, version = _MARK, 1
-        if mark == _MARK and 1 <= version < VERSION:
-            for step in range(version + 1, VERSION + 1):
-                database.execute(_ADDED[step])
-            database.execute(f"PRAGMA user_version = {VERSION}")
-        elif (mark, version) != (_MARK, VERSION):
-            allowed = f"a ledger of version {VERSION}"
-            raise LedgerError("ledger", str(self.path), allowed=allowed, fix="upgrade deniable, or name another file")
 
     # --- the ledger ---
 

@@ -20,7 +20,7 @@ from deniable.client.transport import Response, Transport
 from deniable.collect.faults import fault_point
 from deniable.collect.kit.log import note, note_error
 from deniable.collect.shuffler.judge import BAD_SEAL, BAD_TOKEN
-from deniable.collect.shuffler.store import ShuffleStore, Waiting
+from deniable.collect.storage.shuffle_store import ShuffleStore, Waiting
 from deniable.contract.batch import MEDIA_TYPE as BATCH
 from deniable.contract.sealed import MEDIA_TYPE as SEALS
 from deniable.contract.sealed import open_seals, pack_seals, seal_id

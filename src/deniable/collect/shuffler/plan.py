@@ -12,7 +12,7 @@ from deniable.client.transport import HTTPTransport, Transport
 from deniable.collect.shuffler.forwarder import CollectorLink, Link, ShufflerLink
 from deniable.collect.shuffler.judge import Station, station_of
 from deniable.collect.shuffler.shuffler import Served, Shuffler
-from deniable.collect.shuffler.store import ShuffleStore
+from deniable.collect.storage.shuffle_store import ShuffleStore
 from deniable.collect.tasks.batch_price import check_claim
 from deniable.contract.batch import LARGEST_MANIFEST, LARGEST_MESSAGE, MOST_SEALS
 from deniable.contract.notice import ANALYST, SHUFFLER, KeyNotice, read_keys

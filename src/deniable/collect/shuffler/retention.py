@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from deniable.collect.clock import Clock
 from deniable.collect.kit.log import note
-from deniable.collect.shuffler.store import ShuffleStore
+from deniable.collect.storage.shuffle_store import ShuffleStore
 from deniable.contract.task import Task
 
 DAY = 86_400

@@ -11,7 +11,7 @@ from deniable.collect.faults import fault_point
 from deniable.collect.kit.log import note
 from deniable.collect.shuffler.judge import BAD_SEAL, Address, Row, Station
 from deniable.collect.shuffler.retention import Retention
-from deniable.collect.shuffler.store import Group, ShuffleStore
+from deniable.collect.storage.shuffle_store import Group, ShuffleStore
 from deniable.contract.batch import BATCH_CONTEXT, Manifest, pack_batch
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.notice import KeyNotice

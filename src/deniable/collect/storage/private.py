@@ -15,6 +15,7 @@ from pathlib import Path
 
 from deniable.collect.storage.files import DISK, WIPE_BYTES, lacks_room, opened, storage_errors, write_whole
 from deniable.collect.storage.log import StorageError
+from deniable.contract.journal import step
 
 PRAGMAS = (
     "journal_mode = WAL",
@@ -83,15 +84,12 @@ class PrivateDatabase:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: durable at its end, or undone."""
+        """One step of the journal: durable at its end, or undone."""
         with self._reading() as database:
-            database.execute("BEGIN IMMEDIATE")
             try:
-                yield database
-                database.execute("COMMIT")
+                with step(database):
+                    yield database
             except BaseException:
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
                 self._ended(False)
                 raise
             self._ended(True)

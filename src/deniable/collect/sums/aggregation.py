@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from deniable.collect.kit.log import note
 from deniable.collect.storage.log import StorageError
+from deniable.collect.storage.sum_store import ABORTED, OPENED, RUNNING, SumStore
 from deniable.collect.sums.agreement import Agreement
-from deniable.collect.sums.store import ABORTED, OPENED, RUNNING, SumStore
 from deniable.core.estimate import Estimate
 from deniable.errors import ParameterError, ProtocolError
 from deniable.multiparty.message import Message

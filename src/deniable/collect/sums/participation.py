@@ -15,11 +15,11 @@ from deniable.client.retries import Retries, is_temporary, trouble_of
 from deniable.client.transport import Response, Transport, TransportError
 from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK
+from deniable.collect.storage.sum_store import ABORTED, OPENED
 from deniable.collect.sums.aggregation import LATE, LONGEST_STEP, LOST
 from deniable.collect.sums.agreement import Agreement
 from deniable.collect.sums.party_folder import RUNNING, PartyFolder, Standing, begun
 from deniable.collect.sums.signature import MEDIA_TYPE, path_of, sign_request
-from deniable.collect.sums.store import ABORTED, OPENED
 from deniable.collect.tasks.spans import until
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, ProtocolError, WireError

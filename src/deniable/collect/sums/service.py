@@ -30,10 +30,10 @@ from deniable.collect.kit.process import Chore, Process
 from deniable.collect.kit.routes import HTTPRequest, Route, Routes, public
 from deniable.collect.kit.server import LAST_SECONDS, ProcessServer, port, server_config
 from deniable.collect.kit.settings import ProcessSettings
+from deniable.collect.storage.sum_store import RUNNING
 from deniable.collect.sums.aggregation import Aggregation, Over
 from deniable.collect.sums.bodies import PartyBodies
 from deniable.collect.sums.signature import DIGEST, MEDIA_TYPE, PATH, SIGNATURE, signed_digest
-from deniable.collect.sums.store import RUNNING
 from deniable.collect.tasks.spans import until
 from deniable.errors import ProtocolError, WireError
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deniable.collect.faults import fault_point
-from deniable.collect.shuffler.runs import add_run, read_runs
-from deniable.collect.shuffler.schema import PRAGMAS, SCHEMA, TABLES
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.private import PrivateDatabase
+from deniable.collect.storage.shuffle_runs import add_run, read_runs
+from deniable.collect.storage.shuffle_tables import PRAGMAS, SCHEMA
+from deniable.contract.journal import step
 from deniable.shuffle.mixer import CLOSED, USED, Held, Taken
 
 _OF_A_TASK = ("seen", "spent", "pile", "closed", "batch")
@@ -48,12 +49,11 @@ class ShuffleStore(PrivateDatabase):
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         super().__init__(folder / "shuffler.sqlite", hold(DISK, folder / "lock"), pragmas=PRAGMAS)
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if version not in (0, SCHEMA):
-            fix = "upgrade deniable to open it"
-            raise StorageError("schema", version, allowed=f"schema {SCHEMA}", fix=fix)
-        if not version:
-            self._database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        with step(self._database):
+            known = SCHEMA.prepare(self._database)
+        if not known:
+            self.close()
+            raise StorageError("schema", "another one", allowed=f"schema {SCHEMA.version}", fix="upgrade deniable to open it")
         self._numbers: dict[bytes, int] = dict(self._database.execute("SELECT id, number FROM task").fetchall())
         self._changes: Counter[Group] = Counter()
         query = """SELECT task.id, period, route, count(*) FROM held JOIN pile ON pile = pile.number JOIN task ON task = task.number

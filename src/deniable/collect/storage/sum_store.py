@@ -25,10 +25,10 @@ from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.private import PrivateDatabase
+from deniable.contract.journal import Schema
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
-SCHEMA = 1
 RUNNING, OPENED, ABORTED = "running", "opened", "aborted"
 _TABLES = """
 CREATE TABLE sum (agreement BLOB NOT NULL, state TEXT NOT NULL, engine BLOB, survivors INTEGER NOT NULL, result TEXT NOT NULL);
@@ -36,6 +36,7 @@ CREATE TABLE message (party INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE taken (kind INTEGER, party INTEGER, digest BLOB NOT NULL, PRIMARY KEY (kind, party)) WITHOUT ROWID;
 CREATE TABLE due (party INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
+SCHEMA = Schema((_TABLES,))
 
 
 class Kept(NamedTuple):
@@ -66,18 +67,14 @@ class SumStore(PrivateDatabase):
             DISK.close(handle)
             raise ParameterError("--folder", str(folder), allowed="a folder without a sum", fix="each sum has a folder of its own")
         super().__init__(path, handle)
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if agreement is not None:
-            self._database.execute("BEGIN IMMEDIATE")
-            for statement in _TABLES.strip().split(";\n"):
-                self._database.execute(statement)
-            self._database.execute("INSERT INTO sum VALUES (?, ?, NULL, 0, '')", (agreement, RUNNING))
-            self._database.execute(f"PRAGMA user_version = {SCHEMA}")
-            self._database.execute("COMMIT")
-            DISK.sync_folder(folder)
-        elif version != SCHEMA:
+        with self._writing() as database:
+            known = SCHEMA.prepare(database, new=agreement is not None)
+            if known and agreement is not None:
+                database.execute("INSERT INTO sum VALUES (?, ?, NULL, 0, '')", (agreement, RUNNING))
+        if not known:
             self.close()
-            raise StorageError("schema", version, allowed=f"schema {SCHEMA}", fix="upgrade deniable, or create the sum again")
+            raise StorageError("schema", "another one", allowed=f"schema {SCHEMA.version}", fix="upgrade deniable, or create the sum again")
+        DISK.sync_folder(folder)
 
     # --- what is there ---
 
