@@ -26,7 +26,7 @@ def project(tmp_path_factory):
     shutil.copy(ROOT / "pyproject.toml", copy)
     assert f"`{MODULE}`" in WALK
     assert f"`{BACKENDS}`" in WALK
-    (line,) = re.findall(r"^```python\n(.*?)^```", WALK, re.MULTILINE | re.DOTALL)
+    (line,) = re.findall(r"^```text\n(.*?)^```", WALK, re.MULTILINE | re.DOTALL)
     (copy / "tests/collect/memory.py").rename(copy / MODULE)
     for name, old, new in ((BACKENDS, "BACKENDS = {\n", f"BACKENDS = {{\n    {line}"), ("tests/collect/conftest.py", ELSEWHERE, "")):
         text = (copy / name).read_text()

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.kit.answers import Refusal
-from deniable.collect.publication.publication_files import MANIFEST, read_manifest
+from deniable.collect.publication.publication_files import read_manifest
+from deniable.collect.publication.publication_folder import MANIFEST
 from deniable.contract.task import Task
 from deniable.errors import DeniableError
 

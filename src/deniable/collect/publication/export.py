@@ -12,7 +12,8 @@ from deniable.collect.analysis.analyst import mixed_in
 from deniable.collect.analysis.disclosure import TooFew
 from deniable.collect.collector import Collector
 from deniable.collect.publication.batches import check_public, sealed_batches, sealed_buckets
-from deniable.collect.publication.publication_files import CONTEXT, ESTIMATES, LOG, MANIFEST, ROUNDS, TASK, VERSION
+from deniable.collect.publication.publication_files import CONTEXT, VERSION
+from deniable.collect.publication.publication_folder import ESTIMATES, LOG, MANIFEST, ROUNDS, TASK
 from deniable.collect.publication.verification import Publication
 from deniable.contract.canonical import canonical_json
 from deniable.contract.durable import make_folders, write_durably

@@ -32,16 +32,9 @@ from deniable.collect.analysis.selection import EVERYTHING, ReportSelection
 from deniable.collect.analysis.shuffled_batches import ShuffledBatches
 from deniable.collect.publication.earlier_form import earlier_json, earlier_scales, is_earlier
 from deniable.collect.publication.publication_files import (
-    ESTIMATES,
-    LOG,
-    MANIFEST,
-    ROUNDS,
-    TASK,
-    PublicationFiles,
     PublishedBatch,
     check_log,
     count_again,
-    naming,
     read_batches,
     read_estimates,
     read_manifest,
@@ -49,6 +42,7 @@ from deniable.collect.publication.publication_files import (
     read_rounds,
     read_task,
 )
+from deniable.collect.publication.publication_folder import ESTIMATES, LOG, MANIFEST, ROUNDS, TASK, PublicationFiles, naming
 from deniable.collect.storage.block import total
 from deniable.contract.canonical import read_number
 from deniable.contract.protocol import Protocol
@@ -120,7 +114,7 @@ def read_publication(folder: str | Path, *, task: bytes | None = None) -> Public
         manifest = read_manifest(files.read(MANIFEST), published)
         batches, withheld = read_batches(manifest, published), read_number("withheld", manifest["withheld"])
         mixed = read_mixed(manifest, published, batches)
-    files.check(manifest["files"], batches)
+    files.check(manifest["files"], {batch.name: batch.reports for batch in batches})
     with naming(ROUNDS):
         states = tuple(read_rounds(files.read(ROUNDS), published)) if published.rounds else ()
     with naming(LOG):
