@@ -23,8 +23,9 @@ from urllib.request import urlopen
 import deniable
 from deniable.client import FileLedger, Reporter
 from deniable.collect.clock import Clock
+from deniable.collect.kit.server import ProcessServer, port, server_config
 from deniable.collect.lifecycle import close_period
-from deniable.collect.server import Server, Service, port, server_config
+from deniable.collect.server import Service
 from deniable.collect.settings import Settings
 from deniable.collect.storage.block import Bucket
 from deniable.collect.tasks.task_file import read_task
@@ -95,7 +96,7 @@ def walk_twice() -> Walk:
 def _served(settings: Settings, clock: Callable[[], float], listening: Any) -> Iterator[Service]:
     """A collector that answers in a thread of this process."""
     service = Service(settings, clock=clock)
-    server = Server(server_config(service, settings))
+    server = ProcessServer(server_config(service, settings))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
     thread.start()
     while not server.started:
