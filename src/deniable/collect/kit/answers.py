@@ -22,6 +22,7 @@ JSON = "application/json"
 Headers = Sequence[tuple[bytes, bytes]]
 NO_STORE = (b"cache-control", b"no-store")
 ANY_ORIGIN = (b"access-control-allow-origin", b"*")
+RETRY_SHOWN = (b"access-control-expose-headers", b"retry-after")
 NAME = b"content-security-policy"
 DATA = (NAME, b"default-src 'none'")
 

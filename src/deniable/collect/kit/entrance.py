@@ -15,7 +15,7 @@ import msgspec
 from prometheus_client import Counter
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.kit.answers import ANY_ORIGIN, DATA, Failures, HTTPAnswer, Refusal, stopping
+from deniable.collect.kit.answers import ANY_ORIGIN, DATA, RETRY_SHOWN, Failures, HTTPAnswer, Refusal, stopping
 from deniable.collect.kit.committer import Committer
 from deniable.collect.storage.log import StorageError
 
@@ -27,7 +27,6 @@ PREFLIGHT = (
     (b"access-control-allow-headers", b"content-type"),
     (b"access-control-max-age", b"86400"),
 )
-_SHOWN = (b"access-control-expose-headers", b"retry-after")
 
 
 STATUSES = (200, 201, 204, 400, 405, 408, 413, 415, 429, 500, 503, 507)
@@ -98,7 +97,7 @@ class Entrance(ABC):
 
     async def _answer(self, answer: HTTPAnswer, send: Send) -> None:
         self._requests[answer.status].inc()
-        shown = (_SHOWN,) if any(name == b"retry-after" for name, _ in answer.headers) else ()
+        shown = (RETRY_SHOWN,) if any(name == b"retry-after" for name, _ in answer.headers) else ()
         await answer._replace(headers=(ANY_ORIGIN, *answer.headers, *shown)).send(send)
 
     async def _send_head(self, send: Send, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:

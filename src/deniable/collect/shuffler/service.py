@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from prometheus_client import start_http_server
 from starlette.types import Receive, Scope, Send
 
-from deniable.collect.kit.answers import ANY_ORIGIN, NO_STORE, Failures, HTTPAnswer
+from deniable.collect.kit.answers import ANY_ORIGIN, NO_STORE, RETRY_SHOWN, Failures, HTTPAnswer
 from deniable.collect.kit.committer import Committer
 from deniable.collect.kit.log import note
 from deniable.collect.kit.process import Chore, Process
@@ -44,7 +44,7 @@ class ShuffleService(Process):
         self.chores = (self._tending, self._passing_on)
         routes = [public(KEYS, self._keys), public(HEALTH, self._health)]
         missing = f"there are {SEALS}, {KEYS} and {HEALTH}"
-        self._routes = Routes(routes, Failures("shuffler", {}), missing=missing, always=(ANY_ORIGIN,))
+        self._routes = Routes(routes, Failures("shuffler", {}), missing=missing, always=(ANY_ORIGIN, RETRY_SHOWN))
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request: most are for seals."""
