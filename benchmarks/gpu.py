@@ -2,13 +2,15 @@
 
     python benchmarks/gpu.py [--reports 10000000] [--candidates 1000000]
 
-Needs CuPy and a CUDA device; of the package only what needs NumPy alone is used, so that it runs where numba is not installed. The time is
-that of the whole call, with the way to the device and back. Where the analysis extra is installed, so is the time on the processor.
+Needs CuPy and a CUDA device; for the first table only what needs NumPy alone is used of the package, so that it runs where numba is not
+installed. The time is that of the whole call, with the way to the device and back. Where the analysis extra is installed, the second table
+has the call that users make, ``gpu.tally``, beside ``spec.tally`` on all cores, once their bytes are equal.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -60,6 +62,33 @@ def seconds(function, repeats: int = 5) -> float:
     return best
 
 
+PUBLIC = (("OLH", 2.0, 200_000, 100_000), ("BLH", 1.0, 100_000, 50_000))
+"""So many reports and candidates that a processor counts them in seconds."""
+
+
+def public(reports: int, candidates: int) -> list[tuple[str, str, str, str]]:
+    """Seconds of ``gpu.tally`` and of ``spec.tally``, and last of ``gpu.tally`` alone for as many as in the first table."""
+    import deniable as dn
+    from deniable.engines import gpu
+
+    rows = []
+    everything = dn.Integers(0, 2**32 - 1)
+    for name, epsilon, people, words in PUBLIC:
+        spec = getattr(dn, name)(domain=everything, epsilon=epsilon)
+        told, asked = spec.privatize(np.arange(people) % 1000), np.arange(words)
+        if gpu.tally(told, spec, candidates=asked).to_bytes() != spec.tally(told, candidates=asked).to_bytes():
+            raise SystemExit(f"another tally than the processor's: {name}")
+        device = seconds(lambda: gpu.tally(told, spec, candidates=asked))  # noqa: B023  # called at once
+        processor = seconds(lambda: spec.tally(told, candidates=asked), repeats=1)  # noqa: B023
+        rows.append(
+            (f"{name}, {compact(people)} x {compact(words)}", f"{device:.3f} s", f"{processor:.2f} s", f"{processor / device:.0f}x")
+        )
+    spec = dn.OLH(domain=everything, epsilon=2.0)
+    told = spec.privatize(np.arange(reports) % 1000)
+    device = seconds(lambda: gpu.tally(told, spec, candidates=np.arange(candidates)), repeats=2)
+    return [*rows, (f"OLH, {compact(reports)} x {compact(candidates)}", f"{device:.2f} s", "-", "-")]
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--reports", type=int, default=10_000_000)
@@ -75,6 +104,14 @@ def main() -> None:
         took = seconds(lambda data=(seeds, symbols, 4, keys): count_supports(*data))
         rows.append((name, f"{took:.2f} s", f"{chosen.reports * chosen.candidates / took:.2e}"))
     print(markdown((f"{compact(chosen.reports)} reports x {compact(chosen.candidates)} candidates", "whole call", "pairs/s"), rows))
+    try:
+        import numba  # noqa: F401  # part of the analysis extra
+    except ModuleNotFoundError:
+        print("\nwithout the analysis extra, gpu.tally is not timed")
+        return
+    cores = len(os.sched_getaffinity(0))
+    print()
+    print(markdown(("reports x candidates", "gpu.tally", f"spec.tally, {cores} cores", "ratio"), public(chosen.reports, chosen.candidates)))
 
 
 if __name__ == "__main__":
