@@ -17,10 +17,10 @@ from math import log, pi
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, gammaln
+import scipy
 
 _SMALL = 16
-_STIRLING = np.array([0.0, *(float(gammaln(z + 1)) - (0.5 * log(2 * pi * z) + z * log(z) - z) for z in range(1, _SMALL))])
+_STIRLING = np.array([0.0, *(float(scipy.special.gammaln(z + 1)) - (0.5 * log(2 * pi * z) + z * log(z) - z) for z in range(1, _SMALL))])
 
 
 def pmf(x: Any, n: Any, p: float) -> Any:
@@ -55,7 +55,7 @@ def at_least(k: Any, n: Any, p: float) -> Any:
     k, n = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     inside = (k > 0) & (k <= n)
     found = np.where(k <= 0, 1.0, 0.0)
-    found[inside] = betainc(k[inside], n[inside] - k[inside] + 1, p)
+    found[inside] = scipy.special.betainc(k[inside], n[inside] - k[inside] + 1, p)
     return found
 
 

@@ -20,7 +20,7 @@ from math import inf, log, log1p, tanh
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+import scipy
 
 from deniable.accounting.combinations import Bag, Sampled
 from deniable.accounting.event import ADD_REMOVE, Leaf, unknown
@@ -123,9 +123,9 @@ def _sampled_gaussian(sigma: float, rate: float, orders: Any) -> Any:
     for i, order in enumerate(orders):
         if order == int(order) and order <= 512:
             k = np.arange(int(order) + 1)
-            choose = gammaln(order + 1) - gammaln(k + 1) - gammaln(order - k + 1)
+            choose = scipy.special.gammaln(order + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(order - k + 1)
             away = (order - k) * log1p(-rate) if rate < 1 else np.where(k == order, 0.0, -inf)
-            found[i] = max(0.0, float(logsumexp(choose + away + k * log(rate) + (k * k - k) / (2 * sigma**2)))) / (order - 1)
+            found[i] = max(0.0, float(scipy.special.logsumexp(choose + away + k * log(rate) + (k * k - k) / (2 * sigma**2)))) / (order - 1)
     return found
 
 

@@ -6,7 +6,7 @@ from math import cosh, exp, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from deniable.accounting.combinations import Sampled
 from deniable.accounting.event import ADD_REMOVE, unknown
@@ -68,8 +68,8 @@ def _gaussian(leaf: GaussianEvent, step: float) -> Direction:
     low, high = (np.floor((mu**2 / 2 + side * REACH * mu) / step) for side in (-1, 1))
     edges = np.arange(low, high + 1) * step
     p, q = (_between((edges - mean) / mu) for mean in (mu**2 / 2, -(mu**2) / 2))
-    p[0] += ndtr((edges[0] - mu**2 / 2) / mu)  # moved up
-    return _both(split_cells(edges, p, q, step, float(ndtr(-(edges[-1] - mu**2 / 2) / mu))))
+    p[0] += scipy.special.ndtr((edges[0] - mu**2 / 2) / mu)  # moved up
+    return _both(split_cells(edges, p, q, step, float(scipy.special.ndtr(-(edges[-1] - mu**2 / 2) / mu))))
 
 
 def _discrete_gaussian(leaf: DiscreteGaussianEvent, step: float) -> Direction:
@@ -117,7 +117,8 @@ def _sampled_spread(leaf: Sampled) -> float:
 
 def _between(z: Any) -> Any:
     """Normal probabilities between neighbors, from the nearer tail."""
-    return np.where(z[:-1] > 0, ndtr(-z[:-1]) - ndtr(-z[1:]), ndtr(z[1:]) - ndtr(z[:-1]))
+    below, above = (scipy.special.ndtr(side) for side in (z, -z))
+    return np.where(z[:-1] > 0, above[:-1] - above[1:], below[1:] - below[:-1])
 
 
 def _added(one: Any, other: Any, step: float) -> Losses:

@@ -12,7 +12,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from deniable.accounting import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, Repeated
 from deniable.accounting.event import float_above
@@ -145,7 +145,7 @@ class TreeSums(Law):
     def _reach(self, alpha: Any) -> Array:
         """By the normal law, or by Chernoff's inequality where the noise is narrow or Laplace; exactly for one Laplace noise."""
         if self.gaussian:
-            reach = -ndtri(alpha / 2) if self.scale >= NORMAL_FROM else np.sqrt(2 * np.log(2 / alpha))
+            reach = -scipy.special.ndtri(alpha / 2) if self.scale >= NORMAL_FROM else np.sqrt(2 * np.log(2 / alpha))
             # Of integers: those up to the next one weigh more than the normal law up to here.
             return np.asarray(np.ceil(np.sqrt(self.parts) * self.scale * reach))
         found = np.zeros(np.shape(self.parts))

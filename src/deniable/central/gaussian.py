@@ -9,7 +9,7 @@ from math import ceil, floor, isqrt, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from deniable.accounting.bill import account
 from deniable.accounting.calibration import calibrate, doubled
@@ -158,7 +158,7 @@ class Gaussian(AdditiveNoise):
         check_level("level", level)
         sigma = float(self.sigma_steps)
         if sigma > 1000:  # the normal law's, and a step more than the grid can matter
-            return (ceil(-float(ndtri((1 - level) / 2)) * sigma * UP) + 1) * float(self.step)
+            return (ceil(-float(scipy.special.ndtri((1 - level) / 2)) * sigma * UP) + 1) * float(self.step)
         weights = np.exp(-(np.arange(ceil(40 * sigma) + 2) ** 2) / (2 * sigma**2))
         weights[0] /= 2
         beyond = 1 - np.cumsum(weights) / weights.sum()

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.central.release import Release
 from deniable.central.spread import Spread, sum_reaches
@@ -92,7 +92,7 @@ class LaplaceCounts(CountLaw):
         if self.public:
             low, high = np.minimum(low, self.n), np.minimum(high, self.n)
             return self.n * clopper_pearson(low, self.n, alpha / 2)[0], self.n * clopper_pearson(high, self.n, alpha / 2)[1]
-        return np.where(low > 0, stats.gamma.ppf(alpha / 4, np.maximum(low, 1)), 0.0), stats.gamma.isf(alpha / 4, high + 1)
+        return np.where(low > 0, scipy.stats.gamma.ppf(alpha / 4, np.maximum(low, 1)), 0.0), scipy.stats.gamma.isf(alpha / 4, high + 1)
 
     def bounds(self, alpha: float, method: str) -> Limits:
         """Return the limits: they hold by the exact law of the noise, and no inequality is tighter."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from deniable.accounting.calibration import calibrate, doubled
 from deniable.accounting.event import positive
@@ -231,7 +231,7 @@ class SubGaussianCounts(CountLaw):
         if self.enough < (NORMAL_TAILS_FROM if family else NORMAL_FROM):
             extra = self.n / 4 if population else 0.0  # people drawn at random: sub-Gaussian with n / 4 at most (Hoeffding)
             return self._around(np.sqrt(2 * np.log(2 / alpha) * (self.most + extra)))
-        return self._around(-ndtri(alpha / 2) * np.sqrt(self.variance(np.clip(self.noisy, 0, self.n), population=population)))
+        return self._around(-scipy.special.ndtri(alpha / 2) * np.sqrt(self.variance(np.clip(self.noisy, 0, self.n), population=population)))
 
     def bounds(self, alpha: float, method: str) -> Limits:
         """Return the same inequality by either name: the noise is sub-Gaussian, and nothing is gained from its variance."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from deniable.contract.arguments import typed
@@ -26,6 +25,8 @@ def side_by_side(values: Sequence[Any], title: str = "The same people", **counts
     >>> len(chart.altair.to_dict()["layer"])
     2
     """
+    import altair as alt
+
     records = []
     for name, found in counts.items():
         if isinstance(found, FrequencyEstimate):

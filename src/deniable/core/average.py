@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.interval import NORMAL_FROM, Limits, few_large
 from deniable.core.law import Crossed, Law
@@ -55,7 +55,7 @@ class Average(Law):
         if self.enough < NORMAL_FROM:
             reach = self.bernstein(alpha, population=population)
         else:
-            reach = stats.norm.isf(alpha / 2) * (self.drawn if population else self.noise) ** 0.5
+            reach = scipy.stats.norm.isf(alpha / 2) * (self.drawn if population else self.noise) ** 0.5
         return np.atleast_1d(self.center - reach), np.atleast_1d(self.center + reach)
 
     def bernstein(self, alpha: Any, *, population: bool) -> Any:
@@ -103,11 +103,11 @@ class AverageChange(Law):
         """The probability of so large a change, in either direction, if there was none."""
         x = np.abs(self.point)
         if self._plenty:
-            return np.asarray(2 * stats.norm.sf(x / self.stderr))
+            return np.asarray(2 * scipy.stats.norm.sf(x / self.stderr))
         return np.asarray(np.minimum(1.0, 2 * np.exp(-x * x / (2 * self._most + 2 * self._jump * x / 3))))
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = True) -> Limits:
-        reach = stats.norm.isf(alpha / 2) * self.stderr if self._plenty else few_large(np.array([self._most]), self._jump, alpha)
+        reach = scipy.stats.norm.isf(alpha / 2) * self.stderr if self._plenty else few_large(np.array([self._most]), self._jump, alpha)
         return self.point - reach, self.point + reach
 
     def select(self, positions: Array) -> Law:

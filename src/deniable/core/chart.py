@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
 from deniable.core.figure import themed
 from deniable.core.vega import draw_all
 from deniable.errors import ParameterError
@@ -34,7 +32,9 @@ class Chart:
     @property
     def altair(self) -> Any:
         """The chart as an Altair chart."""
-        return alt.Chart.from_dict(self.drawn) if isinstance(self.drawn, dict) else self.drawn
+        from altair import Chart as AltairChart
+
+        return AltairChart.from_dict(self.drawn) if isinstance(self.drawn, dict) else self.drawn
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the chart to a path that ends in .svg, .png, .json or .html; the last needs no other file."""

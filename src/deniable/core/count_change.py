@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.interval import NORMAL_TAILS_FROM, Limits, few_large, smallest_error
 from deniable.core.law import CountLaw, Law
@@ -49,7 +49,7 @@ class CountChange(Law):
             variance, change = sum(_variance(side, pooled) for side in self._sides), np.abs(self.point)
             if self._jump:  # collisions are few and large: no normal law far out (Bernstein)
                 return np.asarray(np.minimum(2 * np.exp(-(change**2) / (2 * (variance + self._jump * change / 3))), 1.0))
-            return np.asarray(2 * stats.norm.sf(change / np.sqrt(variance)))
+            return np.asarray(2 * scipy.stats.norm.sf(change / np.sqrt(variance)))
         exact = self.first.exact_test(self.second)
         return smallest_error(lambda alpha: self._crossed(alpha, 1), len(self.point)) if exact is None else exact
 
@@ -57,7 +57,7 @@ class CountChange(Law):
         if min(self.n) == 0:  # from nobody, nothing is known
             return np.full(len(self.point), -1.0), np.full(len(self.point), 1.0)
         if self._plenty:
-            reach = few_large(self.variance(self.point), self._jump, alpha) if self._jump else stats.norm.isf(alpha / 2) * self.stderr
+            reach = few_large(self.variance(self.point), self._jump, alpha) if self._jump else scipy.stats.norm.isf(alpha / 2) * self.stderr
             low, high = self.point - reach, self.point + reach
         else:
             low, high = self._crossed(alpha, max(family, 1))

@@ -11,7 +11,7 @@ from functools import cached_property
 from math import nan
 
 import numpy as np
-from scipy import special
+import scipy
 
 from deniable.contract.numbers import Numbers
 from deniable.contract.source import Source
@@ -90,7 +90,7 @@ class Counting(Fit):
         errors = np.sqrt(np.maximum(self.raw.law.variance(counts, population=True), 0.0))
         uniform = np.empty(replicates * self.domain.size)
         serve_everyone(uniform.size, lambda part, words: fill_uniform(uniform[part], words), source)
-        drawn = counts + errors * special.ndtri(uniform).reshape(replicates, -1)
+        drawn = counts + errors * scipy.special.ndtri(uniform).reshape(replicates, -1)
         return np.stack([self._shares(row) for row in drawn])
 
     def _shares(self, counts: Array) -> Array:

@@ -23,7 +23,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
@@ -154,10 +154,10 @@ def _popcounts(reports: Reports) -> Iterator[Finding]:
         for kind, bound in (("cdf", np.max), ("sf", np.max), ("pmf", np.max), ("pmf", np.min))
     )
     tests = [
-        ("at most", until, at_most, stats.binom.sf(until - 1, n, at_most)),
-        ("at least", n - below, at_least, stats.binom.sf(n - below - 1, n, at_least)),
-        ("exactly", until - below, most, stats.binom.sf(until - below - 1, n, most)),
-        ("exactly", until - below, least, stats.binom.cdf(until - below, n, least)),
+        ("at most", until, at_most, scipy.stats.binom.sf(until - 1, n, at_most)),
+        ("at least", n - below, at_least, scipy.stats.binom.sf(n - below - 1, n, at_least)),
+        ("exactly", until - below, most, scipy.stats.binom.sf(until - below - 1, n, most)),
+        ("exactly", until - below, least, scipy.stats.binom.cdf(until - below, n, least)),
     ]
     words, found, chance, p_values = min(tests, key=lambda test: float(test[3].min()))
     k = int(p_values.argmin())
@@ -182,6 +182,6 @@ def _draws(reports: Reports) -> Iterator[Finding]:
         cells = float(column.limit) ** (1 if column.increasing else column.count)
         drawn = items.ravel() if column.increasing or column.count == 1 else items.view(f"S{column.row_bytes}").ravel()
         most = int(np.unique(drawn, return_counts=True)[1].max())
-        p_value = cells * float(stats.binom.sf(most - 1, reports.n, each / cells))
+        p_value = cells * float(scipy.stats.binom.sf(most - 1, reports.n, each / cells))
         told = f"one of {cells:.4g} possible draws of the {column.name} came {most:,} times"
         yield Finding(f"draws of {column.name}", float(most), reports.n * each / cells, min(1.0, p_value), told)

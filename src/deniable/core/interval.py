@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -43,8 +43,8 @@ def check_level(name: str, level: object) -> None:
 def score(supports: Array, n: int, p: Array, q: Array, alpha: float, *, skewness: bool = False) -> Limits:
     """Limits by the normal test, without clipping to 0..n: clipping would make the coverage of rare values uneven."""
     if not skewness:
-        return _invert(supports, n, p, q, quadratic=stats.norm.isf(alpha / 2) ** 2)
-    z = stats.norm.isf(0.95 * alpha / 2)  # a twentieth is set aside for what the expansion leaves out: at worst 2.4 % of alpha
+        return _invert(supports, n, p, q, quadratic=scipy.stats.norm.isf(alpha / 2) ** 2)
+    z = scipy.stats.norm.isf(0.95 * alpha / 2)  # a twentieth is set aside for what the expansion leaves out: at worst 2.4 % of alpha
     count = np.clip((supports - n * q) / (p - q), 0, n)
     variance = n * q * (1 - q) + count * (p * (1 - p) - q * (1 - q))
     third = n * q * (1 - q) * (1 - 2 * q) + count * (p * (1 - p) * (1 - 2 * p) - q * (1 - q) * (1 - 2 * q))
@@ -86,7 +86,7 @@ def exact(supports: Array, n: int, p: Array, q: Array, alpha: Any) -> Limits:
 
 def sampling_score(supports: Array, n: int, p: Array, q: Array, alpha: float) -> Limits:
     """Wilson's limits for the probability of a support, carried over to counts."""
-    z = stats.norm.isf(alpha / 2)
+    z = scipy.stats.norm.isf(alpha / 2)
     center = (supports + z * z / 2) / (n + z * z)
     reach = z / (n + z * z) * np.sqrt(supports * (1 - supports / n) + z * z / 4)
     return n * (center - reach - q) / (p - q), n * (center + reach - q) / (p - q)
@@ -101,8 +101,8 @@ def sampling_exact(supports: Array, n: int, p: Array, q: Array, alpha: float) ->
 def clopper_pearson(hits: Array, n: int, alpha: float) -> Limits:
     """Exact limits for a probability after so many hits in n trials."""
     hits = np.asarray(hits, dtype=float)
-    low = np.where(hits > 0, stats.beta.ppf(alpha / 2, np.maximum(hits, 1), n - hits + 1), 0.0)
-    high = np.where(hits < n, stats.beta.isf(alpha / 2, hits + 1, np.maximum(n - hits, 1)), 1.0)
+    low = np.where(hits > 0, scipy.stats.beta.ppf(alpha / 2, np.maximum(hits, 1), n - hits + 1), 0.0)
+    high = np.where(hits < n, scipy.stats.beta.isf(alpha / 2, hits + 1, np.maximum(n - hits, 1)), 1.0)
     return low, high
 
 
@@ -137,8 +137,8 @@ def _tail(supports: Array, n: int, count: Array, p: Array, q: Array) -> Array:
     mean, spread = others * q, np.sqrt(n * q * (1 - q))
     start = np.maximum(np.floor(mean - 12 * spread - 12), 0)
     noise = start[:, None] + np.arange(int(np.max(24 * spread + 25)) + 1)
-    weights = stats.binom.pmf(noise, others[:, None], q[:, None])
-    result: Array = (weights * stats.binom.sf(supports[:, None] - noise - 1, count[:, None], p[:, None])).sum(axis=1)
+    weights = scipy.stats.binom.pmf(noise, others[:, None], q[:, None])
+    result: Array = (weights * scipy.stats.binom.sf(supports[:, None] - noise - 1, count[:, None], p[:, None])).sum(axis=1)
     return result
 
 

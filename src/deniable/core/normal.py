@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.interval import Limits
 from deniable.core.law import Law
@@ -35,7 +35,7 @@ class Normal(Law):
         return self.drawn if population else self.noise
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
-        reach = stats.norm.isf(alpha / 2) * np.sqrt(self.drawn if population else self.noise)
+        reach = scipy.stats.norm.isf(alpha / 2) * np.sqrt(self.drawn if population else self.noise)
         return self.numbers - reach, self.numbers + reach
 
     def select(self, positions: Array) -> Normal:
@@ -69,7 +69,7 @@ class Tailed(Law):
         return self.noise
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
-        z = stats.norm.isf(alpha / 2)
+        z = scipy.stats.norm.isf(alpha / 2)
         reach = np.sqrt(self.noise) * (z + self.kurtosis * np.maximum(z**3 - 3 * z, 0.0) / 24) + self.step
         return self.numbers - reach, self.numbers + reach
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.estimate import PeopleEstimate
 from deniable.core.interval import few_large
@@ -114,7 +114,7 @@ def _level(heights: Array, widths: Array, height: float, width: float) -> float:
 def _base_cut(estimate: FrequencyEstimate) -> Array:
     law, alpha = estimate.law, 0.05 / estimate.family_size
     variance = law.variance(np.zeros(len(estimate.values)))  # of a value that nobody holds
-    threshold = few_large(variance, law.jump, 2 * alpha) if law.jump else stats.norm.isf(alpha) * np.sqrt(variance)
+    threshold = few_large(variance, law.jump, 2 * alpha) if law.jump else scipy.stats.norm.isf(alpha) * np.sqrt(variance)
     return np.where(estimate.counts >= threshold, estimate.counts, 0.0)
 
 

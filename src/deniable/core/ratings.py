@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
+import scipy
 
 from deniable.contract.ratings import EXCESS_BITS, LARGEST_OWN, ONE, RIDGE, SWEEPS, HeldRating, Rated, RatingGradient
 from deniable.core.features import Later
@@ -66,7 +66,7 @@ class Ratings:
     @classmethod
     def from_sparse(cls, matrix: Any, *, low: float, high: float) -> Ratings:
         """Ratings as a SciPy sparse matrix of people x items; what it stores is rated, zeros too."""
-        found = sparse.coo_array(matrix)
+        found = scipy.sparse.coo_array(matrix)
         row, column = found.coords
         return cls.of(row, column, found.data, shape=tuple(map(int, found.shape)), low=low, high=high)  # type: ignore[arg-type]  # two of them
 

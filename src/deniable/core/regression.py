@@ -24,8 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import linalg, optimize, stats
-from scipy.linalg import lapack
+import scipy
 
 from deniable.core.estimate import PeopleEstimate
 from deniable.core.interval import Limits, check_level
@@ -62,8 +61,8 @@ class Regression(CountLaw):
         cohorts, bits, size = self.design.shape
         flat = self.design.reshape(cohorts * bits, size)
         squares = flat.T @ flat
-        factor, singular = lapack.dpotrf(squares, lower=1)
-        condition = 0.0 if singular else float(lapack.dpocon(factor, np.abs(squares).sum(axis=0).max(), uplo="L")[0])
+        factor, singular = scipy.linalg.lapack.dpotrf(squares, lower=1)
+        condition = 0.0 if singular else float(scipy.linalg.lapack.dpocon(factor, np.abs(squares).sum(axis=0).max(), uplo="L")[0])
         if size >= cohorts * bits or condition < _CONDITION:
             raise ParameterError(
                 "candidates",
@@ -71,7 +70,7 @@ class Regression(CountLaw):
                 allowed=f"a list whose filters are independent, well below {cohorts * bits} candidates",
                 fix="use more cohorts or bits, name fewer candidates, or select among them with decode()",
             )
-        inverse = linalg.cho_solve((factor, True), np.eye(size))
+        inverse = scipy.linalg.cho_solve((factor, True), np.eye(size))
         weights = (cohorts * (inverse @ flat.T)).reshape(size, cohorts, bits)
         return inverse, weights, np.einsum("vjb,jb->v", weights, self.seen)
 
@@ -155,7 +154,7 @@ def decode(estimate: FrequencyEstimate, law: Regression, alpha: float) -> People
         return _decoded(estimate, [], np.zeros(0), np.zeros(0), np.zeros(0))
     values, few = [estimate.values[i] for i in kept], replace(law, design=law.design[:, :, kept], complete=False)
     left = replace(estimate, values=values, law=few, family_size=size)
-    p_values = stats.norm.sf(left.counts / np.sqrt(few.variance(np.zeros(len(kept)))))
+    p_values = scipy.stats.norm.sf(left.counts / np.sqrt(few.variance(np.zeros(len(kept)))))
     low, _ = left.interval(1 - 2 * alpha, simultaneous=True)  # one side counts: that of more than nobody
     found = [int(i) for i in np.argsort(-left.counts, kind="stable") if low[i] > 0]
     return _decoded(estimate, [values[i] for i in found], left.counts[found], left.stderr[found], p_values[found])
@@ -181,8 +180,8 @@ def _select(law: Regression, alpha: float) -> list[int]:
     cohorts, bits, size = law.design.shape
     flat, target = law.design.reshape(cohorts * bits, size), cohorts * law.seen.ravel()
     longest = float(np.sqrt((flat**2).sum(axis=0).max()))
-    penalty = stats.norm.isf(alpha / size) * longest * np.sqrt(law.n * cohorts * law.noise)
+    penalty = scipy.stats.norm.isf(alpha / size) * longest * np.sqrt(law.n * cohorts * law.noise)
     ridge = 1e-3 * longest  # makes the solution unique; its square is a millionth of a column's
     stacked = np.vstack([flat, ridge * np.eye(size)])
-    found, _ = optimize.nnls(stacked, np.concatenate([target, np.full(size, -penalty / ridge)]))
+    found, _ = scipy.optimize.nnls(stacked, np.concatenate([target, np.full(size, -penalty / ridge)]))
     return [int(i) for i in np.flatnonzero(found > 0)]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.contract.replay import ReplaySource
 from deniable.contract.source import Source
@@ -124,7 +124,7 @@ class Cumulative(Law):
         """They rise, as what they are about does."""
         if not self.n:  # of nobody, everything is possible
             return np.zeros(len(self.shares)), np.ones(len(self.shares))
-        reach = stats.norm.isf(alpha / 2) * np.sqrt(self.noise + self.missed**2)
+        reach = scipy.stats.norm.isf(alpha / 2) * np.sqrt(self.noise + self.missed**2)
         low, high = (np.clip(self.shares - self.missed + side * reach, 0.0, 1.0) for side in (-1, 1))
         return np.maximum.accumulate(low), np.asarray(np.minimum.accumulate(high[::-1])[::-1])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core import interval
 from deniable.core.interval import Limits
@@ -76,7 +76,7 @@ class Scores(CountLaw):
         if self.enough < (interval.NORMAL_TAILS_FROM if far else interval.NORMAL_FROM):
             extra = self.n / 4 if population else 0.0  # people drawn at random: n f (1 - f) at most
             return self._inverted(alpha, extra) if self.known else self._within(alpha, self.n * self.worst + extra)
-        z = stats.norm.isf(alpha / 2)
+        z = scipy.stats.norm.isf(alpha / 2)
         if far:  # far out the third moment counts; it is at most reach times the variance (Cornish and Fisher 1938)
             z += (z * z - 1) / 6 / np.sqrt(self.enough)
         noise = z * np.sqrt(self._noise(np.clip(self.sums, 0, self.n), population=population))

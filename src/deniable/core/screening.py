@@ -13,7 +13,7 @@ from math import ceil, floor, inf, log10, sqrt
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.law import Law
 from deniable.errors import ParameterError
@@ -49,7 +49,7 @@ class Screening:
     @property
     def reach(self) -> float:
         """How many standard errors a frequency must have to be found in four of five runs."""
-        return float(stats.norm.isf(ALPHA / 2 / max(self.candidates, 1)) + stats.norm.ppf(POWER))
+        return float(scipy.stats.norm.isf(ALPHA / 2 / max(self.candidates, 1)) + scipy.stats.norm.ppf(POWER))
 
     @property
     def visible(self) -> float:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.client.pure import PureProtocol
 from deniable.contract.law import Coins, PairLaw
@@ -81,8 +81,8 @@ def chance_of(law: Sequence[Coins], counts: Array, kind: str) -> Array:
     total = np.zeros(counts.size)
     for part in law:
         for own in range(part.own + 1):
-            left = counts - own - (kind == "sf")
-            total += part.chance * stats.binom.pmf(own, part.own, part.p) * getattr(stats.binom, kind)(left, part.others, part.q)
+            left = getattr(scipy.stats.binom, kind)(counts - own - (kind == "sf"), part.others, part.q)
+            total += part.chance * scipy.stats.binom.pmf(own, part.own, part.p) * left
     return np.clip(total, 0.0, 1.0)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
+import scipy
 
 from deniable.contract.sets import Candidates, HeldCount, Overflow, PadAndSample, SetCode
 from deniable.contract.source import Source
@@ -50,7 +50,7 @@ class ItemSets:
             if values.domain != domain:
                 raise DomainError("values", values.domain.describe(), allowed=domain.describe(), fix="read the column for this domain")
             return values
-        if sparse.issparse(values) or (isinstance(values, np.ndarray) and values.ndim == 2):
+        if scipy.sparse.issparse(values) or (isinstance(values, np.ndarray) and values.ndim == 2):
             offsets, keys = _of_matrix(domain, values)
         else:
             offsets, flat = _of_arrow(domain, values) if _is_arrow(values) else _of_rows(domain, values)
@@ -150,7 +150,7 @@ def codes_of(domain: Subsets, values: Any) -> Any:
 
 
 def _of_matrix(domain: Subsets, values: Any) -> tuple[Array, Array]:
-    matrix = sparse.csr_array(values)
+    matrix = scipy.sparse.csr_array(values)
     if matrix.shape[1] != domain.items.size:
         allowed = f"{domain.items.size} columns, one for each item"
         raise DomainError("values", f"a matrix of shape {matrix.shape}", allowed=allowed, fix="one row for each person")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core import interval
 from deniable.core.interval import Limits
@@ -69,7 +69,7 @@ class Supports(CountLaw):
             return self._noise_limits(alpha, far=family > 0, population=population)
         if not family:
             noise = self._noise_limits(alpha, far=False, population=population)
-            return self._widened(noise, stats.norm.isf(alpha / 2) ** 2 * self.shared)
+            return self._widened(noise, scipy.stats.norm.isf(alpha / 2) ** 2 * self.shared)
         # Collisions are few and large: far out they are not normal, and Bernstein's inequality gets half of the error.
         low, high = self._noise_limits(alpha / 2, far=True, population=population)
         reach = interval.few_large(self.shared, self.jump, alpha / 2)
@@ -101,7 +101,7 @@ class Supports(CountLaw):
             return None
         if np.any(self.p != other.p) or np.any(self.q != other.q):
             return None
-        law = stats.hypergeom(self.n + other.n, self.supports + other.supports, self.n)
+        law = scipy.stats.hypergeom(self.n + other.n, self.supports + other.supports, self.n)
         tails = np.minimum(law.cdf(self.supports), law.sf(self.supports - 1))
         return np.asarray(np.minimum(2 * tails, 1.0))
 

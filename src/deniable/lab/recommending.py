@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from deniable.contract.record import Document
 from deniable.contract.source import Source
@@ -70,7 +70,7 @@ class RatingCrowd(Population, named=False):
         return ((words >> np.uint64(11)).astype(float) + 0.5).reshape(shape) * 2.0**-53
 
     def _normal(self, shape: tuple[int, ...], source: Source | None) -> Array:
-        return np.asarray(ndtri(self._uniform(shape, source)))
+        return np.asarray(scipy.special.ndtri(self._uniform(shape, source)))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.contract.form import written_only
 from deniable.contract.record import Document, wire
@@ -128,7 +128,7 @@ def expected_error(bias: Array, stderr: Array, kurtosis: Array) -> float:
     (0.7979, 0.7071)
     """
     b = bias / stderr
-    folded = 2 * stats.norm.pdf(b) + b * (2 * stats.norm.cdf(b) - 1)
-    several = folded + kurtosis * (b**2 - 1) * stats.norm.pdf(b) / 12
+    folded = 2 * scipy.stats.norm.pdf(b) + b * (2 * scipy.stats.norm.cdf(b) - 1)
+    several = folded + kurtosis * (b**2 - 1) * scipy.stats.norm.pdf(b) / 12
     single = np.abs(b) + np.exp(-sqrt(2) * np.abs(b)) / sqrt(2)
     return float(np.mean(stderr * np.where(kurtosis > SINGLE, single, several)))

@@ -25,7 +25,7 @@ from fractions import Fraction
 from math import floor, log2
 from typing import NamedTuple
 
-from scipy import stats
+import scipy
 
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError
@@ -98,7 +98,7 @@ def _smallest_threshold(parties: int, bad: int, neighbors: int, log_n: float) ->
     low, high = 1, neighbors + 1
     while low < high:
         middle = (low + high) // 2
-        if stats.hypergeom.sf(middle - 1, parties - 1, bad, neighbors) * 2.0**log_n <= 2.0**-SECURITY:
+        if scipy.stats.hypergeom.sf(middle - 1, parties - 1, bad, neighbors) * 2.0**log_n <= 2.0**-SECURITY:
             high = middle
         else:
             low = middle + 1
@@ -106,4 +106,4 @@ def _smallest_threshold(parties: int, bad: int, neighbors: int, log_n: float) ->
 
 
 def _too_few(parties: int, gone: int, neighbors: int, threshold: int) -> float:
-    return float(stats.hypergeom.cdf(threshold - 1, parties - 1, parties - 1 - gone, neighbors))
+    return float(scipy.stats.hypergeom.cdf(threshold - 1, parties - 1, parties - 1 - gone, neighbors))

@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import inf, log, sqrt
 
 import numpy as np
-from scipy.special import gammaln, pdtr, pdtrc
+import scipy
 
 from deniable.accounting.calibration import calibrate, doubled
 from deniable.errors import ParameterError
@@ -38,8 +38,8 @@ def dummy_delta(noise: float, epsilon: float) -> float:
     low, high = max(0, int(mean - width)), int(mean + width) + 1
     counts = np.arange(low, high + 1, dtype=float)
     divergences = divergence_given(counts, epsilon, inf)
-    masses = np.exp(counts * log(mean) - mean - gammaln(counts + 1))
-    cut = (float(pdtr(low - 1, mean)) if low else 0.0) + float(pdtrc(high, mean)) * float(divergences[-1])
+    masses = np.exp(counts * log(mean) - mean - scipy.special.gammaln(counts + 1))
+    cut = (float(scipy.special.pdtr(low - 1, mean)) if low else 0.0) + float(scipy.special.pdtrc(high, mean)) * float(divergences[-1])
     return (float((masses * divergences).sum()) + cut) * (1 + GUARD)
 
 

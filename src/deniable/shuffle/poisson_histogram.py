@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.central.inversion import PoissonNoise
 from deniable.contract.arguments import typed
@@ -148,7 +148,7 @@ class PoissonCounts(CountLaw):
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         share = alpha / 2 if population else alpha  # half of the error for the noise, half for who was asked
-        low, high = (self.received - side(share / 2, self.noise) for side in (stats.poisson.isf, stats.poisson.ppf))
+        low, high = (self.received - side(share / 2, self.noise) for side in (scipy.stats.poisson.isf, scipy.stats.poisson.ppf))
         if not population:
             return low, high
         inside = [np.clip(limit, 0, self.n) for limit in (low, high)]

@@ -29,7 +29,7 @@ from math import exp, inf, log, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+import scipy
 
 from deniable.errors import ParameterError
 
@@ -66,7 +66,7 @@ def excess(n: int, k: int, modulus: int) -> float:
     if n == 1:
         return 0.0  # the sum is the number itself
     top = min(n, LISTED)
-    factorials = gammaln(np.arange(k * top + 1.0) + 1)
+    factorials = scipy.special.gammaln(np.arange(k * top + 1.0) + 1)
     one, all_ = factorials[: top + 1], factorials[::k]
     logs, last = np.zeros(top), 0.0  # ln u_t at t - 1
     for people in range(2, top + 1):
@@ -88,7 +88,7 @@ def _beyond(n: int, k: int, modulus: int, logs: Any) -> float:
     first = _closed(n, many, k) + logs[: many.size]
     last = _closed(n, n - few, k) + log(2)
     between = log(2 * n) + max(_closed(n, many[-1], k), last[-1])  # terms are log-convex in t: the largest are at the ends
-    return float(logsumexp(np.concatenate([first, last, [between]]))) + log(modulus)
+    return float(scipy.special.logsumexp(np.concatenate([first, last, [between]]))) + log(modulus)
 
 
 def _closed(n: int, t: Any, k: int) -> Any:
@@ -97,7 +97,7 @@ def _closed(n: int, t: Any, k: int) -> Any:
 
 
 def _log_binomial(n: int, t: Any) -> Any:
-    return gammaln(n + 1) - gammaln(t + 1) - gammaln(n - t + 1)
+    return scipy.special.gammaln(n + 1) - scipy.special.gammaln(t + 1) - scipy.special.gammaln(n - t + 1)
 
 
 def _rounded(logarithm: float) -> float:

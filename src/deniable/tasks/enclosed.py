@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.interval import Limits
 from deniable.core.law import Law
@@ -28,7 +28,7 @@ def reach(alpha: Any, *, normal: bool, grown: bool = False) -> Any:
     >>> [round(float(reach(0.05, normal=few, grown=grown)), 2) for few, grown in ((True, False), (True, True), (False, False))]
     [1.96, 2.08, 4.47]
     """
-    return (stats.norm.isf(alpha / 2) if normal else np.asarray(alpha) ** -0.5) * (GROWN if grown else 1.0)
+    return (scipy.stats.norm.isf(alpha / 2) if normal else np.asarray(alpha) ** -0.5) * (GROWN if grown else 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 from math import ceil, exp
 
 import numpy as np
-from scipy import signal
+import scipy
 
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -50,8 +50,8 @@ class FourGaussians:
         places = np.arange(-reach, reach + 1)
         weights = np.exp(-(places**2) / (2 * self.sigma**2))
         squares = np.bincount(places**2, weights=weights / weights.sum())
-        two = np.maximum(signal.fftconvolve(squares, squares), 0.0)
-        four = np.maximum(signal.fftconvolve(two, two[::-1]), 0.0)
+        two = np.maximum(scipy.signal.fftconvolve(squares, squares), 0.0)
+        four = np.maximum(scipy.signal.fftconvolve(two, two[::-1]), 0.0)
         return np.asarray(four / four.sum())
 
     @property

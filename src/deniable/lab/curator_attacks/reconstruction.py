@@ -8,7 +8,7 @@ does not grow with the number of answers protects nobody; a session's does, sinc
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
@@ -41,7 +41,7 @@ def reconstruct(groups: Array, answers: Array) -> Array:
     asked, people = groups.shape
     cost = np.concatenate([np.zeros(people), np.ones(asked)])
     matrix, error = groups.astype(float), np.eye(asked)
-    found = optimize.linprog(
+    found = scipy.optimize.linprog(
         cost,
         A_ub=np.block([[matrix, -error], [-matrix, -error]]),
         b_ub=np.concatenate([answers, -np.asarray(answers)]),

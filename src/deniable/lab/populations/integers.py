@@ -7,7 +7,7 @@ from math import ceil, log, log1p
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.contract.domain import Domain
 from deniable.contract.source import Source
@@ -34,8 +34,8 @@ class Poisson(Population):
 
     def table(self) -> tuple[Any, Array]:
         values = np.arange(int(_shorter("mean", self.mean, self.mean + 10 * self.mean**0.5 + 60)))  # more than enough
-        values = values[: int(np.argmax(stats.poisson.sf(values, self.mean) < TAIL)) + 1]
-        return values, stats.poisson.pmf(values, self.mean)
+        values = values[: int(np.argmax(scipy.stats.poisson.sf(values, self.mean) < TAIL)) + 1]
+        return values, scipy.stats.poisson.pmf(values, self.mean)
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,12 @@ class RoundedNormal(Population):
         require(is_number(self.sd, above=0), "sd", self.sd, "a number above 0", "the standard deviation before rounding")
 
     def table(self) -> tuple[Any, Array]:
-        reach = _shorter("sd", self.sd, self.sd * float(stats.norm.isf(TAIL))) + 1
+        reach = _shorter("sd", self.sd, self.sd * float(scipy.stats.norm.isf(TAIL))) + 1
         values = np.arange(round(self.mean - reach), round(self.mean + reach) + 1)
         low, high = ((values + side - self.mean) / self.sd for side in (-0.5, 0.5))
         # By symmetry taken from the lower tail, where differences of tiny numbers are still exact.
-        return values, np.where(low > 0, stats.norm.cdf(-low) - stats.norm.cdf(-high), stats.norm.cdf(high) - stats.norm.cdf(low))
+        lower, upper = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
+        return values, scipy.special.ndtr(upper) - scipy.special.ndtr(lower)
 
 
 def _shorter(parameter: str, value: float, values: float) -> float:

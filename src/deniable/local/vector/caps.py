@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import erfc, exp, log, log1p, pi, sqrt
 from statistics import NormalDist
 
-from scipy import special
+import scipy
 
 _STEPS = 60
 """Of a golden section: the best p is then known to 1e-12."""
@@ -52,8 +52,8 @@ def sphere_cap(p: float, epsilon: float, dimension: int) -> Cap:
     """The cap on the sphere of a dimension (PrivUnit2): a little better than normal numbers, and harder to sample."""
     a = (dimension - 1) / 2
     q = exp(_log_below(p, epsilon))
-    gamma = 2 * float(special.betaincinv(a, a, q)) - 1
-    log_scale = a * log1p(-gamma * gamma) - (dimension - 2) * log(2) - log(dimension - 1) - float(special.betaln(a, a))
+    gamma = 2 * float(scipy.special.betaincinv(a, a, q)) - 1
+    log_scale = a * log1p(-gamma * gamma) - (dimension - 2) * log(2) - log(dimension - 1) - float(scipy.special.betaln(a, a))
     return Cap(p, gamma, q, exp(log_scale) * (p / exp(_log_above(p, epsilon)) - (1 - p) / q))
 
 

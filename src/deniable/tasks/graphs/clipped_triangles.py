@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse, stats
+import scipy
 
 from deniable.central.laplace import Laplace
 from deniable.client.rr import RR
@@ -233,13 +233,13 @@ def twice_bounded(tied: Array, limit: int) -> int:
     one, other = np.nonzero(tied)
     tails, heads = np.concatenate([np.full(nodes, start), one, nodes + each]), np.concatenate([each, nodes + other, np.full(nodes, end)])
     room = np.repeat(np.array([limit, 1, limit], dtype=np.int32), [nodes, one.size, nodes])
-    network = sparse.csr_array((room, (tails, heads)), shape=(end + 1, end + 1))
-    return int(sparse.csgraph.maximum_flow(network, start, end).flow_value)
+    network = scipy.sparse.csr_array((room, (tails, heads)), shape=(end + 1, end + 1))
+    return int(scipy.sparse.csgraph.maximum_flow(network, start, end).flow_value)
 
 
 @cache
 def _limit(bound: int, chance: float) -> int:
-    return max(1, min(bound - 1, int(stats.binom.isf(RARE, bound - 1, chance))))
+    return max(1, min(bound - 1, int(scipy.stats.binom.isf(RARE, bound - 1, chance))))
 
 
 @cache

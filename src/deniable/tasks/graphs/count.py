@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import Limits
@@ -49,7 +49,7 @@ class GraphCount(Law):
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         check_whole_graph(population)
-        z = stats.norm.isf(alpha / 2) if self.normal and self.n >= FEW else np.asarray(alpha) ** -0.5
+        z = scipy.stats.norm.isf(alpha / 2) if self.normal and self.n >= FEW else np.asarray(alpha) ** -0.5
         return self.point - z * self.stderr, self.point + z * self.stderr
 
     def select(self, positions: Array) -> Law:

@@ -17,7 +17,7 @@ from math import ceil, exp
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import signal, special, stats
+import scipy
 
 from deniable.core.estimate import NumberEstimate, PeopleEstimate
 from deniable.core.interval import NORMAL_FROM, Limits, few_large
@@ -63,7 +63,7 @@ class DegreeCounts(Law):
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         check_whole_graph(population)
-        reach = np.where(self.plenty, stats.norm.isf(alpha / 2) * np.sqrt(self.noise), few_large(self.noise, self.jump, alpha))
+        reach = np.where(self.plenty, scipy.stats.norm.isf(alpha / 2) * np.sqrt(self.noise), few_large(self.noise, self.jump, alpha))
         return self.numbers - reach, self.numbers + reach
 
     def select(self, positions: Array) -> DegreeCounts:
@@ -125,7 +125,7 @@ class DegreeEstimate(PeopleEstimate):
     def stars(self, k: int) -> NumberEstimate:
         """The number of k-stars: a person and k of their ties. Of 1-stars there are twice as many as edges."""
         check_whole("k", k, 1, 10, fix="2 counts pairs of ties of one person")
-        return self.total(f"{k}-stars", lambda degree: special.comb(degree, k))
+        return self.total(f"{k}-stars", lambda degree: scipy.special.comb(degree, k))
 
     def between(self, low: int, high: int) -> NumberEstimate:
         """How many people have from ``low`` to ``high`` ties: one question, and a smaller error than the sum of its counts would seem."""
@@ -196,7 +196,7 @@ def _expected(likely: Array, spec: Degrees) -> tuple[Array, int]:
     """
     ratio, reach = _ratio(spec), ceil(REACH * spec.noise.scale) + 2
     padded = np.pad(likely, reach)
-    up, down = (signal.lfilter([1.0], [1.0, -ratio], each) for each in (padded, padded[::-1]))
+    up, down = (scipy.signal.lfilter([1.0], [1.0, -ratio], each) for each in (padded, padded[::-1]))
     return (up + down[::-1] - padded) * (1 - ratio) / (1 + ratio), reach
 
 

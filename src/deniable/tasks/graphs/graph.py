@@ -8,7 +8,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from deniable.errors import DomainError, MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
@@ -42,8 +42,8 @@ class Graph:
             return graph
         if hasattr(graph, "is_multigraph") and hasattr(graph, "adjacency"):
             return cls._from_networkx(graph)
-        if sparse.issparse(graph) or (isinstance(graph, np.ndarray) and graph.ndim == 2 and nodes is None):
-            return cls._from_matrix(sparse.csr_array(graph))
+        if scipy.sparse.issparse(graph) or (isinstance(graph, np.ndarray) and graph.ndim == 2 and nodes is None):
+            return cls._from_matrix(scipy.sparse.csr_array(graph))
         if nodes is None:
             raise ParameterError("nodes", None, allowed="the number of nodes", fix="pairs do not tell of nodes without ties: give nodes=")
         return cls._from_pairs(graph, nodes)
@@ -146,10 +146,10 @@ class Graph:
 
     # --- the way out ---
 
-    def to_sparse(self) -> sparse.csr_array:
+    def to_sparse(self) -> scipy.sparse.csr_array:
         """The matrix of 0 and 1."""
         ones = np.ones(len(self.ties), dtype=np.int8)
-        return sparse.csr_array((ones, self.ties, self.starts), shape=(self.nodes, self.nodes))
+        return scipy.sparse.csr_array((ones, self.ties, self.starts), shape=(self.nodes, self.nodes))
 
     def to_networkx(self) -> Any:
         """A ``networkx.Graph``, with the labels that it came with."""
@@ -190,7 +190,7 @@ def held_degrees(values: Any, nodes: int) -> Any:
     if isinstance(values, list | tuple):
         is_graph = not values or hasattr(values[0], "__len__")  # pairs; none of them is a graph without ties
     else:
-        is_graph = isinstance(values, Graph | set | frozenset) or sparse.issparse(values) or getattr(values, "ndim", 1) != 1
+        is_graph = isinstance(values, Graph | set | frozenset) or scipy.sparse.issparse(values) or getattr(values, "ndim", 1) != 1
         is_graph = is_graph or hasattr(values, "adjacency") or not hasattr(values, "__len__")
     return check_graph(values, nodes).degrees if is_graph else values
 

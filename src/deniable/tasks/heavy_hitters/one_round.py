@@ -10,7 +10,7 @@ from math import ceil, log2, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, norm
+import scipy
 
 from deniable.client.cms import CMS
 from deniable.client.flh import FLH
@@ -103,12 +103,12 @@ def standing_out(
     some = values or [domain.value(0) if domain.listed else "" if isinstance(domain, Text) else b""]
     estimate = question.spec.estimate(tally, candidates=some)
     chance = min(false / len(some), 0.5)
-    z = norm.isf(chance) if threshold is None else threshold
+    z = scipy.stats.norm.isf(chance) if threshold is None else threshold
     law = estimate.law
     height = z * np.sqrt(law.variance(np.zeros(len(some))))
     if threshold is None and isinstance(law, Supports):
         n, p, q = law.n, law.p, law.q
-        height = np.sqrt(np.maximum((binom.isf(chance, n, q) - n * q) / (p - q), 0) ** 2 + z**2 * law.shared)
+        height = np.sqrt(np.maximum((scipy.stats.binom.isf(chance, n, q) - n * q) / (p - q), 0) ** 2 + z**2 * law.shared)
     best = strongest(estimate.counts, most if values else 0, tally.to_bytes())
     return estimate, best[(estimate.counts > height)[best]]
 

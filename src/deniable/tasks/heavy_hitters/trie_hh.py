@@ -11,7 +11,7 @@ from math import ceil, factorial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from deniable.contract.arguments import typed
 from deniable.contract.codes import value_of
@@ -165,7 +165,7 @@ class TrieHH(MemoryProtocol):
 
     def chance(self, count: int) -> float:
         """The probability that a value of so many people is found, at least: more of them may share its prefixes."""
-        return float(binom.sf(self.theta - 1, count, float(self.probability)) ** self.levels)
+        return float(scipy.stats.binom.sf(self.theta - 1, count, float(self.probability)) ** self.levels)
 
     # --- voting: no question can be put to a device, since its answer would be the truth ---
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.client.olh import OLH
 from deniable.contract.domain import IndexRange
@@ -150,7 +150,7 @@ def last_seen(counts: Array, noise: Array) -> int:
     5
     """
     widths = [1 << i for i in range(counts.size.bit_length())]
-    limit = stats.norm.isf(ALPHA / (counts.size * len(widths)))
+    limit = scipy.stats.norm.isf(ALPHA / (counts.size * len(widths)))
     total, squares = np.concatenate([[0.0], np.cumsum(counts)]), np.concatenate([[0.0], np.cumsum(noise**2)])
     best = (-1, 0.0, int(np.argmax(counts)))
     for width in widths:

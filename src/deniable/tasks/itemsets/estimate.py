@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.contract.guarantee import Guarantee
 from deniable.core.estimate import PeopleEstimate
@@ -168,8 +168,8 @@ class SetShares(Law):
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         error, several = self.seen_error(population=population), np.unique(self.groups).size if family > 1 else 1
         more = self.missing(alpha * max(family, 1) / 4 / max(several, 1))
-        reach = stats.norm.isf(alpha / np.where(self.cut, 4, 2)) * error + more
-        low = self.seen - stats.norm.isf(alpha / 2) * error
+        reach = scipy.stats.norm.isf(alpha / np.where(self.cut, 4, 2)) * error + more
+        low = self.seen - scipy.stats.norm.isf(alpha / 2) * error
         # Supports by chance are skewed where they are few: 0 is excluded only where their exact law allows it.
         return np.where(self.chances > alpha / 2, np.minimum(low, 0.0), low), self.seen + reach
 
@@ -216,7 +216,7 @@ def joined_sets(parts: Sequence[FrequencyEstimate], guarantee: Guarantee) -> Peo
         covers=max((part.covers for part in parts), key=len),
         seen=np.concatenate([law.point / max(law.n, 1) for law in plain]),
         seen_errors=np.concatenate([law.stderr / max(law.n, 1) for law in plain]),
-        chances=np.concatenate([stats.binom.sf(law.supports - 1, law.n, law.q) for law in laws]),
+        chances=np.concatenate([scipy.stats.binom.sf(law.supports - 1, law.n, law.q) for law in laws]),
         overflows=overflows,
         groups=np.repeat(groups, sizes),
         sampled=all(law.sampled for law in laws),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
@@ -88,7 +88,7 @@ def _domain(sets: Any, items: Domain | None) -> Subsets:
         return Subsets(items)
     if isinstance(sets, ItemSets):
         return sets.domain
-    if (sparse.issparse(sets) or isinstance(sets, np.ndarray)) and len(sets.shape) == 2:
+    if (scipy.sparse.issparse(sets) or isinstance(sets, np.ndarray)) and len(sets.shape) == 2:
         return Subsets(IndexRange(max(int(sets.shape[1]), 2)))
     raise ParameterError(
         "items",

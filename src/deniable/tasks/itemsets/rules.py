@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.contract.arguments import typed
 from deniable.core.estimate import Estimate, PeopleEstimate
@@ -56,7 +56,7 @@ class Confidence(Law):
         errors = np.array([side.seen_error(population=population) for side in sides])
         more_both, more_first = (side.missing(alpha / 4) for side in sides)
         both, first = (side.seen for side in sides)
-        z = stats.norm.isf(alpha / np.where(self.both.cut | self.first.cut, 4, 2))
+        z = scipy.stats.norm.isf(alpha / np.where(self.both.cut | self.first.cut, 4, 2))
         return fieller(both, first + more_first, errors, z)[0], fieller(both + more_both, first, errors, z)[1]
 
     @property

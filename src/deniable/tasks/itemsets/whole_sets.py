@@ -10,7 +10,7 @@ from math import exp
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.client.frequency import FrequencySpec
 from deniable.client.grr import GRR
@@ -128,7 +128,7 @@ def _variance(spec: FrequencySpec, n: int, f: Array, codes: Array, d: int) -> Ar
 def _chances(spec: FrequencySpec, n: int, supports: Array, codes: Array, d: int) -> Array:
     """The probability of so many supports or more of all sets that contain each one, if nobody holds it."""
     cells, q = _cells(codes, d), float(spec.q)  # type: ignore[attr-defined]  # as above
-    law = stats.binom(n, cells * q) if spec.most_supported == 1 else stats.binom(n * cells, q)
+    law = scipy.stats.binom(n, cells * q) if spec.most_supported == 1 else scipy.stats.binom(n * cells, q)
     return np.asarray(law.sf(supports - 1))
 
 

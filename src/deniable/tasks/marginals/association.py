@@ -24,7 +24,7 @@ from math import inf, nan
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import Limits
@@ -171,7 +171,7 @@ def associate(estimate: MarginalEstimate) -> NumberEstimate:
     )  # residuals that are noise would be counted twice
     inner = np.arange(rows * columns).reshape(rows, columns)[:-1, :-1].ravel()  # the others follow from these
     wald = float(residuals[inner] @ np.linalg.lstsq(drawn[np.ix_(inner, inner)], residuals[inner], rcond=None)[0])
-    p = float(stats.chi2.sf(wald, inner.size))
+    p = float(scipy.stats.chi2.sf(wald, inner.size))
     return _found(estimate, law.numbers, left_out, spread=spread, most=most, declared=declared, p=p)
 
 

@@ -7,7 +7,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.estimate import Estimate
 from deniable.core.interval import Limits
@@ -44,7 +44,7 @@ class Conditional(Law):
         return np.asarray(np.maximum(np.diag(self.drawn if population else self.covariance), 0.0))
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
-        reach, unknown = stats.norm.isf(alpha / 2) * np.sqrt(self.variance(self.shares, population=population)), np.isnan(self.shares)
+        reach, unknown = scipy.stats.norm.isf(alpha / 2) * np.sqrt(self.variance(self.shares, population=population)), np.isnan(self.shares)
         return np.where(unknown, self.least, self.shares - reach), np.where(unknown, self.most, self.shares + reach)
 
     def select(self, positions: Array) -> Conditional:

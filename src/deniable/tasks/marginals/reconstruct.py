@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
+import scipy
 
 from deniable.contract.source import Source
 from deniable.core.estimate import PeopleEstimate
@@ -124,7 +124,8 @@ def _again(groups: Sequence[ViewShares], replicates: int, source: Source | None)
     for group in groups:
         size = group.frequencies.size
         values, vectors = np.linalg.eigh(group.moments.covariance(np.eye(size), group.shares) / max(group.n, 1))
-        noise = special.ndtri(_uniform(replicates * size, source)).reshape(replicates, size) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+        normal = scipy.special.ndtri(_uniform(replicates * size, source)).reshape(replicates, size)
+        noise = normal * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
         for shares, errors in zip(drawn, noise, strict=True):
             shares[group] = group.frequencies + errors
     return drawn

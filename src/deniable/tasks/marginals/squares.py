@@ -21,7 +21,7 @@ from math import sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from deniable.kernels.compiled import Array
 
@@ -78,7 +78,7 @@ class SquareLaw:
             error = sqrt(max(self.variance(theta), 1e-300))
             t = theta / self.raw if self.raw else 0.0
             lean = (8 * self.triples + self.leaning * t) / error**3
-            return float(stats.pearson3.sf(self.seen, lean, loc=theta, scale=error)) - alpha
+            return float(scipy.stats.pearson3.sf(self.seen, lean, loc=theta, scale=error)) - alpha
 
         return self._edge(excess, 0.0, max(self.seen, 0.0))
 
@@ -86,7 +86,7 @@ class SquareLaw:
         """The largest value, up to ``most``, at which so small an estimate has a probability above alpha."""
 
         def excess(theta: float) -> float:
-            return float(stats.norm.cdf((self.seen - theta) / sqrt(max(self.variance(theta), 1e-300)))) - alpha
+            return float(scipy.stats.norm.cdf((self.seen - theta) / sqrt(max(self.variance(theta), 1e-300)))) - alpha
 
         return self._edge(excess, most, min(max(self.seen, 0.0), most))
 
@@ -95,4 +95,4 @@ class SquareLaw:
         """Where a test begins to accept, on the way from ``far`` to ``near``; one that accepts everywhere, or nowhere, has an end."""
         if excess(far) >= 0:
             return far
-        return near if excess(near) <= 0 else float(optimize.brentq(excess, far, near, xtol=1e-12))
+        return near if excess(near) <= 0 else float(scipy.optimize.brentq(excess, far, near, xtol=1e-12))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, exp, inf, log
 
-from scipy import stats
+import scipy
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
@@ -94,7 +94,7 @@ def detectable(spec: FrequencySpec, n: int) -> float:
     """
     check_whole("n", n, 1, fix="say how many people you expect")
     values = asked(spec.domain)
-    return float(stats.norm.isf(ALPHA / values) * spec.worst_variance(n, values) ** 0.5 / n)
+    return float(scipy.stats.norm.isf(ALPHA / values) * spec.worst_variance(n, values) ** 0.5 / n)
 
 
 @typed

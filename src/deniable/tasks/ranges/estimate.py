@@ -10,7 +10,7 @@ from math import nan
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 from deniable.contract.domain import Categories, Domain, Integers
 from deniable.contract.guarantee import Guarantee
@@ -160,7 +160,7 @@ class RangeEstimate(Estimate):
         """The nearest cumulative shares that never fall (isotonic regression): noise alone would make first places come too early."""
         errors = self._whole.enclosed.errors[0]
         weights = 1 / np.maximum(errors, 1e-6) ** 2 if np.isfinite(errors).all() else np.ones(errors.size)
-        return np.asarray(isotonic_regression(self._whole.sums, weights=weights).x)
+        return np.asarray(scipy.optimize.isotonic_regression(self._whole.sums, weights=weights).x)
 
     def _place(self, x: Any, *, lower: bool = False) -> int:
         """How many values are at or below x; or, for the lower end of a range, how many are below it."""

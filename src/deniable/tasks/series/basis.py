@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -92,7 +92,7 @@ class Fourier(Basis):
         return self.check_count(min(2 * frequencies - 1, self.length) if frequencies >= 1 else 0)
 
     def all_coefficients(self, series: Array) -> Array:
-        found = fft.rfft(series, axis=-1, norm="ortho")
+        found = scipy.fft.rfft(series, axis=-1, norm="ortho")
         out = np.empty(series.shape)
         out[..., 0] = found[..., 0].real
         pairs = (self.length - 1) // 2
@@ -110,7 +110,7 @@ class Fourier(Basis):
         found[..., 1 : pairs + 1] = (padded[..., 1 : 2 * pairs + 1 : 2] - 1j * padded[..., 2 : 2 * pairs + 1 : 2]) / np.sqrt(2)
         if self.length % 2 == 0:
             found[..., -1] = padded[..., -1]
-        return np.asarray(fft.irfft(found, n=self.length, axis=-1, norm="ortho"))
+        return np.asarray(scipy.fft.irfft(found, n=self.length, axis=-1, norm="ortho"))
 
 
 class Cosine(Basis):
@@ -129,7 +129,7 @@ class Cosine(Basis):
         return self.check_count(frequencies)
 
     def all_coefficients(self, series: Array) -> Array:
-        return np.asarray(fft.dct(series, axis=-1, norm="ortho"))
+        return np.asarray(scipy.fft.dct(series, axis=-1, norm="ortho"))
 
     def series(self, coefficients: Array) -> Array:
-        return np.asarray(fft.idct(self._padded(coefficients), axis=-1, norm="ortho"))
+        return np.asarray(scipy.fft.idct(self._padded(coefficients), axis=-1, norm="ortho"))

@@ -32,7 +32,7 @@ from functools import cached_property
 from math import isqrt, sqrt
 
 import numpy as np
-from scipy import signal
+import scipy
 
 from deniable.accounting.budget import budget_of
 from deniable.accounting.event import ADD_REMOVE, positive_integer
@@ -167,7 +167,7 @@ class RootChanges(LimitedChanges):
 
     def reconstruct(self, answers: Array) -> Array:
         decode = np.broadcast_to(self.factors.decode[::-1], answers.shape)
-        return np.asarray(signal.fftconvolve(answers, decode, axes=-1)[..., : self.points])
+        return np.asarray(scipy.signal.fftconvolve(answers, decode, axes=-1)[..., : self.points])
 
     def sensitivity(self, norm: int) -> float:
         length = self.steps / GRID

@@ -32,7 +32,7 @@ from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.client.longitudinal import Longitudinal
 from deniable.contract.arguments import typed
@@ -109,7 +109,7 @@ class Together(Law):
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         check_noise_only(population)
         if self.far if family else self.plenty:
-            reach = stats.norm.isf(alpha / 2) * self.errors
+            reach = scipy.stats.norm.isf(alpha / 2) * self.errors
             return self.point - reach, self.point + reach
         sides = np.array([law.limits(alpha / len(self.laws)) for law in self.laws])  # periods x low and high x numbers
         less, more = np.minimum(self.weights, 0.0), np.maximum(self.weights, 0.0)

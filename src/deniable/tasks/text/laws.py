@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from deniable.core.interval import NORMAL_TAILS_FROM, Limits
 from deniable.core.law import CountLaw, Crossed, Law
@@ -138,7 +138,7 @@ class Following(Law):
         """Return limits of the probabilities: 0 and 1 where a row does not stand out of its noise."""
         of, people = self._terms, max(self.n, 1)
         few = family > 0 and self.counts.enough < NORMAL_TAILS_FROM
-        far, jump = (2 * np.log(2 / alpha), self._jump) if few else (stats.norm.isf(alpha / 2) ** 2, 0.0)
+        far, jump = (2 * np.log(2 / alpha), self._jump) if few else (scipy.stats.norm.isf(alpha / 2) ** 2, 0.0)
         known = (of.sums > 0) & (of.sums**2 > far * (of.whole + jump * of.sums / 3) / people)
         ends = []
         for sign in (-1, 1):  # x - r S is above 0 at the lower end, below it at the upper one
