@@ -148,3 +148,17 @@ def test_many_appends_become_few_runs_and_what_goes_is_nowhere_on_the_disk(tmp_p
     store = ShuffleStore(tmp_path)
     assert (store.held(GROUP), store.groups()) == ([staying], {GROUP: 1})
     store.close()
+
+
+def test_seals_that_come_alone_do_not_rewrite_thousands_that_came_together(tmp_path):
+    store = ShuffleStore(tmp_path)
+    store.add_task(TASK, b"text")
+    store.take({GROUP: [Taken(b"%16d" % i, Held(b"%16d" % i, b"", b"together")) for i in range(5000)]}, {})
+    written = []
+    store._database.set_trace_callback(lambda statement: written.append(len(statement)) if "INTO run" in statement else None)
+    for i in range(5000, 5100):
+        store.take({GROUP: [Taken(b"%16d" % i, Held(b"%16d" % i, b"", b"alone"))]}, {})
+    store._database.set_trace_callback(None)
+    assert len(store.held(GROUP)) == 5100
+    assert max(written) < 64 * 200  # of what is written as text, two digits for each byte: never more than 64 seals
+    store.close()
