@@ -32,7 +32,7 @@ weights = [3, 1]
 parts = [{kind = "Poisson", mean = 5}, {kind = "Uniform", low = 0, high = 14}]
 
 [[populations]]
-kind = "Column"
+kind = "FileColumn"
 path = "people.csv"
 name = "drink"
 

@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.errors import DomainError, MissingExtra, ParameterError
 from deniable.lab.populations import (
     POPULATIONS,
-    Column,
+    FileColumn,
     Geometric,
     Mixture,
     Multinomial,
@@ -145,12 +145,12 @@ def test_columns_are_read_as_they_stand(tmp_path):
     table.write_csv(tmp_path / "people.csv")
     table.write_parquet(tmp_path / "people.parquet")
     for file in ("people.csv", "people.parquet"):
-        cities = Column(tmp_path / file, "city")
+        cities = FileColumn(tmp_path / file, "city")
         assert (cities.values, cities.probabilities.tolist()) == (["007", "Oslo", "Rome"], [0.1, 0.3, 0.6])
         assert cities.describe() == f"column 'city' of {file}"
-    assert Column(tmp_path / "people.csv", "year").values == ["2000", "2001", "2002"]
-    years = Column(tmp_path / "people.csv", "year", integers=True)
-    assert np.array_equal(years.values, Column(str(tmp_path / "people.parquet"), "year").values)
+    assert FileColumn(tmp_path / "people.csv", "year").values == ["2000", "2001", "2002"]
+    years = FileColumn(tmp_path / "people.csv", "year", integers=True)
+    assert np.array_equal(years.values, FileColumn(str(tmp_path / "people.parquet"), "year").values)
     assert years.counts(10).tolist() == [4, 3, 3]
     before = cities.identity()
     table.head(9).write_parquet(tmp_path / "people.parquet")
@@ -160,8 +160,8 @@ def test_columns_are_read_as_they_stand(tmp_path):
 def test_missing_answers_are_named(tmp_path):
     (tmp_path / "holes.csv").write_text("x,y\na,1\n,2\nb,3\n")
     with pytest.raises(DomainError, match="row 2 of 3"):
-        Column(tmp_path / "holes.csv", "x").draw(1)
-    assert Column(tmp_path / "holes.csv", "x", drop_missing=True).values == ["a", "b"]
+        FileColumn(tmp_path / "holes.csv", "x").draw(1)
+    assert FileColumn(tmp_path / "holes.csv", "x", drop_missing=True).values == ["a", "b"]
 
 
 def test_words_name_the_extra_that_they_need(monkeypatch):
@@ -172,7 +172,7 @@ def test_words_name_the_extra_that_they_need(monkeypatch):
 
 
 def test_every_population_is_known_by_name():
-    assert {type(population).__name__ for population in ALL} | {"Column", "Typical"} == set(POPULATIONS)
+    assert {type(population).__name__ for population in ALL} | {"FileColumn", "Typical"} == set(POPULATIONS)
 
 
 MISTAKES = {
@@ -198,7 +198,7 @@ MISTAKES = {
     "count": (lambda: Words(count=1), ["count", "from 2"]),
     "count too large": (lambda: Words(language="is", count=10**6).values, ["count", "at most"]),
     "language": (lambda: Words(language="xx").values, ["language", "'xx'", "'en'"]),
-    "file of another kind": (lambda: Column("people.txt", "x").values, ["path", ".csv or .parquet"]),
+    "file of another kind": (lambda: FileColumn("people.txt", "x").values, ["path", ".csv or .parquet"]),
 }
 
 
@@ -212,8 +212,8 @@ def test_mistakes_are_explained(mistake, words):
 def test_a_column_that_is_not_there(tmp_path):
     (tmp_path / "people.csv").write_text("x,y\na,1\nb,oops\n")
     with pytest.raises(ParameterError, match=r"name: got 'z'; allowed: one of \['x', 'y'\]"):
-        Column(tmp_path / "people.csv", "z").draw(1)
+        FileColumn(tmp_path / "people.csv", "z").draw(1)
     with pytest.raises(ParameterError, match="plain values"):
-        Column(tmp_path / "people.csv", "y", integers=True).draw(1)
+        FileColumn(tmp_path / "people.csv", "y", integers=True).draw(1)
     with pytest.raises(FileNotFoundError):
-        Column(tmp_path / "absent.csv", "y").draw(1)
+        FileColumn(tmp_path / "absent.csv", "y").draw(1)

@@ -111,7 +111,7 @@ def by_hand(folder: Path) -> dict[str, Call]:
         "lab.declared.experiment_from_toml": ((folder / "mine.toml",), {}),
         "lab.protocol_run.ProtocolRun": (("PEM", {"bits": 8}), {"k": 3}),
         "lab.metrics.check_k": ((3,), {}),
-        "lab.populations.observed.Column": ((folder / "people.parquet", "code"), {}),
+        "lab.populations.observed.FileColumn": ((folder / "people.parquet", "code"), {}),
         "lab.runner.run": ((experiment_from_toml(folder / "mine.toml"), folder), {"workers": 1}),
         "local.choose.frequency_oracle": ((), {"domain_size": 9, "epsilon": 1.0}),
         "local.choose_mean.mean_oracle": ((), {"low": 0, "high": 9, "epsilon": 1.0}),

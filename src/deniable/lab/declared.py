@@ -73,7 +73,7 @@ def population_from(content: Mapping[str, Any], folder: Path) -> Population:
     """
     kind = content.get("kind")
     if kind not in POPULATIONS:
-        raise ParameterError("kind", kind, allowed=f"one of {sorted(POPULATIONS)}", fix="say which population it is")
+        raise ParameterError("kind", kind, allowed=f"one of {sorted(POPULATIONS)}", fix=did_you_mean(kind, POPULATIONS))
     cls: Any = POPULATIONS[kind]
     readers = {
         Population: lambda _, part: population_from(part, folder) if isinstance(part, Mapping) else part,

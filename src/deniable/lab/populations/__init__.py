@@ -13,5 +13,5 @@ from deniable.lab.populations.integers import Poisson as Poisson
 from deniable.lab.populations.integers import RoundedNormal as RoundedNormal
 from deniable.lab.populations.integers import Uniform as Uniform
 from deniable.lab.populations.integers import Zipf as Zipf
-from deniable.lab.populations.observed import Column as Column
+from deniable.lab.populations.observed import FileColumn as FileColumn
 from deniable.lab.populations.observed import Words as Words

@@ -85,7 +85,7 @@ class Mixture(Population):
 class Typical(Population):
     """Another population without its luck: the crowd holds the expected counts, and every draw is the same.
 
-    Of a ``Column`` as many people as it has rows are the very people of the file.
+    Of a ``FileColumn`` as many people as it has rows are the very people of the file.
 
     >>> from deniable.lab.populations import Zipf
     >>> Typical(Zipf(1.1, 3)).draw(8).tolist()

@@ -20,7 +20,7 @@ from deniable.lab.populations.base import LARGEST_TABLE, Population, is_integer,
 
 @typed
 @dataclass(frozen=True)
-class Column(Population):
+class FileColumn(Population):
     r"""The values of the column of a ``name`` in a CSV or Parquet file, ``path``, one row a person.
 
     They are drawn with replacement: n need not be the number of rows. Rows without a value are refused, or dropped (``drop_missing``).
@@ -31,7 +31,7 @@ class Column(Population):
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name, "people.csv")
     >>> _ = path.write_text("drink\n" + "tea\n" * 3 + "coffee\n")
-    >>> drinks = Column(path, "drink")
+    >>> drinks = FileColumn(path, "drink")
     >>> drinks.values, drinks.probabilities.tolist(), drinks.describe()
     (['coffee', 'tea'], [0.25, 0.75], "column 'drink' of people.csv")
     >>> folder.cleanup()
