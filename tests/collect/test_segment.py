@@ -15,7 +15,17 @@ from deniable.collect.storage import segment, series
 from deniable.collect.storage.block import Block, sort_once
 from deniable.collect.storage.embedded import EmbeddedLog
 from deniable.collect.storage.log import StorageError
-from deniable.collect.storage.segment import HEADER_BYTES, MARK_BYTES, OPEN, Header, is_damage, pack_frames, pack_mark, read_header, scan
+from deniable.collect.storage.segment import (
+    HEADER_BYTES,
+    MARK_BYTES,
+    OPEN,
+    FileHeader,
+    is_damage,
+    pack_frames,
+    pack_mark,
+    read_header,
+    scan,
+)
 from deniable.testing import ReplaySource
 from tests.collect.disk import A, block, reports, row, seal
 from tests.conftest import ROOT
@@ -27,7 +37,7 @@ ARRIVED = [block(1, 2, 3), block(4, question=1, stratum=5, width=0), block(2, 6)
 
 def segment_of(*appends: list[Block], salt: int = 99) -> bytes:
     """A segment after these appends, each with its mark."""
-    data = Header(OPEN, A, 0, salt=salt).pack()
+    data = FileHeader(OPEN, A, 0, salt=salt).pack()
     for blocks in appends:
         data += pack_frames(blocks, salt)
         data += pack_mark(len(data), salt)
@@ -123,7 +133,7 @@ def test_a_segment_of_another_version_is_refused(version):
 
 def test_a_task_id_of_another_length_is_refused():
     with pytest.raises(StorageError, match="32 bytes"):
-        Header(OPEN, A._replace(task=b"short"), 0).pack()
+        FileHeader(OPEN, A._replace(task=b"short"), 0).pack()
 
 
 # --- golden files ---

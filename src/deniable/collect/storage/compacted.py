@@ -14,7 +14,7 @@ from typing import NamedTuple
 from deniable.collect.storage.block import Block, Bucket
 from deniable.collect.storage.files import OLD, Files, list_folder, wipe
 from deniable.collect.storage.sealed import PARTIAL, read_file, write_file
-from deniable.collect.storage.segment import COMPACTED, Header
+from deniable.collect.storage.segment import COMPACTED, FileHeader
 
 LOG, COMPACT = ".log", ".compact"
 """How the names of segments and of compacted files end."""
@@ -54,14 +54,14 @@ class Shelf(NamedTuple):
     def write(self, following: int, blocks: Sequence[Block], repeated: int) -> Compacted:
         """Write sorted reports in place of the segments before one."""
         repeated = min(repeated, MOST_REPEATED)
-        header = Header(COMPACTED, self.bucket, 0, self.shard, following, repeated)
+        header = FileHeader(COMPACTED, self.bucket, 0, self.shard, following, repeated)
         return Compacted(following, write_file(self.files, self.compacted(following), header, blocks), repeated)
 
     def read(self, following: int) -> tuple[Compacted, list[Block]]:
         """What is in place of the segments before one; StorageError if it is damaged."""
         if not following:
             return Compacted(), []
-        expected = Header(COMPACTED, self.bucket, 0, self.shard, following)
+        expected = FileHeader(COMPACTED, self.bucket, 0, self.shard, following)
         header, blocks = read_file(self.files, self.compacted(following), expected)
         return Compacted(following, header.length, header.salt), blocks
 

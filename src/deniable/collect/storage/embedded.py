@@ -27,7 +27,7 @@ from deniable.collect.storage.compacted import COMPACT, LOG, UNLIMITED, by_serie
 from deniable.collect.storage.files import DISK, Files, discard, hold, lacks_room, list_folder, probe, remove_if_there, storage_errors
 from deniable.collect.storage.log import Log, StorageError
 from deniable.collect.storage.sealed import PARTIAL
-from deniable.collect.storage.segment import SEALED, Header, damage
+from deniable.collect.storage.segment import SEALED, FileHeader, damage
 from deniable.collect.storage.series import Series
 from deniable.collect.storage.turns import Turns
 from deniable.errors import ParameterError
@@ -108,12 +108,12 @@ class EmbeddedLog(Log):
         with self._turn([bucket]), storage_errors("writing", path):
             self._files.make_folder(path.parent)
             self._files.sync_folder(path.parent.parent)
-            sealed.write_file(self._files, path, Header(SEALED, bucket, 0), blocks)
+            sealed.write_file(self._files, path, FileHeader(SEALED, bucket, 0), blocks)
 
     def read_sealed(self, connection: Connection, bucket: Bucket) -> list[Block]:
         path = self._sealed_path(bucket)
         with self._reading(bucket, path):
-            _, blocks = sealed.read_file(self._files, path, Header(SEALED, bucket, 0))
+            _, blocks = sealed.read_file(self._files, path, FileHeader(SEALED, bucket, 0))
             self._damaged.pop(bucket, None)
             return blocks
 

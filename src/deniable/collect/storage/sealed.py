@@ -28,7 +28,7 @@ import numpy as np
 
 from deniable.collect.storage.block import CHUNK, ID_BYTES, Block, Bucket
 from deniable.collect.storage.files import Files, opened, read_at, write_whole
-from deniable.collect.storage.segment import HEADER_BYTES, SEALED, Header, damage, read_header
+from deniable.collect.storage.segment import HEADER_BYTES, SEALED, FileHeader, damage, read_header
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -78,7 +78,7 @@ class _Part(NamedTuple):
             raise damage(path, self.page_span(page)[0], "the checksum of this page is wrong")
 
 
-def write_file(files: Files, path: Path, header: Header, blocks: Sequence[Block]) -> int:
+def write_file(files: Files, path: Path, header: FileHeader, blocks: Sequence[Block]) -> int:
     """Write a file of sorted reports, so that either all of it is there under its name, durable, or what was there before; its length.
 
     ``header`` is what it says about itself but for the length.
@@ -131,7 +131,7 @@ def _pack_directory(blocks: Sequence[Block], kept: Sequence[np.ndarray]) -> byte
     return _START.pack(len(blocks), zlib.crc32(content, zlib.crc32(struct.pack("<I", len(blocks))))) + content
 
 
-def _read_directory(files: Files, path: Path, handle: int, expected: Header) -> tuple[Header, list[_Part]]:
+def _read_directory(files: Files, path: Path, handle: int, expected: FileHeader) -> tuple[FileHeader, list[_Part]]:
     """The header of a file and its blocks; StorageError unless header, directory and length agree."""
     size = files.size(handle)
     head = read_at(files, handle, HEADER_BYTES + _START.size, 0)
@@ -162,7 +162,7 @@ def _read_directory(files: Files, path: Path, handle: int, expected: Header) -> 
     return header, parts
 
 
-def read_file(files: Files, path: Path, expected: Header) -> tuple[Header, list[Block]]:
+def read_file(files: Files, path: Path, expected: FileHeader) -> tuple[FileHeader, list[Block]]:
     """The header of a file, which is the expected one but for length and salt, and all its reports, every page verified."""
     with opened(files, path) as handle:
         header, parts = _read_directory(files, path, handle, expected)
@@ -188,7 +188,7 @@ def find_ids(
     anywhere = sorted(set(ids)) if addresses is None else []
     found: set[bytes] = set()
     with opened(files, path) as handle:
-        for part in _read_directory(files, path, handle, Header(SEALED, bucket, 0))[1]:
+        for part in _read_directory(files, path, handle, FileHeader(SEALED, bucket, 0))[1]:
             ordered = anywhere or sorted(at.get((part.question, part.stratum), ()))
             if ordered:
                 found.update(_find_in(part, files, path, handle, ordered))

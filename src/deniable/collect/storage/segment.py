@@ -93,7 +93,7 @@ class Segment:
         return self.good + (MARK_BYTES if self.marked else 0)
 
 
-class Header(NamedTuple):
+class FileHeader(NamedTuple):
     """What a file says about itself."""
 
     kind: int
@@ -112,7 +112,7 @@ class Header(NamedTuple):
         return content + _CHECK.pack(zlib.crc32(content))
 
 
-def read_header(path: Path, data: bytes) -> Header:
+def read_header(path: Path, data: bytes) -> FileHeader:
     """The header of a file; StorageError if it is damaged or of another version."""
     content = data[: _HEADER.size]
     if len(data) < HEADER_BYTES:
@@ -122,7 +122,7 @@ def read_header(path: Path, data: bytes) -> Header:
     magic, version, kind, shard, sequence, salt, period, length, task = _HEADER.unpack(content)
     if magic != MAGIC or version != VERSION:
         raise StorageError(f"{path}, version", version, allowed=str(VERSION), fix="it was written by a newer deniable: upgrade this one")
-    return Header(kind, Bucket(task, period), length, shard, sequence, salt)
+    return FileHeader(kind, Bucket(task, period), length, shard, sequence, salt)
 
 
 def pack_frames(blocks: Iterable[Block], salt: int) -> bytes:

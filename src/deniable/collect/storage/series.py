@@ -26,7 +26,7 @@ from deniable.collect.storage.segment import (
     HEADER_BYTES,
     MARK_BYTES,
     OPEN,
-    Header,
+    FileHeader,
     Segment,
     damage,
     is_damage,
@@ -121,7 +121,7 @@ class Series:
         """A new segment, durable with its name."""
         salt = SYSTEM.word() & 0xFFFFFFFF
         segment = Segment(last.sequence + 1 if last else self._compacted.next, salt, HEADER_BYTES)
-        header = Header(OPEN, self._bucket, last.good if last else 0, self._shard, segment.sequence, salt)
+        header = FileHeader(OPEN, self._bucket, last.good if last else 0, self._shard, segment.sequence, salt)
         path = self._shelf.segment(segment.sequence)
         if last is None:
             self._files.make_folder(self._folder)
@@ -176,10 +176,10 @@ class Series:
         data = read_whole(self._files, self._shelf.segment(segment.sequence), segment.good)
         return self._verified(segment, data, self._header(segment.sequence, data).salt)
 
-    def _header(self, sequence: int, data: bytes) -> Header:
+    def _header(self, sequence: int, data: bytes) -> FileHeader:
         path = self._shelf.segment(sequence)
         header = read_header(path, data)
-        if header != Header(OPEN, self._bucket, header.length, self._shard, sequence, header.salt):
+        if header != FileHeader(OPEN, self._bucket, header.length, self._shard, sequence, header.salt):
             raise damage(path, 0, "its header is that of another file")
         return header
 

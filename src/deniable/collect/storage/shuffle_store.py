@@ -16,8 +16,7 @@ from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.storage.log import StorageError
 from deniable.collect.storage.private import PrivateDatabase
-from deniable.collect.storage.shuffle_runs import add_run, read_runs
-from deniable.collect.storage.shuffle_tables import PRAGMAS, SCHEMA
+from deniable.collect.storage.shuffle_tables import PRAGMAS, SCHEMA, add_run, read_runs
 from deniable.contract.journal import step
 from deniable.shuffle.mixer import CLOSED, USED, Held, Taken
 
