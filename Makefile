@@ -25,7 +25,7 @@ test: $(STAMP)            ## run all tests
 	@echo "running the tests (about three quarters of an hour on two cores) ..."
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, coverage of intervals, servers killed 200 times (about 75 minutes on two cores)
+soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, coverage of intervals, servers killed 200 times, hostile publications (about 85 minutes on two cores)
 	@$(BIN)/python -m pytest soak -n auto
 
 coverage: $(STAMP)        ## all tests, and which lines they do not reach (about an hour)
