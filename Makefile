@@ -33,7 +33,7 @@ coverage: $(STAMP)        ## all tests, and which lines they do not reach (about
 	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:.bench/coverage
 
 audit: $(STAMP)           ## licenses of what users install, and known vulnerabilities of everything that is installed
-	@$(BIN)/python scripts/licenses.py && $(BIN)/python scripts/audit.py
+	@$(BIN)/python scripts/checks/licenses.py && $(BIN)/python scripts/checks/audit.py
 
 mutation: $(STAMP)        ## how many of 100 small faults in contract, client and core the tests find (half an hour)
 	@$(BIN)/python mutation/run.py
@@ -51,13 +51,13 @@ bench-billion: $(STAMP)   ## a billion reports counted on two cores, beside Pola
 	@$(BIN)/python benchmarks/billion.py
 
 figures: $(STAMP)         ## draw the docs' figures and run its notebooks anew, theory and measurement (more than half an hour on two cores)
-	@$(BIN)/python scripts/make_figures.py && $(BIN)/python scripts/make_notebooks.py && git status --short docs/figures docs/notebooks
+	@$(BIN)/python scripts/figures/make_figures.py && $(BIN)/python scripts/docs/make_notebooks.py && git status --short docs/figures docs/notebooks
 
 docs: $(STAMP)            ## the docs as a site in site/: every page, and the reference of public names
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "open site/index.html, or: $(BIN)/mkdocs serve"
 
 vectors: $(STAMP)         ## write the test vectors anew (a change of meaning: bump the version)
-	@$(BIN)/python scripts/make_vectors.py && git status --short vectors
+	@$(BIN)/python scripts/vectors/make_vectors.py && git status --short vectors
 
 clean:                    ## remove the environment and what was built
 	rm -rf $(VENV) $(VENV)-beam site .bench demo-output .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

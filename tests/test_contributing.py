@@ -20,7 +20,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding a kind of res
 
 WRITTEN = ["src/deniable/client/urr.py", "src/deniable/local/frequency/urr.py", "clients/js/src/mechanisms/urr.js"]
 EDITS = {
-    "scripts/make_vectors.py": [
+    "scripts/vectors/make_vectors.py": [
         ("from deniable.client.frequency import", "from deniable.client.urr import URR\nfrom deniable.client.frequency import"),
         ("] = {\n", '] = {\n    "URR": [(URR(domain_size=size, epsilon=1.0), [0, size - 1]) for size in (2, 3, 8)],\n'),
     ],
@@ -60,7 +60,7 @@ def project(before):
             assert old in text
             text = text.replace(old, new, 1)
         (copy / name).write_text(text)
-    run(copy, "scripts/make_vectors.py")
+    run(copy, "scripts/vectors/make_vectors.py")
     return copy
 
 

@@ -46,7 +46,7 @@ def test_every_page_is_in_the_navigation_once(site):
     listed = leaves(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
     built = [path.parent.relative_to(site).as_posix() for path in site.rglob("index.html")]
     addresses = ["index.md" if folder == "." else f"{folder}.md" for folder in built]
-    by_hand = [address for address in addresses if not address.startswith("reference/api/")]  # those follow from scripts/docs_site.py
+    by_hand = [address for address in addresses if not address.startswith("reference/api/")]  # those follow from scripts/docs/docs_site.py
     assert sorted(listed) == sorted([*by_hand, "reference/api"])
     shown = (site / "index.html").read_text()
     assert all(f'href="{address.removesuffix(".md")}/"' in shown for address in addresses if address != "index.md")

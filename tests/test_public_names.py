@@ -37,11 +37,11 @@ MEMBER = classmethod | staticmethod | property | cached_property | Callable
 @cache
 def public() -> dict[str, list[Any]]:
     """The public classes and functions of each room."""
-    sys.path.insert(0, str(ROOT / "scripts"))
+    sys.path.insert(0, str(ROOT / "scripts" / "docs"))
     try:
         site = importlib.import_module("docs_site")
     finally:
-        sys.path.remove(str(ROOT / "scripts"))
+        sys.path.remove(str(ROOT / "scripts" / "docs"))
     names = {full for page in site.listed().values() for full in page}
     found = [getattr(deniable, name) for name in dir(deniable)]
     names |= {f"{value.__module__}.{value.__qualname__}" for value in found if not inspect.ismodule(value)}

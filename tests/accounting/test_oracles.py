@@ -1,4 +1,4 @@
-"""Against two other libraries, from recorded values (``scripts/record_oracles.py``): no library is needed to run this."""
+"""Against two other libraries, from recorded values (``scripts/checks/record_oracles.py``): no library is needed to run this."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ MOST = 115
 
 
 def test_the_walk_of_a_report_does_not_grow():
-    done = subprocess.run([sys.executable, "scripts/walk.py", "--list"], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "scripts/checks/walk.py", "--list"], cwd=ROOT, capture_output=True, text=True, check=True)
     *_, last = done.stdout.splitlines()
     assert "client/reporter.py: answered\n" in done.stdout
     assert "collect/lifecycle.py: closed\n" in done.stdout

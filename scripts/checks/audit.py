@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 ENVIRONMENTS = (Path(sys.prefix), Path(f"{sys.prefix}-beam"))
 """The one that runs this, and the one beside it for Apache Beam."""
-BENCH = Path(__file__).parent.parent / ".bench"
+BENCH = Path(__file__).parents[2] / ".bench"
 CLEAN, VULNERABLE, UNKNOWN = 0, 1, 2
 NOT_OURS = ("deniable", "pip", "setuptools", "wheel")
 """The project, and what Python itself puts into an environment."""

@@ -4,7 +4,7 @@ Run it once in each of two environments of their own, which clash with ours::
 
     python -m venv .bench/dp-accounting && .bench/dp-accounting/bin/pip install dp-accounting==0.6.0
     python -m venv .bench/opendp && .bench/opendp/bin/pip install opendp==0.16.0
-    .bench/dp-accounting/bin/python scripts/record_oracles.py && .bench/opendp/bin/python scripts/record_oracles.py
+    .bench/dp-accounting/bin/python scripts/checks/record_oracles.py && .bench/opendp/bin/python scripts/checks/record_oracles.py
 
 Each run replaces the part of the library that it finds. Events are written as our own JSON, so that the tests need neither library.
 """
@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parent.parent / "tests" / "data" / "accounting_oracles.json"
+FILE = Path(__file__).parents[2] / "tests" / "data" / "accounting_oracles.json"
 DELTAS = (1e-3, 1e-6, 1e-9)
 
 
@@ -99,7 +99,7 @@ def main() -> None:
     """The file with the parts of the libraries that are here."""
     content: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {}
     content["about"] = (
-        "Written by scripts/record_oracles.py in environments of the other libraries' own. For PLD, the truth lies from low to high."
+        "Written by scripts/checks/record_oracles.py in environments of the other libraries' own. For PLD, the truth lies from low to high."
     )
     for name, cells in (("dp-accounting", dp_accounting), ("opendp", opendp)):
         try:

@@ -51,7 +51,7 @@ from deniable.contract.hashing import HashFamily, public_function, string_key
 from deniable.contract.source import ONE, Source
 from deniable.testing import ReplaySource
 
-FOLDER = Path(__file__).parent.parent / "vectors"
+FOLDER = Path(__file__).parents[2] / "vectors"
 STRINGS = ["", "tea", "Tea", "naïve", "日本", "a" * 64]
 LARGE = 2**64 - 1
 

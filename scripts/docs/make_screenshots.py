@@ -18,7 +18,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-IMAGES = Path(__file__).parent.parent / "docs" / "images"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 DESKTOP, PHONE = {"width": 900, "height": 1000}, {"width": 390, "height": 844}
 ANSWER = "cocoa"
 

@@ -23,7 +23,7 @@ import figures_of_pages
 import figures_of_series
 from figure_frame import Recipe
 
-FOLDER = Path(__file__).parent.parent / "docs" / "figures"
+FOLDER = Path(__file__).parents[2] / "docs" / "figures"
 GROUPS: tuple[dict[str, Recipe], ...] = (
     figures_of_pages.FIGURES,
     figures_of_delta.FIGURES,

@@ -1,4 +1,4 @@
-"""Counts the files that one report crosses on its walk from a device to the dashboard: python scripts/walk.py [--list].
+"""Counts the files that one report crosses on its walk from a device to the dashboard: python scripts/checks/walk.py [--list].
 
 A collector serves on this machine, in this process, with every thread under a profiler. A device answers a survey over HTTP, its period is
 closed, and somebody looks at the task's page, which counts, estimates and draws. A file is crossed if a function of it runs meanwhile. The

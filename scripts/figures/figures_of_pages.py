@@ -13,7 +13,7 @@ from figure_frame import Recipe
 
 from deniable.core.chart import Chart, stacked
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 Names = dict[str, Any]
 
 
