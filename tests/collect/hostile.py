@@ -161,7 +161,7 @@ class Attacker:
         if isinstance(content, list) and content and random.random() < 0.9:
             place = random.randrange(len(content))
             return [*content[:place], self._changed(content[place]), *content[place + 1 :]]
-        if isinstance(content, str) and content.startswith(("{", "[")) and random.random() < 0.95:
+        if isinstance(content, str) and content.startswith(("{", "[")) and DEEP not in content and random.random() < 0.95:
             return self._other_json(content.encode()).decode("utf-8", "surrogatepass")
         if isinstance(content, list) and random.random() < 0.5:
             return random.choice([content[:-1], content + content[-1:], content[::-1], content * 3])
