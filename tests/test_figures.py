@@ -63,9 +63,7 @@ def test_a_point_of_an_experiments_figure_is_what_the_code_finds_now(script, nam
     metric, mechanism = few.metrics[0].replace("_", " "), re.escape(few.mechanisms[0].label)
     labels = "\n".join(numbers(FIGURES / f"lab-{name}.svg"))
     points = re.findall(rf"^{few.against}: [^;]+; {metric}: ([^;]+); mechanism: {mechanism}$", labels, re.MULTILINE)
-    assert min(abs(float(point) - found) for point in points) <= 1e-6 * abs(found), (
-        f"draw it: make_figures.py --only lab-{name}"
-    )
+    assert min(abs(float(point) - found) for point in points) <= 1e-6 * abs(found), f"draw it: make_figures.py --only lab-{name}"
 
 
 def test_a_figure_drawn_again_is_the_one_that_is_stored(script, tmp_path, capsys):

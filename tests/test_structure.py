@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -144,6 +145,14 @@ def test_randomness_comes_from_the_system_alone():
         "os.urandom": {"contract/source.py", "core/stream.py"},
         "algorithms.AES": {"core/stream.py", "multiparty/masking/secrets.py"},
     }
+
+
+def test_no_two_public_classes_have_one_name():
+    homes = defaultdict(set)
+    for path in SOURCE.rglob("*.py"):
+        for name in re.findall(r"^class ([A-Z]\w*)", path.read_text(), re.MULTILINE):
+            homes[name].add(str(path.relative_to(SOURCE)))
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
 
 
 def test_public_names_are_few_and_load():
