@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.installed
 STAMP := $(VENV)/.complete
+# Two tests for each core at a time: they wait for servers, processes and disks half of the time.
+WORKERS := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
-.PHONY: help setup demo test soak coverage audit mutation lint bench bench-billion figures docs vectors clean
+.PHONY: help setup demo test check soak coverage audit mutation lint bench bench-billion figures docs vectors clean
 help:                     ## show what can be done
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
@@ -23,14 +25,17 @@ demo: $(RUNS)             ## 20,000 devices report to a collector on this machin
 
 test: $(STAMP)            ## run all tests
 	@echo "running the tests (about three quarters of an hour on two cores) ..."
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+check: $(STAMP) lint      ## formatting, types, laws, and the tests of the nouns: two minutes, while you work
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/laws tests/contract tests/client tests/core
 
 soak: $(STAMP)            ## the long runs: tables of PEM with 1,000 runs a cell, coverage of intervals, servers killed 200 times, hostile publications (about 85 minutes on two cores)
 	@$(BIN)/python -m pytest soak -n auto
 
 coverage: $(STAMP)        ## all tests, and which lines they do not reach (about an hour)
 	@rm -f .bench/coverage.data*
-	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:.bench/coverage
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html:.bench/coverage
 
 audit: $(STAMP)           ## licenses of what users install, and known vulnerabilities of everything that is installed
 	@$(BIN)/python scripts/checks/licenses.py && $(BIN)/python scripts/checks/audit.py

@@ -45,6 +45,21 @@ def test_someone_with_patience_comes_again_after_the_longest_wait(asked, slept):
     assert time.slept == [slept]
 
 
+def test_patience_may_end_while_somebody_is_told():
+    """A slow terminal, or a process that was stopped: one more attempt, and no wait below zero."""
+    time, asked = Time(), []
+
+    def say(*_) -> None:
+        time.now += 20.0
+
+    def request() -> Response:
+        asked.append(time.now)
+        return busy()
+
+    assert patient(time, 10.0, say=say).answer(request) == busy()
+    assert (time.slept, asked) == ([0.0], [0.0, 20.0])
+
+
 def test_what_is_waited_for_is_said_once_with_the_time_that_is_left():
     time, said = Time(), []
     found = iter([OSError(), TransportError("GET /", "IncompleteRead", allowed="an answer", fix="wait"), busy(), Response(204, {}, b"")])

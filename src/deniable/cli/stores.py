@@ -36,7 +36,7 @@ def check_store(address: str) -> None:
         there = backend.exists()
     if not there:
         fix = "check the path, or make it with: deniable serve, or deniable token add"
-        raise ParameterError("--store", address, allowed="the folder of a collector's store, or a postgresql:// address", fix=fix)
+        raise ParameterError("--store", backend.shown, allowed="the folder of a collector's store, or a postgresql:// address", fix=fix)
 
 
 def _backend(address: str) -> Backend:

@@ -85,7 +85,7 @@ class Retries:
             if not failed:
                 self.say(f"no answer from {self.peer} ({trouble})", max(end - self.clock(), 0.0))
             failed += 1
-            self.sleep(min(waits.next(least), end - self.clock()))
+            self.sleep(max(min(waits.next(least), end - self.clock()), 0.0))  # telling it may have taken the rest of the time
 
     def _is_last(self, attempt: int, end: float) -> bool:
         return attempt == self.attempts or self.clock() >= end

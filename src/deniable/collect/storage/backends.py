@@ -61,6 +61,9 @@ def find_backend(address: str | Path) -> Backend:
     ('/var/lib/deniable', 'PostgreSQL')
     """
     scheme, separator, _ = str(address).partition("://")
+    mistyped = next((each for each in BACKENDS if each and not separator and str(address).lower().startswith(f"{each}:")), "")
+    if mistyped:  # it may hold a password, and no folder is to be named after it
+        raise ParameterError("store", f"{mistyped}:...", allowed=f"an address that begins with {mistyped}://", fix="write both slashes")
     where = BACKENDS.get(scheme if separator else "")
     if where is None:
         schemes = ", ".join(f"{each}://" for each in sorted(BACKENDS) if each)

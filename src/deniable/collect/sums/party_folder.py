@@ -23,7 +23,7 @@ from typing import Any
 from deniable.collect.faults import fault_point
 from deniable.collect.storage.files import DISK, hold
 from deniable.collect.sums.agreement import Agreement
-from deniable.contract.durable import sync, write_durably
+from deniable.contract.durable import sync, sync_folder, write_durably
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError, WireError
 from deniable.sealing.identity import SEED_BYTES, new_identity, public_key
@@ -100,7 +100,9 @@ class PartyFolder:
 
     def keep(self, sum_: bytes, standing: Standing) -> None:
         """Put it on disk: it is durable when this returns."""
-        (self.folder / "sums").mkdir(mode=0o700, exist_ok=True)
+        if not (self.folder / "sums").exists():
+            (self.folder / "sums").mkdir(mode=0o700)
+            sync_folder(self.folder)  # or its name may be lost with the power, and this party would begin with other noise
         write_private(self._path(sum_), json.dumps({"version": 1, **vars(standing)}).encode())
         fault_point("answer saved" if standing.state == RUNNING else "party done")
 
