@@ -7,10 +7,12 @@ import sqlite3
 
 import pytest
 
+from deniable.cli.stores import check_store
 from deniable.collect.collector import Collector
 from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.storage.store import Store
 from deniable.contract.spec import MECHANISMS
+from deniable.errors import ParameterError
 from tests.cli.running import run
 from tests.collect.crowd import NOON, envelope, send, survey_task
 
@@ -89,3 +91,14 @@ def test_mistakes_are_explained_without_a_traceback(arguments, environment, word
 @pytest.mark.parametrize("command", [["serve"], ["token"], ["token", "add"], ["rebuild"]])
 def test_help_explains(command):
     assert "Usage: deniable" in run(*command, "--help").stdout
+
+
+@pytest.mark.parametrize("mistyped", ["postgresql:/me:hunter2@db/x", "PostgreSQL:me:hunter2@db/x", "postgresql:///me:hunter2@db/x"])
+def test_no_address_becomes_a_folder_named_after_its_password(mistyped, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("deniable.collect.storage.postgres_catalog.Server.exists", lambda backend: False)
+    with pytest.raises(ParameterError) as refused:
+        check_store(mistyped)
+    assert "postgresql" in str(refused.value).lower()
+    assert "hunter2" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from deniable.cli.stores import check_store
 from deniable.client import GRR
 from deniable.collect.storage.backends import BACKENDS, find_backend
 from deniable.collect.storage.batches import Batches
@@ -71,17 +70,6 @@ def test_its_scheme_finds_it(address):
     with pytest.raises(ParameterError, match="postgresql"):
         find_backend("carrier-pigeon://coop")
     assert set(BACKENDS) == {"", "postgresql", "memory"}
-
-
-@pytest.mark.parametrize("mistyped", ["postgresql:/me:hunter2@db/x", "PostgreSQL:me:hunter2@db/x", "postgresql:///me:hunter2@db/x"])
-def test_no_address_becomes_a_folder_named_after_its_password(mistyped, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("deniable.collect.storage.postgres_catalog.Server.exists", lambda backend: False)
-    with pytest.raises(ParameterError) as refused:
-        check_store(mistyped)
-    assert "postgresql" in str(refused.value).lower()
-    assert "hunter2" not in str(refused.value)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_appended_is_there_after_a_restart_each_id_once_the_first_that_came(store, address):
