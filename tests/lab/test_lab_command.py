@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from deniable.cli import lab
 from deniable.cli.app import command_line
+from deniable.lab import runner
 
 COMMAND = str(Path(sys.executable).parent / "deniable")
 MINE = """
@@ -82,7 +82,7 @@ def test_stopping_keeps_what_is_finished(invoke, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lab, "run_experiment", interrupted)
+    monkeypatch.setattr(runner, "run", interrupted)
     result = invoke("run", "mine.toml", "--out", "results", status=130)
     assert "what is finished is kept" in " ".join(result.stderr.split())
 

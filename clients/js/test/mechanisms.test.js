@@ -8,7 +8,9 @@ import { writeCanonical } from "../src/canonical.js";
 import { Diary, fromHex, MECHANISMS, specFromJson, toHex, WireError } from "../src/index.js";
 import { FOLDER, ReplaySource, valueOf, vectors } from "./replay.js";
 
-const files = readdirSync(FOLDER).map((file) => vectors(file.replace(".json", "")));
+const files = readdirSync(FOLDER)
+  .filter((file) => file.endsWith(".json"))
+  .map((file) => vectors(file.replace(".json", "")));
 const mechanisms = files
   .map((file) => ({ ...file, mechanism: file.mechanism ?? file.longitudinal }))
   .filter(({ mechanism }) => mechanism !== undefined);
