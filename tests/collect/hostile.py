@@ -108,8 +108,10 @@ class Attacker:
         name = random.choice(sorted(self.files))
         kind = random.choice(["bytes", "bytes", "json", "json", "json", "files", "special", "task", "parquet"])
         if kind == "special":
-            special = random.choice(["missing", "folder", "loop", "zero", "fifo", "dangling", "elsewhere", "extra", "hole"])
-            return Attack(self.files, f"{special} {name}", signed=False, special=(name, special))
+            special = random.choice(["missing", "folder", "loop", "zero", "fifo", "dangling", "elsewhere", "extra", "hole", "signed hole"])
+            signed = special == "signed hole"
+            files = self.claiming(1 << 40, self.files) if signed else self.files
+            return Attack(files, f"{special} {name}", signed=signed, special=(name, special.removeprefix("signed ")))
         if kind == "task":
             return self._other_task()
         files = dict(self.files)
@@ -117,7 +119,12 @@ class Attacker:
             files[name] = self._other_bytes(files[name])
         elif kind == "parquet":
             name = random.choice([each for each in sorted(files) if each.endswith(".parquet")])
-            files[name] = self._other_bytes(files[name]) if random.random() < 0.5 else self._other_table(files[name])
+            if random.random() < 0.5:
+                files[name] = self._other_bytes(files[name])
+            else:
+                files[name] = self._other_table(files[name])
+                if random.random() < 0.3:  # the manifest claims what the footer does
+                    return Attack(self.claiming(rows_of(files[name]), files), f"parquet {name}, claimed", signed=True)
         elif kind == "json":
             name = random.choice([each for each in sorted(files) if each.endswith(".json")])
             files[name] = self._other_json(files[name])
@@ -180,7 +187,9 @@ class Attacker:
 
         random, source, target = self._random, pa.BufferReader(data), pa.BufferOutputStream()
         table = pq.read_table(source)
-        change = random.choice(["less", "many", "none", "types", "nulls", "columns", "metadata"])
+        change = random.choice(["less", "many", "none", "types", "nulls", "columns", "metadata", "footer"])
+        if change == "footer":
+            return with_footer(data, random.choice([0, 1, len(table) - 1, len(table) + 1, 1000 * len(table), 1 << 40]))
         if change == "many":
             table = pa.concat_tables([table.slice(0, 1)] * random.choice([2, 1000, 100_000])).combine_chunks()
         elif change == "types":
@@ -216,6 +225,11 @@ class Attacker:
         files["log.json"] = canonical_json(entry)
         return Attack(self._signed(files, task=identity.hex()), "task", signed=True)
 
+    def claiming(self, reports: int, files: dict[str, bytes]) -> dict[str, bytes]:
+        """The files with a signed manifest that claims so many reports in each batch."""
+        batches = parse_canonical(files["manifest.json"])["batches"]
+        return self._signed(files, batches=[batch | {"reports": reports} for batch in batches])
+
     def _signed(self, files: dict[str, bytes], **changes: object) -> dict[str, bytes]:
         """The files with a manifest that its key has signed, if it has any form that can be signed."""
         try:
@@ -227,6 +241,33 @@ class Attacker:
             return files | {"manifest.json": canonical_json(content | changes | {"signature": signature})}
         except (DeniableError, KeyError, TypeError, AttributeError):
             return files
+
+
+def with_footer(data: bytes, rows: int) -> bytes:
+    """A Parquet file whose footer claims so many rows in all; the footers of its row groups stay as they are."""
+    length = int.from_bytes(data[-8:-4], "little")
+    body, footer = data[: -8 - length], data[-8 - length : -8]
+    footer = footer.replace(b"\x16" + _number(rows_of(data)) + b"\x19", b"\x16" + _number(rows) + b"\x19", 1)  # a number, then a list
+    changed = body + footer + len(footer).to_bytes(4, "little") + data[-4:]
+    assert rows_of(changed) == rows
+    return changed
+
+
+def rows_of(data: bytes) -> int:
+    """How many rows a Parquet file claims."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(pa.BufferReader(data)).metadata.num_rows
+
+
+def _number(value: int) -> bytes:
+    """A natural number as Thrift writes it compactly: twice the number, seven bits a byte, the lowest first."""
+    value, parts = 2 * value, []
+    while value >= 128:
+        value, low = divmod(value, 128)
+        parts.append(128 + low)
+    return bytes([*parts, value])
 
 
 @contextmanager
@@ -280,7 +321,8 @@ def verdict(folder: Path) -> str:
     signal.alarm(SECONDS)
     try:
         with np.errstate(all="ignore"):
-            verify_publication(folder)
+            found = verify_publication(folder)
+            assert found.reports == sum(tally.n for tally in found.tallies.values()), "it counts other reports than it claims"
     except DeniableError as error:
         return "refused" if str(error) else "silent"
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import resource
 from contextlib import contextmanager
 from random import Random
@@ -12,8 +14,10 @@ import pytest
 
 from deniable.collect.publication.verification import verify_publication
 from deniable.contract.canonical import canonical_json, parse_canonical
+from deniable.contract.task import Task
+from deniable.core.reports import Reports
 from deniable.errors import WireError
-from tests.collect.hostile import Attacker, honest, laid_out, throw
+from tests.collect.hostile import Attack, Attacker, honest, laid_out, throw, verdict, with_footer
 from tests.collect.publishing import resign
 
 MOST_MEMORY = 1 << 19  # KiB
@@ -69,3 +73,98 @@ def test_a_task_for_which_no_collector_has_room_is_refused(publications):
         pytest.raises(WireError, match=r"^task\.json.*counters"),
     ):
         verify_publication(folder)
+
+
+NAME = "reports/0-0-0.parquet"
+
+
+@pytest.mark.parametrize("claimed", [4, 7, 9, 40, 10**6])
+def test_a_number_of_reports_that_only_the_footer_gives_is_refused(publications, claimed):
+    """Eight rows, another number in the footer and in the signed manifest: a task could seem to keep its minimum batch."""
+    folder, key = publications["small"]
+    attacker = Attacker(folder, Random(1), key)
+    files = attacker.files | {NAME: with_footer(attacker.files[NAME], claimed)}
+    attack = Attack(attacker.claiming(claimed, files), "footer", signed=True)
+    with laid_out(attack, attacker.files, folder), pytest.raises(WireError, match=r"^reports/0-0-0\.parquet.*rows than its footer says"):
+        verify_publication(folder)
+
+
+def test_more_rows_than_the_footer_says_are_not_read_to_the_end(publications, monkeypatch):
+    folder, key = publications["small"]
+    attacker, target = Attacker(folder, Random(1), key), pa.BufferOutputStream()
+    rows = pq.read_table(folder / NAME).slice(0, 1)
+    part = pa.concat_tables([rows] * 100_000).combine_chunks()
+    with pq.ParquetWriter(target, part.schema, compression="zstd") as writer:
+        for _ in range(50):
+            writer.write_table(part)
+    files = attacker.files | {NAME: with_footer(target.getvalue().to_pybytes(), 8)}
+    read = []
+    monkeypatch.setattr(Reports, "rows", lambda self, rows=Reports.rows: read.append(len(self)) or rows(self))
+    attack = Attack(attacker.claiming(8, files), "footer", signed=True)
+    with laid_out(attack, attacker.files, folder), pytest.raises(WireError, match=r"^reports/0-0-0\.parquet.*more rows"):
+        verify_publication(folder)
+    assert sum(read) <= 8
+
+
+@pytest.mark.parametrize("size", [1 << 42, 3 << 20])
+def test_a_file_with_a_hole_is_refused_although_the_manifest_makes_room_for_it(publications, size):
+    folder, key = publications["small"]
+    attacker = Attacker(folder, Random(1), key)
+    attack = Attack(attacker.claiming(1 << 40, attacker.files), "hole", signed=True, special=(NAME, "hole"))
+    with laid_out(attack, attacker.files, folder):
+        os.truncate(folder / NAME, size)
+        assert verdict(folder) == "refused"
+        with pytest.raises(WireError, match=r"^reports/0-0-0\.parquet.*holes"):
+            verify_publication(folder)
+
+
+def test_a_file_that_is_larger_than_its_reports_is_refused_before_it_is_read(publications):
+    folder, key = publications["small"]
+    attacker = Attacker(folder, Random(1), key)
+    with laid_out(Attack(attacker.files, "hole", signed=False, special=(NAME, "hole")), attacker.files, folder):
+        os.truncate(folder / NAME, 3 << 20)
+        with pytest.raises(WireError, match=r"^reports/0-0-0\.parquet.*more than 1,"):
+            verify_publication(folder)
+
+
+def test_wide_reports_are_read_a_few_at_a_time(publications):
+    """Equal reports of 64 KiB, a gigabyte of them in some hundred kilobytes."""
+    folder, key = publications["small"]
+    attacker, target = Attacker(folder, Random(1), key), pa.BufferOutputStream()
+    content = parse_canonical(parse_canonical(attacker.files["task.json"])["task"].encode())
+    content["protocol"]["questions"][0]["spec"]["parameters"]["domain"]["size"] = 1 << 19
+    spec = Task.from_json(canonical_json(content)).survey.questions[0].spec
+    part = Reports.from_rows(spec, spec.encode(spec.randomize(0)) * 256).to_arrow()
+    with pq.ParquetWriter(target, part.schema, compression="zstd") as writer:
+        for _ in range(64):
+            writer.write_table(part)
+    files = attacker.with_task(canonical_json(content)).files | {NAME: target.getvalue().to_pybytes()}
+    attack = Attack(attacker.claiming(256 * 64, files), "wide", signed=True)
+    with (
+        laid_out(attack, attacker.files, folder),
+        little_memory(),
+        pytest.raises(WireError, match=r"^reports/0-0-0\.parquet.*another count"),
+    ):
+        verify_publication(folder)
+
+
+@pytest.mark.parametrize(("name", "most"), [("task.json", 1 << 22), ("manifest.json", 1 << 25), ("log.json", 1 << 26)])
+def test_json_that_is_too_large_is_not_parsed(publications, name, most):
+    """A list of lists takes 25 times its size."""
+    folder, key = publications["small"]
+    attacker = Attacker(folder, Random(1), key)
+    attack = Attack(attacker.files | {name: b"[" + b"[]," * (most // 3) + b"[]]"}, "large", signed=False)
+    with laid_out(attack, attacker.files, folder), little_memory(), pytest.raises(WireError, match=rf"^{name}.*more than {most:,} bytes"):
+        verify_publication(folder)
+
+
+def test_estimates_that_are_far_longer_than_those_computed_again_are_not_parsed(publications):
+    folder, _ = publications["small"]
+    before = {name: (folder / name).read_bytes() for name in ("estimates.json", "manifest.json")}
+    told = json.loads(before["estimates.json"])
+    (folder / "estimates.json").write_text(json.dumps(told | {"more": [[]] * (1 << 20)}))
+    resign(folder)
+    with pytest.raises(WireError, match=r"^estimates\.json.*more than 1,"):
+        verify_publication(folder)
+    for name, data in before.items():
+        (folder / name).write_bytes(data)

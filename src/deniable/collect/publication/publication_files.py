@@ -32,8 +32,10 @@ from deniable.kernels.compiled import Array
 CONTEXT = b"deniable publication 1\n"
 """What stands before a manifest when it is signed."""
 VERSION = 1
-AT_ONCE = 1 << 18
-"""Reports that are read and counted at a time."""
+AT_ONCE, BYTES_AT_ONCE = 1 << 18, 1 << 26
+"""Reports that are read and counted at a time: so many, or fewer if they are wide."""
+OVERHEAD = 1 << 20
+"""Bytes of a file of reports, at most, for what Parquet notes about it, but for the spec."""
 CLOSE = 1e-6
 """By so much, relatively, another machine may price a batch lower."""
 _BATCH = re.compile(r"reports/(0|[1-9][0-9]{0,12})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})\.parquet")
@@ -161,15 +163,24 @@ def read_mixed(manifest: Mapping[str, Any], task: Task, batches: Iterable[Publis
     return ShuffledBatches.of(task, found)
 
 
-def count_again(batch: PublishedBatch, file: BufferedReader, task: Task, states: tuple[Protocol, ...]) -> Tally:
+def most_bytes(batch: PublishedBatch, question: Question) -> int:
+    """The size above which no collector has written a file of so many reports.
+
+    Parquet keeps an integer in 4 or 8 bytes and a length of 4 before each string of bytes, and names the spec twice, once in base 64. Twice
+    as much leaves room for the headers and limits of its pages.
+    """
+    layout = question.spec.layout
+    return OVERHEAD + 4 * len(question.spec.canonical) + 2 * batch.reports * (_width(question) + 8 * len(layout))
+
+
+def count_again(batch: PublishedBatch, file: BufferedReader, question: Question) -> Tally:
     """The tally of a file, if it holds as many reports as were signed, on that question, sorted, and they give the signed tally.
 
     What the file says about itself is checked before any of it is unpacked, and then so many rows at a time: a few bytes can unpack to
-    more than there is memory.
+    more than there is memory. The number of rows in its footer may be wrong, so the rows themselves are counted, too.
     """
     import pyarrow.parquet as pq
 
-    question = _question(batch, task, states)
     source = pq.ParquetFile(file)
     told, n = Reports.from_arrow(source.schema_arrow.empty_table()).spec, source.metadata.num_rows
     if told != question.spec or n != batch.reports:
@@ -178,12 +189,19 @@ def count_again(batch: PublishedBatch, file: BufferedReader, task: Task, states:
     candidates = question.candidates if question.spec.candidates_at_tally else None
     tally: Tally = question.spec.tally(Reports.empty(question.spec, 0), candidates=candidates)
     last = keys_of_rows(np.zeros((0, 1), np.uint8))
-    for part in source.iter_batches(AT_ONCE):
+    found = 0
+    for part in source.iter_batches(min(AT_ONCE, max(1, BYTES_AT_ONCE // _width(question)))):
+        found += len(part)
+        if found > batch.reports:
+            break
         reports = Reports.from_arrow(pa.Table.from_batches([part]).replace_schema_metadata(source.schema_arrow.metadata))
         ordered = keys_of_rows(reports.rows())
         if np.any(ordered[1:] < ordered[:-1]) or np.any(ordered[:1] < last):
             raise WireError("rows", "another order", allowed="rows sorted by content", fix="their order could tell when they came")
         tally, last = tally + question.spec.tally(reports, candidates=candidates), ordered[-1:]
+    if found != batch.reports:
+        received = f"{'fewer' if found < batch.reports else 'more'} rows than its footer says"
+        raise WireError("reports", received, allowed=f"{batch.reports} reports", fix="the file was made up")
     if hashlib.sha256(tally.to_bytes()).hexdigest() != batch.tally:
         raise WireError("tally", batch.tally, allowed="the tally of these reports", fix="the manifest tells another count")
     return tally
@@ -200,7 +218,8 @@ def keys_of_rows(rows: Array) -> Array:
     return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}").ravel()
 
 
-def _question(batch: PublishedBatch, task: Task, states: tuple[Protocol, ...]) -> Question:
+def question_of(batch: PublishedBatch, task: Task, states: tuple[Protocol, ...]) -> Question:
+    """The question that the reports of a batch answer; WireError if the task does not ask it."""
     count, kind = (len(states), "rounds") if task.rounds else (task.period_count, "periods")
     if batch.period >= count or batch.stratum >= task.stratum_count:
         raise WireError("batch", batch.address, allowed=f"below {count} {kind} and {task.stratum_count} strata", fix="it was made up")
@@ -208,6 +227,11 @@ def _question(batch: PublishedBatch, task: Task, states: tuple[Protocol, ...]) -
     if batch.question >= len(asked):
         raise WireError("batch", batch.address, allowed=f"below {len(asked)} questions", fix="it was made up")
     return asked[batch.question]
+
+
+def _width(question: Question) -> int:
+    """The bytes of one report."""
+    return sum(column.row_bytes for column in question.spec.layout)
 
 
 def _batch(entry: Any) -> PublishedBatch:

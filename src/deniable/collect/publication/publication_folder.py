@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -16,10 +16,8 @@ import pyarrow as pa
 from deniable.errors import DeniableError, WireError
 
 MANIFEST, TASK, ROUNDS, LOG, ESTIMATES = "manifest.json", "task.json", "rounds.json", "log.json", "estimates.json"
-MOST_BYTES = 1 << 28
-"""The largest file that is not one of reports."""
-WIDEST = 1 << 23
-"""The most bytes that one report takes: a bit for each counter that a collector has room for."""
+MOST_BYTES = {MANIFEST: 1 << 25, TASK: 1 << 22, ROUNDS: 1 << 26, LOG: 1 << 26, ESTIMATES: 1 << 28}
+"""The largest file of each name. Parsing JSON takes up to 25 times its size; a device reads no task larger than this."""
 
 
 class PublicationFiles:
@@ -28,8 +26,9 @@ class PublicationFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, name: str, most: int = MOST_BYTES) -> bytes:
-        """The content of a file."""
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """The content of a JSON file; WireError if it is larger than ``most``, or than any file of its name can be."""
+        most = MOST_BYTES[name] if most is None else most
         with self.open(name) as file:
             data = file.read(most + 1)
         if len(data) > most:
@@ -37,10 +36,13 @@ class PublicationFiles:
         return data
 
     def digest(self, name: str, most: int) -> str:
-        """The SHA-256 of a file in hex; WireError if it is larger than it can be: a file with a hole can have any size."""
+        """The SHA-256 of a file in hex; WireError if it is larger than it can be, or has a hole: then it can have any size for free."""
         with self.open(name) as file:
-            if os.fstat(file.fileno()).st_size > most:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
                 raise WireError(name, f"more than {most:,} bytes", allowed="the files of a publication", fix="the file was changed")
+            if _first_hole(file, size) < size:
+                raise WireError(name, "a file with holes", allowed="files that are stored in full", fix="copy the whole folder again")
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
@@ -57,15 +59,30 @@ class PublicationFiles:
                 name, "no file", allowed="the files of a publication", fix=f"copy the whole folder ({error.strerror})"
             ) from error
 
-    def check(self, listed: Mapping[str, Any], reports: Mapping[str, int]) -> None:
-        """Refuse a file that is not the one that was signed, that is missing, or that was not signed; of some it is said what they hold."""
+    def check_names(self, listed: Collection[str]) -> None:
+        """Refuse a file that was not signed."""
         here = {path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if not path.is_dir()}
         for name in sorted(here - {MANIFEST} - set(listed)):
             raise WireError(name, "a file", allowed="what the manifest lists", fix="it is no part of the publication: remove it")
-        for name, told in listed.items():
-            found = self.digest(name, MOST_BYTES + reports.get(name, 0) * WIDEST)
-            if found != told:
-                raise WireError(name, f"SHA-256 {found}", allowed=f"SHA-256 {told}, as signed", fix="the file was changed")
+
+    def check(self, name: str, told: Any, most: int) -> None:
+        """Refuse a file that is not the one that was signed, or that is missing."""
+        found = self.digest(name, most)
+        if found != told:
+            raise WireError(name, f"SHA-256 {found}", allowed=f"SHA-256 {told}, as signed", fix="the file was changed")
+
+
+def _first_hole(file: BufferedReader, size: int) -> int:
+    """Where the first part of a file lies that is read as zeros but not stored; its size if there is none.
+
+    Blocks are not counted: file systems that compress, or have not written the file yet, store an honest one in fewer.
+    """
+    try:
+        return file.seek(0, os.SEEK_HOLE)
+    except OSError:  # an empty file, or a file system that does not know
+        return size
+    finally:
+        file.seek(0)
 
 
 @contextmanager

@@ -35,6 +35,8 @@ from deniable.collect.publication.publication_files import (
     PublishedBatch,
     check_log,
     count_again,
+    most_bytes,
+    question_of,
     read_batches,
     read_estimates,
     read_manifest,
@@ -42,7 +44,7 @@ from deniable.collect.publication.publication_files import (
     read_rounds,
     read_task,
 )
-from deniable.collect.publication.publication_folder import ESTIMATES, LOG, MANIFEST, ROUNDS, TASK, PublicationFiles, naming
+from deniable.collect.publication.publication_folder import ESTIMATES, LOG, MANIFEST, MOST_BYTES, ROUNDS, TASK, PublicationFiles, naming
 from deniable.collect.storage.block import total
 from deniable.contract.canonical import read_number
 from deniable.contract.protocol import Protocol
@@ -55,6 +57,8 @@ CLOSE = 1e-9
 """Estimates that another machine computed may differ by so much, relative to the numbers beside them or the range of numbers."""
 CANCELLED = 1e-3
 """A number that is what is left of larger ones may differ by so much more, relative to it."""
+SHORT, SPACIOUS = 1 << 20, 16
+"""Published estimates take at most so many bytes, and so many times those of the estimates computed again: white space, an earlier form."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +118,22 @@ def read_publication(folder: str | Path, *, task: bytes | None = None) -> Public
         manifest = read_manifest(files.read(MANIFEST), published)
         batches, withheld = read_batches(manifest, published), read_number("withheld", manifest["withheld"])
         mixed = read_mixed(manifest, published, batches)
-    files.check(manifest["files"], {batch.name: batch.reports for batch in batches})
+    signed = manifest["files"]
+    files.check_names(signed)
+    for name in sorted(signed.keys() & MOST_BYTES.keys()):
+        files.check(name, signed[name], MOST_BYTES[name])
     with naming(ROUNDS):
         states = tuple(read_rounds(files.read(ROUNDS), published)) if published.rounds else ()
     with naming(LOG):
         check_log(files.read(LOG), published, states)
-    tallies = {}
+    questions, tallies = {}, {}
+    for batch in batches:
+        with naming(batch.name):
+            question = questions[batch.address] = question_of(batch, published, states)
+            files.check(batch.name, signed[batch.name], most_bytes(batch, question))
     for batch in batches:
         with naming(batch.name), files.open(batch.name) as file:
-            tallies[batch.address] = count_again(batch, file, published, states)
+            tallies[batch.address] = count_again(batch, file, questions[batch.address])
     return Publication(published, states, batches, tallies, withheld, mixed)
 
 
@@ -131,13 +142,14 @@ def verify_publication(folder: str | Path, *, task: bytes | None = None) -> Publ
     publication = read_publication(folder, task=task)
     with naming(ROUNDS if publication.task.rounds else ESTIMATES):
         answer = publication.answer()
-        recomputed = answer.to_json()
+        recomputed = json.dumps(answer.to_json())
     with naming(ESTIMATES):
-        published = read_estimates(PublicationFiles(Path(folder)).read(ESTIMATES))
+        most = min(MOST_BYTES[ESTIMATES], SHORT + SPACIOUS * len(recomputed))
+        published = read_estimates(PublicationFiles(Path(folder)).read(ESTIMATES, most))
         scales = [_scale(each) for each in answer.estimates.values()]
         if is_earlier(published):
-            recomputed, scales = earlier_json(answer, published), earlier_scales(answer)
-        where = _first_difference(published, json.loads(json.dumps(recomputed)), scales)
+            recomputed, scales = json.dumps(earlier_json(answer, published)), earlier_scales(answer)
+        where = _first_difference(published, json.loads(recomputed), scales)
         if where is not None:
             raise WireError(f"{ESTIMATES}{where}", "another estimate", allowed="what follows from the reports", fix="it was made up")
     return publication
