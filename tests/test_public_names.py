@@ -161,6 +161,23 @@ def test_rooms_are_reached_without_an_import_of_their_own():
     subprocess.run([sys.executable, "-c", inspect.cleandoc(code)], check=True)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "dn.PEM; dn.tasks.places",
+        "dn.GRR; dn.contract.subsets",
+        "dn.GRR; dn.client.reporter",
+        "dn.GRR(domain_size=2, epsilon=1).privatize([1]); dn.core.run; dn.local.vector.caps",
+        "from deniable.tasks.heavy_hitters import PEM; dn.tasks.places.quadtree; dn.tasks.heavy_hitters.searching",
+        "from deniable.engines.partition import fold; dn.engines.local.run",
+        "import deniable.collect.settings; dn.collect.storage.backends.find_backend",
+        "import deniable.lab.populations; dn.lab.experiments.pem_modules.EXPERIMENT; dn.shuffle.mixer",
+    ],
+)
+def test_rooms_are_reached_whatever_was_imported_before(code):
+    subprocess.run([sys.executable, "-c", f"import deniable as dn; {code}"], check=True)
+
+
 def test_a_room_whose_packages_are_missing_names_the_extra():
     code = "import sys; sys.modules['networkx'] = sys.modules['numpy'] = None; import deniable as dn; dn.lab.graphs"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -27,9 +27,9 @@ DATACLASSES = "ast copy dataclasses dis inspect linecache opcode token tokenize 
 VALUES = "bisect datetime decimal fractions hashlib hmac json math numbers pkgutil struct unicodedata zlib"
 """Numbers, texts, digests."""
 LOADS = {
-    "import deniable": ("", TYPES),
-    "import deniable.client": (DENIABLE, f"{TYPES} {DATACLASSES} {VALUES}"),
-    "from deniable.client import Reporter": (DENIABLE + REPORTING, f"{TYPES} {DATACLASSES} {VALUES} threading"),
+    "import deniable": ("rooms", TYPES),
+    "import deniable.client": (f"rooms {DENIABLE}", f"{TYPES} {DATACLASSES} {VALUES}"),
+    "from deniable.client import Reporter": (f"rooms {DENIABLE} {REPORTING}", f"{TYPES} {DATACLASSES} {VALUES} threading"),
 }
 """For each statement deniable's modules, and those of the standard library: their names at the top, without the private ones."""
 

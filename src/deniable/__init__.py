@@ -22,7 +22,10 @@ Parameters that mean the same wherever they occur, in the order in which they co
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+from deniable.rooms import EXTRAS, Room, open_room
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES, the rooms and the mechanisms' own files decide
     from deniable import accounting as accounting
@@ -100,6 +103,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES, the room
 
 __version__ = "0.1.0"
 
+sys.modules[__name__].__class__ = Room
+
 _HOMES = {
     "deniable.contract.domain": ("Bytes", "Categories", "IndexRange", "Integers", "Text"),
     "deniable.contract.numbers": ("Numbers",),
@@ -127,8 +132,6 @@ def __getattr__(name: str) -> Any:
         return _names()
     if name.startswith("_"):
         raise AttributeError(f"module 'deniable' has no attribute {name!r}")
-    from deniable.rooms import EXTRAS, open_room
-
     if name in EXTRAS:
         return open_room(name)
     if name == "presets":
@@ -148,8 +151,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from deniable.rooms import EXTRAS
-
     return sorted([*_names(), *EXTRAS])
 
 

@@ -1,14 +1,13 @@
-"""The packages of deniable, opened when they are first named: ``dn.tasks.heavy_hitters`` needs no import of its own."""
+"""The packages of deniable, opened when they are first named: ``dn.tasks.heavy_hitters`` needs no import of its own.
+
+A package becomes a ``Room`` when it is imported, whoever imports it: Python then binds it to the package above, which is a room, too.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from importlib import import_module
 from types import ModuleType
 from typing import Any
-
-from deniable.errors import MissingExtra
-from deniable.removed import missing_name
 
 EXTRAS = {
     "accounting": "analysis",
@@ -30,31 +29,41 @@ EXTRAS = {
 """The rooms that users name, and the extra that each needs."""
 
 
+class Room(ModuleType):
+    """A package whose modules are imported when they are first named; its own ``__getattr__`` comes first."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if type(value) is ModuleType and hasattr(value, "__path__"):
+            value.__class__ = Room
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        from deniable.removed import missing_name
+
+        if name.startswith("_"):
+            raise missing_name(self.__name__, name)
+        return open_room(f"{self.__name__}.{name}".partition(".")[2])
+
+    def __dir__(self) -> list[str]:
+        if "__dir__" in vars(self):  # it says itself what it offers
+            return sorted(super().__dir__())
+        from pkgutil import iter_modules
+
+        return sorted({*super().__dir__(), *(each.name for each in iter_modules(self.__path__))})
+
+
 def open_room(name: str) -> Any:
     """A package or module, by its name below ``deniable``; MissingExtra names what to install if it needs something that is not there."""
     full = f"deniable.{name}"
     try:
-        module = importlib.import_module(full)
+        return import_module(full)
     except ModuleNotFoundError as error:
         if error.name == full:
+            from deniable.removed import missing_name
+
             raise missing_name(full.rpartition(".")[0], name.rpartition(".")[2]) from None
         if (error.name or "").startswith("deniable"):
             raise
-        raise MissingExtra(full, EXTRAS[name.partition(".")[0]] or "analysis", error.name) from error
-    if hasattr(module, "__path__") and "__getattr__" not in vars(module):
-        _open_on_demand(module, name)
-    return module
+        from deniable.errors import MissingExtra
 
-
-def _open_on_demand(package: ModuleType, path: str) -> None:
-    """Let a package import its modules when they are first named."""
-
-    def opened(name: str) -> Any:
-        if name.startswith("_"):
-            raise missing_name(package.__name__, name)
-        return open_room(f"{path}.{name}")
-
-    def named() -> list[str]:
-        return sorted({*vars(package), *(each.name for each in pkgutil.iter_modules(package.__path__))})
-
-    package.__getattr__, package.__dir__ = opened, named  # type: ignore[method-assign]  # written in packages, type checkers would accept any name
+        raise MissingExtra(full, EXTRAS.get(name.partition(".")[0]) or "analysis", error.name) from error

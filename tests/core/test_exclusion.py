@@ -76,7 +76,7 @@ def modules():
 
 
 def test_nothing_with_an_interval_and_a_p_value_is_left_out():
-    """Single numbers have a test of 0, which ``tests/laws/test_estimates.py`` compares with their intervals."""
+    """Single numbers have a test of 0, which their own tests compare with their intervals."""
     found = {cls for module in modules() for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__.startswith("deniable")}
     both = {cls for cls in found if hasattr(cls, "interval") and {"p_value", "p_values"} & {*dir(cls), *inspect.get_annotations(cls)}}
     assert both == {Comparison, NumberEstimate, MeanEstimate}

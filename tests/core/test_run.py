@@ -153,9 +153,19 @@ def test_guarantee_of_a_survey_is_its_largest_epsilon():
     assert "one question" in SURVEY.guarantee.statement()
 
 
+def test_reports_that_are_tallied_together_are_those_of_all_chunks(monkeypatch):
+    """Draws do not depend on how many are tallied at a time."""
+    found = []
+    for together in (1, 5000, 1 << 26):
+        monkeypatch.setattr(run, "CHUNK", 1000)
+        monkeypatch.setattr(run, "BYTES", together)
+        tallies = ask(SURVEY, CROWD, source=ReplaySource.from_key("chunks"))
+        found.append({name: tally.to_bytes() for name, tally in tallies.items()})
+    assert found[0] == found[1] == found[2]
+
+
 def test_everyone_is_asked_in_chunks(monkeypatch):
-    monkeypatch.setattr(run, "BLOCK", 1000)
-    monkeypatch.setattr(run, "MOST_BLOCKS", 1)
+    monkeypatch.setattr(run, "CHUNK", 1000)
     seen = []
     tallies = ask(SURVEY, CROWD, progress=lambda done, total: seen.append(done))
     assert sum(tally.n for tally in tallies.values()) == PEOPLE

@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import importlib
 import json
+import pkgutil
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -162,3 +165,12 @@ def test_every_law_is_written_by_its_fields():
     read = read_law(json.loads(json.dumps(write_law(law))))
     assert (type(read), read.supports.dtype) == (type(law), law.supports.dtype)
     assert alike(read.limits(1e-6, family=4), law.limits(1e-6, family=4))
+
+
+def test_every_law_is_found_by_a_process_that_has_just_begun():
+    code = "import importlib; from deniable.core import saved_parts as p; [importlib.import_module(h) for h in p.HOMES]; print(*p.LAWS)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    for room in ("core", "central", "shuffle", "multiparty", "tasks"):
+        for module in pkgutil.walk_packages(importlib.import_module(f"deniable.{room}").__path__, f"deniable.{room}."):
+            importlib.import_module(module.name)
+    assert {name for name, law in LAWS.items() if law.__module__.startswith("deniable.")} <= set(found)

@@ -87,7 +87,7 @@ def test_a_batch_that_is_too_small_leaves_nothing_behind(server):
 
 
 def test_many_seals_are_opened_by_processes_that_end_with_the_batch(server):
-    """More than ``collect.opening.MANY``, most of them dummies, which cost as much to open."""
+    """More than ``collect.seal_pool.MANY``, most of them dummies, which cost as much to open."""
     admin = server.token("admin")
     task = server.task(TOML, admin)
     key = key_of(server, task)

@@ -130,7 +130,9 @@ def _tried(what: str, look: Callable[[], str]) -> Diagnosis:
     try:
         return Diagnosis(what, FINE, look())
     except ImportError as error:
-        return Diagnosis(what, MISSING, f"no module named {error.name!r}", install_command(extra_of(error.name or "")))
+        lacking = error if error.name else error.__cause__  # MissingExtra says in words what the error before it named
+        name = str(getattr(lacking, "name", None) or "a package of deniable's")
+        return Diagnosis(what, MISSING, f"no module named {name!r}", install_command(extra_of(name)))
     except Exception as error:  # whatever it is: finding out is what this command is for
         return Diagnosis(what, BROKEN, f"{type(error).__name__}: {error}", "install deniable anew, with the extra cli")
 

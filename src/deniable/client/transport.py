@@ -74,7 +74,8 @@ class HTTPTransport:
             raise ParameterError("address", address, allowed=allowed, fix="use https; insecure=True allows http on a network you trust")
         self.address = address
         self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
-        self._context = None if parts.scheme == "http" else _checked(context)
+        checked = None if context is None and parts.scheme == "http" else _checked(context)
+        self._context = None if parts.scheme == "http" else checked
         self.timeout, self._largest = timeout, largest
         self._idle: deque[Connection] = deque()
 

@@ -21,6 +21,7 @@ from deniable.errors import ParameterError
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
+SEVERAL = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 LARGEST_BITS = 1023
 """Larger integers are no double, and nothing here counts so far."""
 LONGEST_NAME = 255
@@ -71,11 +72,11 @@ def _guarded(function: Any, cls: type | None) -> Any:
         signature = inspect.signature(function)
         said = signature.parameters
         known = {
-            name: _Parameter(hint, _plain(hint), said[name].default, said[name].kind)
+            name: _Parameter(hint, _plain(hint) if said[name].kind not in SEVERAL else (), said[name].default, said[name].kind)
             for name, hint in _declared(function, cls)
             if hint is not Any
         }
-        several = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} & {each.kind for each in said.values()}
+        several = SEVERAL & {each.kind for each in said.values()}
         order = [name for name, each in said.items() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
         return signature, None if several else order, known
 

@@ -164,7 +164,7 @@ class Prefix(Encoder):
         if type(self.length) is not int or not 1 <= self.length <= code_bits(self.domain):
             allowed = f"an integer from 1 to {code_bits(self.domain)}"
             raise ParameterError("length", self.length, allowed=allowed, fix="codes of this domain have so many bits")
-        listed = self.candidates if self.candidates is not None else ()
+        listed = tuple(self.candidates) if self.candidates is not None else ()
         if listed and (listed[0] < 0 or any(map(ge, listed, (*listed[1:], 1 << self.length)))):
             allowed = f"numbers of {self.length} bits, each larger than the one before"
             raise ParameterError("candidates", listed[:5], allowed=allowed, fix="sort them and drop repetitions")

@@ -50,8 +50,9 @@ def read_fraction(noun: str, data: object) -> Fraction:
     >>> read_fraction("share", "2/3"), read_fraction("share", "0")
     (Fraction(2, 3), Fraction(0, 1))
     """
-    short = data if isinstance(data, str) and _FRACTION.fullmatch(data) else None
-    fraction: Fraction = _text(noun, short, Fraction, 'a fraction of short integers, such as "1/3"')
+    if not isinstance(data, str) or not _FRACTION.fullmatch(data):
+        raise WireError(noun, data, allowed='a fraction of short integers, such as "1/3"', fix="write it as one integer over another")
+    fraction: Fraction = _text(noun, data, Fraction, 'a fraction of short integers, such as "1/3"')
     return fraction
 
 

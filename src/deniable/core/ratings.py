@@ -126,8 +126,9 @@ def ratings_of(domain: Rated, values: Any) -> Ratings:
             allowed = f"ratings of {domain.items} items from {low:g} to {high:g}"
             raise DomainError("ratings", repr(values), allowed=allowed, fix="make them with Ratings.of")
         return values
-    if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "to_arrow"):  # the last is Polars
-        return _of_maps(domain, values)
+    column = values.to_arrow() if hasattr(values, "to_arrow") else values  # of Polars
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return _of_maps(domain, column)
     if not isinstance(values, list | tuple):
         allowed = "Ratings, a list of mappings, or an Arrow column of maps"
         raise DomainError("values", type(values).__name__, allowed=allowed, fix="make them with Ratings.of")
@@ -145,8 +146,7 @@ def ratings_of(domain: Rated, values: Any) -> Ratings:
 
 def _of_maps(domain: Rated, values: Any) -> Ratings:
     """Ratings from a column of Arrow's maps of items to numbers, or of lists of pairs, which is how Polars holds maps."""
-    column = values.to_arrow() if hasattr(values, "to_arrow") else values
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if pa.types.is_map(column.type):
         column = column.cast(pa.list_(pa.struct([("item", column.type.key_type), ("rating", column.type.item_type)])))
     pair = column.type.value_type if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) else None

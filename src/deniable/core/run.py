@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,6 @@ import pyarrow as pa
 
 from deniable.contract.arguments import typed
 from deniable.contract.protocol import Protocol
-from deniable.contract.question import Question
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
 from deniable.core.sets import ItemSets
@@ -23,8 +23,10 @@ from deniable.kernels.sampling import fill_below
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do: people, or steps."""
-BYTES, BLOCK, MOST_BLOCKS = 1 << 26, 1 << 16, 16
-"""The reports of the people who are asked at a time, whose number is that of a few blocks: memory stays flat however large the crowd is."""
+CHUNK = 1 << 18
+"""People asked at a time: memory stays flat however large the crowd is. What replayed people say depends on it where encoders draw."""
+BYTES = 1 << 26
+"""Reports that are tallied together, since some mechanisms transform all counters for each tally."""
 
 
 @typed
@@ -70,23 +72,27 @@ def ask(
             # everyone's value is checked before anyone's is drawn, whoever is asked, and in whichever round
             domain = getattr(question.encoder, "domain", question.spec.domain)
             ItemSets.of(domain, column) if isinstance(domain, Subsets) else keys_of(domain, column)
-        tally, row = None, sum(each.row_bytes for each in question.spec.layout)
-        rows = BLOCK * min(max(BYTES // (row * BLOCK), 1), MOST_BLOCKS)
-        for start in range(0, max(group.size, 1), rows):
-            chunk = group[start : start + rows]
-            part = answer(question, question.encoder.encode_many(take(column, chunk), source), source)
-            tally = part if tally is None else tally + part
+        tally, held = None, []
+        for start in range(0, max(group.size, 1), CHUNK):
+            chunk = group[start : start + CHUNK]
+            held.append(question.spec.privatize(question.encoder.encode_many(take(column, chunk), source), source=source))
             served += chunk.size
+            if start + CHUNK >= group.size or sum(reports.nbytes for reports in held) >= BYTES:
+                part = question.spec.tally(_together(held), candidates=question.candidates if question.spec.candidates_at_tally else None)
+                tally, held = part if tally is None else tally + part, []
             if progress is not None:
                 progress(served, total)
         tallies[question.name] = tally
     return tallies
 
 
-def answer(question: Question, inputs: Any, source: Source | None = None) -> Any:
-    """The tally of one question over some people's inputs."""
-    reports = question.spec.privatize(inputs, source=source)
-    return question.spec.tally(reports, candidates=question.candidates if question.spec.candidates_at_tally else None)
+def _together(parts: list[Any]) -> Any:
+    """Reports of one spec as one batch."""
+    first, *rest = parts
+    if not rest:
+        return first
+    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns}
+    return replace(first, n=sum(part.n for part in parts), columns=columns)
 
 
 def crowd_size(values: Any) -> int:

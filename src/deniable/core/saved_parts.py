@@ -26,7 +26,7 @@ from deniable.kernels.compiled import Array
 HOMES = (
     *(f"deniable.core.{name}" for name in ("average", "count_change", "normal", "regression", "replicates", "supports")),
     *("deniable.central", "deniable.shuffle.poisson_histogram", "deniable.shuffle.sums", "deniable.multiparty"),
-    *(f"deniable.tasks.{name}" for name in ("graphs", "itemsets", "marginals", "places", "ranges", "series", "text")),
+    *(f"deniable.tasks.{name}" for name in ("graphs", "itemsets", "marginals.conditional", "places", "ranges", "series", "text")),
 )
 """Where laws are defined: loaded when one is read that is not known yet."""
 _FAR = {"inf": inf, "-inf": -inf}

@@ -51,10 +51,29 @@ def test_points_come_in_rows_in_two_columns_or_as_the_numbers_of_cells(way):
     asking, points = asked(way), crowd()
     columns = {"longitude": pa.chunked_array([points[:7, 0], points[7:, 0]]), "latitude": points[:, 1]}
     cells = asking.read(points)
-    for held in (points.tolist(), columns, cells, pa.array(cells)):
+    for held in (points.tolist(), columns, cells, asking.read(cells)):
         assert np.array_equal(np.asarray(asking.read(held)), cells)
-    with pytest.raises(DomainError, match="points"):
-        asking.read(columns | {"height": points[:, 1]})
+    for numbers in (asking.grid.cells(points), pa.array(asking.grid.cells(points))):  # row by row, for a tree as for a grid
+        assert np.array_equal(np.asarray(asking.read(numbers)), cells)
+    for wrong in ({"height": points[:, 1]}, {"latitude": ["north"] * len(points)}, {"latitude": points}):
+        with pytest.raises(DomainError, match="points"):
+            asking.read(columns | wrong)
+    with pytest.raises(DomainError):
+        asking.read(np.array([0, asking.grid.size]))
+
+
+def test_a_grid_of_one_cell_counts_people_whose_cell_it_is():
+    one = UniformGrid(grid=Grid(SQUARE, 1, 1), epsilon=1.0)
+    for held in (np.array([0, 0]), pa.array([0, 0]), [(1, 2), (3, 4)]):
+        assert one.run(held).n == 2
+    with pytest.raises(DomainError):
+        one.run(np.array([0, 7]))
+
+
+def test_columns_of_short_floats_fall_into_the_cells_of_their_doubles():
+    points = crowd().astype(np.float32)
+    fine = Grid(SQUARE, 4096, 4096)
+    assert np.array_equal(fine.cells({"x": points[:, 0], "y": points[:, 1]}), fine.cells(points.astype(float)))
 
 
 @pytest.mark.parametrize(("way", "oracle", "runs"), [("grid", "GRR", 150), ("grid", "OLH", 150), ("quadtree", "GRR", 100)])

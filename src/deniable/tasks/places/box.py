@@ -103,8 +103,11 @@ def read_points(points: Any) -> Array:
     ((1, 2), (0, 2))
     """
     try:
-        columns = isinstance(points, Mapping)
-        found = np.column_stack([np.asarray(column) for column in points.values()]) if columns else np.asarray(points, dtype=float)
+        if isinstance(points, Mapping):
+            columns = [np.asarray(column, dtype=float) for column in points.values()]
+            found = np.stack(columns, axis=-1) if columns else np.zeros((1, 0))
+        else:
+            found = np.asarray(points, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
         raise DomainError("points", type(points).__name__, allowed="pairs of numbers, x first", fix=str(error)) from error
     if found.size == 0 and found.ndim <= 2:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.arguments import typed
+from deniable.contract.domain import Integers
 from deniable.contract.record import Plain
 from deniable.contract.tracks import MOST_CELLS, Track
+from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
@@ -73,6 +75,13 @@ class Grid(Plain):
         column = np.minimum((x * self.columns).astype(np.int64), self.columns - 1)
         row = np.minimum((y * self.rows).astype(np.int64), self.rows - 1)
         return np.where(inside, row * self.columns + column, self.size)
+
+    def checked(self, cells: Any) -> Array:
+        """A column of the numbers of cells, and of ``size`` for elsewhere if that is counted; DomainError for other numbers."""
+        found: Array = keys_of(Integers(0, max(self.values - 1, 1)), cells).astype(np.int64)
+        if (found >= self.values).any():  # a grid of one cell
+            raise DomainError("cells", 1, allowed="0, the only cell", fix="give the numbers that cells(points) gives")
+        return found
 
     def bounds(self, cell: int) -> tuple[float, float, float, float]:
         """West, south, east and north of a cell."""

@@ -138,13 +138,22 @@ class QuadTree(Protocol):
 
     def codes(self, points: Any) -> Array:
         """What the people at these points hold: the code of the finest cell, as ``morton`` says."""
-        cells = self.grid.cells(points)
+        return self._codes_of(self.grid.cells(points))
+
+    def _codes_of(self, cells: Array) -> Array:
         row, column = np.divmod(cells, self.grid.columns)
         return np.where(cells == self.grid.size, np.uint64(1 << 2 * self.depth), interleaved(column, row))
 
     def read(self, values: Any) -> Any:
-        """Return everybody's code, from points in rows of x and y or in two columns; a column of integers is codes."""
-        return values if is_column(values) else self.codes(values)
+        """Return everybody's code, from points in rows of x and y or in two columns, or from a column of integers: the grid's cells.
+
+        Codes stay as they are: an array of unsigned integers, which is what ``codes`` gives.
+        """
+        if not is_column(values):
+            return self.codes(values)
+        if isinstance(values, np.ndarray) and values.dtype == np.uint64:
+            return values
+        return self._codes_of(self.grid.checked(values))
 
     # --- asking ---
 

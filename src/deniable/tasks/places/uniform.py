@@ -114,7 +114,7 @@ class UniformGrid(Protocol):
 
     def read(self, values: Any) -> Any:
         """Return everybody's cell, from points in rows of x and y or in two columns; a column of integers is cells."""
-        return values if is_column(values) else self.grid.cells(values)
+        return self.grid.checked(values) if is_column(values) else self.grid.cells(values)
 
     def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> PlacesEstimate:
         """Ask a crowd held in memory; a grid of one cell asks nobody."""
