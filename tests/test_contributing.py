@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.services import needed
 
-PAGE = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding a kind of result")[0]  # which test_contributing_result.py walks
+PAGE = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding a protocol")[0]  # which test_contributing_protocol.py walks
 
 WRITTEN = ["src/deniable/client/urr.py", "src/deniable/local/frequency/urr.py", "clients/js/src/mechanisms/urr.js"]
 EDITS = {
