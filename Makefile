@@ -24,7 +24,7 @@ demo: $(RUNS)             ## 20,000 devices report to a collector on this machin
 	@$(BIN)/deniable demo $(if $(SERVE),--serve)
 
 test: $(STAMP)            ## run all tests
-	@echo "running the tests (about three quarters of an hour on two cores) ..."
+	@echo "running the tests (about a quarter of an hour on two cores) ..."
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(STAMP) lint      ## formatting, types, laws, and the tests of the nouns: two minutes, while you work

@@ -186,6 +186,19 @@ def test_a_room_whose_packages_are_missing_names_the_extra():
     assert 'pip install ".[lab]"' in done.stderr
 
 
+def test_help_shows_a_room_some_of_whose_modules_need_another_extra():
+    code = """
+    import sys
+    sys.modules["apache_beam"] = None
+    import pydoc
+    import deniable as dn
+    assert {"beam", "local"} <= set(dir(dn.engines)) and not hasattr(dn.engines, "beam")
+    print(pydoc.render_doc(dn.engines))
+    """
+    done = subprocess.run([sys.executable, "-c", inspect.cleandoc(code)], capture_output=True, text=True, check=True)
+    assert "package deniable.engines" in done.stdout
+
+
 def test_everything_says_what_it_is(room):
     silent = [full_name(value) for value in room if not says(value)]
     for value in filter(inspect.isclass, room):

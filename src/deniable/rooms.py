@@ -38,11 +38,15 @@ class Room(ModuleType):
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
+        from deniable.errors import MissingExtra
         from deniable.removed import missing_name
 
         if name.startswith("_"):
             raise missing_name(self.__name__, name)
-        return open_room(f"{self.__name__}.{name}".partition(".")[2])
+        try:
+            return open_room(f"{self.__name__}.{name}".partition(".")[2])
+        except MissingExtra as error:  # help() and its like ask for everything, and take no other error than this
+            raise AttributeError(str(error), name=name, obj=self) from error
 
     def __dir__(self) -> list[str]:
         if "__dir__" in vars(self):  # it says itself what it offers

@@ -13,7 +13,7 @@ from deniable.client.answerable import takes_all
 from deniable.contract.law import OutputLaw
 from deniable.contract.probability import exp_below
 from deniable.contract.protocol import Protocol, protocol_from_json
-from deniable.core.run import answer, ask, draw_tickets
+from deniable.core.run import ask, draw_tickets
 from deniable.errors import MergeError, ParameterError, WireError
 from deniable.tasks.enclosed import reach
 from deniable.tasks.ranges.ahead import AHEAD
@@ -86,7 +86,9 @@ def test_the_twin_that_tells_every_level_is_rejected():
 def test_without_noise_and_with_everyone_on_every_level_the_answer_is_the_truth(way):
     protocol = WAYS[way](16.0)  # a wrong answer in nine million
     tallies = {
-        question.name: answer(question, question.encoder.encode_many(CROWD, None), ReplaySource.from_key(question.name))
+        question.name: question.spec.tally(
+            question.spec.privatize(question.encoder.encode_many(CROWD, None), source=ReplaySource.from_key(question.name))
+        )
         for question in protocol.open().questions
     }
     found = protocol.close(tallies)
