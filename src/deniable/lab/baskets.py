@@ -19,7 +19,7 @@ from deniable.lab.methods import Method, parameters_of
 from deniable.lab.metrics import check_k
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, is_number, require
-from deniable.lab.protocol_run import known_protocols, protocol_of
+from deniable.lab.protocol_run import named_protocol, protocol_of
 from deniable.local.choose import check_people
 
 
@@ -89,7 +89,7 @@ class SetSearch(Method):
     parameters: Any = ()
 
     def __post_init__(self) -> None:
-        known_protocols(self.protocol, sets=True)
+        named_protocol(self.protocol, sets=True)
         object.__setattr__(self, "parameters", parameters_of(self.parameters))
         check_k(self.k)
 

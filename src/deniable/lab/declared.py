@@ -19,7 +19,7 @@ from deniable.errors import ParameterError
 from deniable.lab.experiment import Experiment
 from deniable.lab.methods import Method, Oracle
 from deniable.lab.populations import POPULATIONS, Population
-from deniable.lab.protocol_run import OF_THE_GRID, ProtocolRun, known_protocols
+from deniable.lab.protocol_run import OF_THE_GRID, ProtocolRun, known_protocols, named_protocol
 
 REQUIRED = ("name", "epsilons", "people", "repetitions", "metrics", "populations", "mechanisms")
 OPTIONAL = ("title", "against", "k", "leave_out")
@@ -98,14 +98,14 @@ def method_from(content: Mapping[str, Any], k: int | None = None) -> Method:
     label, k = content.get("label", ""), content.get("k", k)
     protocols = PROTOCOLS.load(name)
     if isinstance(name, str) and name in protocols:
-        made = known_protocols(name)[name]
+        made = named_protocol(name)
         needed = {field.name for field in fields(made) if field.default is MISSING}  # type: ignore[arg-type]  # every protocol is a dataclass
         if "k" in needed and k is None:
             raise ParameterError("k", None, allowed="an integer from 1 on", fix=f"say how many values {name} should find")
         return ProtocolRun(name, read_settings(made, own, *OF_THE_GRID, path="mechanisms") | domain, label, k)
     oracles = [each for each, found in MECHANISMS.items() if issubclass(found, FrequencySpec)]
     if name not in ("auto", *oracles):
-        known = ["auto", *oracles, *known_protocols("PEM")]
+        known = ["auto", *oracles, *known_protocols()]
         raise ParameterError("mechanisms", name, allowed=f'a table with name = "...", one of {known}', fix=did_you_mean(name, known))
     postprocess = own.pop("postprocess", None)
     return Oracle(str(name), own | domain, label=label, postprocess=postprocess, k=k)

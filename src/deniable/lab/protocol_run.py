@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -28,23 +29,30 @@ DOMAINS = {"domain", "domain_size", "bits"}
 """The ways to say what people may hold."""
 
 
-def known_protocols(name: object, *, sets: bool = False) -> dict[str, type[Protocol]]:
-    """The protocols that ask about values of a domain, or about sets of them; ParameterError if ``name`` is none of them."""
+@cache  # every cell of an experiment asks
+def known_protocols(*, sets: bool = False) -> dict[str, type[Protocol]]:
+    """The protocols that ask about values of a domain, or about sets of them."""
     about = {}
-    for kind, made in PROTOCOLS.load(name).items():
+    for kind, made in PROTOCOLS.load().items():
         hint = get_type_hints(made).get("domain") if any(field.name == "domain" for field in fields(made)) else None
         if hint is not None and (hint is Subsets) == sets:
             about[kind] = made
-    if name not in about:
-        raise ParameterError("protocol", name, allowed=f"one of {sorted(about)}", fix=did_you_mean(name, about))
     return about
+
+
+def named_protocol(name: object, *, sets: bool = False) -> type[Protocol]:
+    """One of them by its name; ParameterError for any other."""
+    known = known_protocols(sets=sets)
+    if not isinstance(name, str) or name not in known:
+        raise ParameterError("protocol", name, allowed=f"one of {sorted(known)}", fix=did_you_mean(name, known))
+    return known[name]
 
 
 def protocol_of(name: str, parameters: Mapping[str, Any], settled: Mapping[str, Any], *, sets: bool = False) -> Protocol:
     """The protocol of a name with its parameters, and with whatever it takes of what the experiment says."""
     kept = DOMAINS if DOMAINS & set(parameters) else set()
     rest = {key: value for key, value in settled.items() if key not in parameters and key not in kept}
-    found: Protocol = make(known_protocols(name, sets=sets)[name], parameters, rest)
+    found: Protocol = make(named_protocol(name, sets=sets), parameters, rest)
     return found
 
 
@@ -71,7 +79,7 @@ class ProtocolRun(Method):
     predict: Predict | None = None
 
     def __post_init__(self) -> None:
-        made = known_protocols(self.protocol)[self.protocol]
+        made = named_protocol(self.protocol)
         object.__setattr__(self, "parameters", parameters_of(self.parameters))
         domains = DOMAINS & {field.name for field in fields(made)}  # type: ignore[arg-type]  # every protocol is a dataclass
         check_names("parameters", dict(self.parameters), [], sorted({*settings_of(made, OF_THE_GRID), *domains}))
@@ -106,7 +114,7 @@ class ProtocolRun(Method):
 
     @property
     def gives(self) -> set[str]:
-        counted = known_protocols(self.protocol)[self.protocol].trust in MODELS  # a trie of true votes has no counts
+        counted = named_protocol(self.protocol).trust in MODELS  # a trie of true votes has no counts
         return ({"list"} if self.k else set()) | ({"counts"} if counted else set())
 
     def identity(self) -> str:

@@ -40,6 +40,10 @@ FIRST = 2
 """The level that an adaptive search begins with: 16 cells."""
 
 
+class MortonCodes(np.ndarray):
+    """The codes of people's cells in a quadtree, as ``QuadTree.read`` gives them."""
+
+
 @typed
 @dataclass(frozen=True, kw_only=True)
 class QuadTreeState(State):
@@ -147,13 +151,12 @@ class QuadTree(Protocol):
     def read(self, values: Any) -> Any:
         """Return everybody's code, from points in rows of x and y or in two columns, or from a column of integers: the grid's cells.
 
-        Codes stay as they are: an array of unsigned integers, which is what ``codes`` gives.
+        What it has returned stays as it is; no other array is taken for codes, since cells are integers, too.
         """
-        if not is_column(values):
-            return self.codes(values)
-        if isinstance(values, np.ndarray) and values.dtype == np.uint64:
+        if isinstance(values, MortonCodes):
             return values
-        return self._codes_of(self.grid.checked(values))
+        codes = self._codes_of(self.grid.checked(values)) if is_column(values) else self.codes(values)
+        return codes.view(MortonCodes)
 
     # --- asking ---
 
