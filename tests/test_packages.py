@@ -19,7 +19,7 @@ from packaging.metadata import Metadata
 from trove_classifiers import classifiers
 
 import deniable
-from deniable.cli.ending import ERROR
+from deniable.cli.exits import ERROR
 from tests.conftest import ROOT
 from tests.packed import unpacked_client
 from tests.services import needed

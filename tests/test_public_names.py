@@ -168,7 +168,7 @@ def test_rooms_are_reached_without_an_import_of_their_own():
         "dn.GRR; dn.contract.subsets",
         "dn.GRR; dn.client.reporter",
         "dn.GRR(domain_size=2, epsilon=1).privatize([1]); dn.core.run; dn.local.vector.caps",
-        "from deniable.tasks.heavy_hitters import PEM; dn.tasks.places.quadtree; dn.tasks.heavy_hitters.searching",
+        "from deniable.tasks.heavy_hitters import PEM; dn.tasks.places.quadtree; dn.tasks.heavy_hitters.prefixes",
         "from deniable.engines.partition import fold; dn.engines.local.run",
         "import deniable.collect.settings; dn.collect.storage.backends.find_backend",
         "import deniable.lab.populations; dn.lab.experiments.pem_modules.EXPERIMENT; dn.shuffle.mixer",

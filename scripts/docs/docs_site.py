@@ -48,7 +48,7 @@ ESTIMATES = (
 )
 ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "distribution.DistributionEstimate", "vector")
 ESTIMATES += ("law.Law", "law.CountLaw", "law.Unknown", "integrity")
-CHOOSING = ("choose.frequency_oracle", "choose_mean.mean_oracle")
+CHOOSING = ("oracle_choice.frequency_oracle", "mean_choice.mean_oracle")
 RELEASED = ("curator.Curator", "quantiles.QuantileEstimate")
 REFERENCE = {
     "device": ("Reporting and the ledger", *(f"deniable.client.{name}" for name in DEVICE)),

@@ -20,7 +20,7 @@ from deniable.client.longitudinal import Longitudinal
 from deniable.client.sketch import SketchProtocol
 from deniable.contract.spec import MECHANISMS
 from deniable.core.chart import Chart
-from deniable.local.choose import planned_variance
+from deniable.local.oracle_choice import planned_variance
 from deniable.testing import ReplaySource
 
 PAGES = {"RR": "randomized-response", "SubsetSelection": "subset-selection", "HadamardResponse": "hadamard-response", "BloomRR": "bloom-rr"}

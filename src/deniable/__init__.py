@@ -93,12 +93,12 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time _HOMES, the room
     from deniable.core.tally import Tally as Tally
     from deniable.lab.audit import empirical_audit as empirical_audit
     from deniable.lab.audit import exact_audit as exact_audit
-    from deniable.local.choose import frequency_oracle as frequency_oracle
-    from deniable.local.choose_mean import mean_oracle as mean_oracle
+    from deniable.local.mean_choice import mean_oracle as mean_oracle
+    from deniable.local.oracle_choice import frequency_oracle as frequency_oracle
     from deniable.local.vector.priv_unit import PrivUnit as PrivUnit
     from deniable.local.vector.proj_unit import ProjUnit as ProjUnit
-    from deniable.tasks.heavy_hitters.finding import heavy_hitters as heavy_hitters
     from deniable.tasks.heavy_hitters.pem import PEM as PEM
+    from deniable.tasks.heavy_hitters.pem import heavy_hitters as heavy_hitters
     from deniable.tasks.plan import plan as plan
 
 __version__ = "0.1.0"
@@ -116,12 +116,11 @@ _HOMES = {
     "deniable.core.saved": ("estimate_from_json",),
     "deniable.core.tally": ("Tally",),
     "deniable.lab.audit": ("empirical_audit", "exact_audit"),
-    "deniable.local.choose": ("frequency_oracle",),
-    "deniable.local.choose_mean": ("mean_oracle",),
+    "deniable.local.oracle_choice": ("frequency_oracle",),
+    "deniable.local.mean_choice": ("mean_oracle",),
     "deniable.local.vector.priv_unit": ("PrivUnit",),
     "deniable.local.vector.proj_unit": ("ProjUnit",),
-    "deniable.tasks.heavy_hitters.finding": ("heavy_hitters",),
-    "deniable.tasks.heavy_hitters.pem": ("PEM",),
+    "deniable.tasks.heavy_hitters.pem": ("PEM", "heavy_hitters"),
     "deniable.tasks.plan": ("plan",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

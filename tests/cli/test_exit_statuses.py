@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from deniable.cli import installation
 from deniable.cli.app import command_line
-from deniable.cli.ending import BUG, CHANGED, DIFFERS, ERROR, FINE, STOPPED, TOO_FEW, TRACEBACK, UNREAD
+from deniable.cli.exits import BUG, CHANGED, DIFFERS, ERROR, FINE, STOPPED, TOO_FEW, TRACEBACK, UNREAD
 from tests.cli.running import run
 from tests.system.nursery import nursery
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from deniable.cli import console
 from deniable.cli.app import command_line
 from deniable.cli.commands import COMMANDS
-from deniable.cli.ending import STATUSES
+from deniable.cli.exits import STATUSES
 from tests.cli.running import run
 from tests.cli.tree import LEAVES, TREE
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import fields
 
 from deniable.cli.commands import COMMANDS
-from deniable.cli.ending import STATUSES
+from deniable.cli.exits import STATUSES
 from deniable.collect.clock import FAULT, OFFSET_FILE, TESTING
 from deniable.collect.settings import Settings
 from tests.cli.running import run

@@ -11,7 +11,7 @@ import pytest
 from deniable.client.frequency import FrequencySpec, LinearProtocol
 from deniable.client.pure import PureProtocol
 from deniable.contract.spec import MECHANISMS
-from deniable.local.choose import frequency_oracle, preferred
+from deniable.local.oracle_choice import frequency_oracle, preferred
 from deniable.shuffle.channel import _from_laws, merged
 from deniable.tasks.plan import most_gain
 

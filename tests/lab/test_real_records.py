@@ -12,7 +12,7 @@ from deniable.lab import flowers, prose
 from deniable.lab.flowers import Clustered, Irises
 from deniable.lab.populations import Zipf
 from deniable.lab.prose import OTHER, Prose
-from deniable.lab.writing import NextWordPrediction
+from deniable.lab.texts import NextWordPrediction
 from deniable.tasks.text import Bigrams, Texts
 from deniable.testing import ReplaySource
 

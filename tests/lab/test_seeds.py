@@ -18,7 +18,7 @@ from deniable.lab.attacks import Attack, craft
 from deniable.lab.populations import Zipf
 from deniable.lab.releases import SeriesSetup
 from deniable.lab.seeds import expected_fullest, fullest_bound, fullest_law, seed_gain
-from deniable.lab.writing import Sentences, WritingSetup
+from deniable.lab.texts import Sentences, WritingSetup
 from deniable.testing import ReplaySource
 
 Z = float(stats.norm.isf(5e-7))

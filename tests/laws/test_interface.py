@@ -24,8 +24,8 @@ from deniable.contract.spec import MECHANISMS
 from deniable.core.set_bits import chance_of
 from deniable.core.tally import Tally
 from deniable.errors import DomainError
-from deniable.local.choose import preferred
-from deniable.local.choose_mean import preferred_means
+from deniable.local.mean_choice import preferred_means
+from deniable.local.oracle_choice import preferred
 from deniable.testing import ReplaySource
 from tests.conftest import ROOT, all_specs, drawn_ways, some_values
 from tests.services import needed

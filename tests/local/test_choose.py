@@ -10,7 +10,7 @@ import deniable as dn
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose import frequency_oracle, predicted_error, preferred, server_work
+from deniable.local.oracle_choice import frequency_oracle, predicted_error, preferred, server_work
 from deniable.testing import ReplaySource
 
 ORACLES = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))

@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.client.frequency import FrequencySpec, LinearProtocol
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose import predicted_error
+from deniable.local.oracle_choice import predicted_error
 from deniable.tasks.plan import detectable, epsilon_needed, most_gain, people_needed, plan_mean
 from deniable.testing import ReplaySource
 from tests.exact.test_check_values import CHECKS, EPSILONS, close

@@ -12,7 +12,7 @@ from deniable.client.longitudinal import Longitudinal
 from deniable.client.mean import MeanSpec
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose_mean import preferred_means, worst_error
+from deniable.local.mean_choice import preferred_means, worst_error
 from deniable.tasks.plan.means import CENTRAL, central_error, epsilon_needed, people_needed, plan_mean
 from tests.cli.running import run
 from tests.exact.test_check_values import CHECKS, close

@@ -21,7 +21,7 @@ from deniable.client.bulletin import Bulletin
 from deniable.client.ledger import MemoryLedger
 from deniable.contract.encoder import Identity
 from deniable.contract.notice import ANALYST
-from deniable.lab.curator_attacks.counting import exact_counts
+from deniable.lab.curator_attacks.counts import exact_counts
 from deniable.lab.curator_attacks.linkage import clinic
 from deniable.lab.declared import experiment_from_toml
 from deniable.sealing.seal import open_outer
@@ -103,8 +103,8 @@ def by_hand(folder: Path) -> dict[str, Call]:
         "engines.local.tally": ((folder / "reports.parquet",), {}),
         "lab.attacks.craft": ((DRINKS, "crafted", np.array([1]), 5, ReplaySource.from_key("craft")), {}),
         "lab.audit.empirical.empirical_audit": ((RR, 0, 1), {"trials": 100}),
-        "lab.curator_attacks.counting.rounded_counts": ((people[0],), {}),
-        "lab.curator_attacks.counting.session_counts": ((session, 0.01), {}),
+        "lab.curator_attacks.counts.rounded_counts": ((people[0],), {}),
+        "lab.curator_attacks.counts.session_counts": ((session, 0.01), {}),
         "lab.curator_attacks.linkage.guess_by_counting": ((exact_counts(people[0]), person, person, ("born",)), {}),
         "lab.curator_attacks.linkage.link": (people, {"keys": ("born", "sex", "postcode")}),
         "lab.curator_attacks.reconstruction.draw_groups": ((4, 3), {}),
@@ -113,8 +113,8 @@ def by_hand(folder: Path) -> dict[str, Call]:
         "lab.metrics.check_k": ((3,), {}),
         "lab.populations.observed.FileColumn": ((folder / "people.parquet", "code"), {}),
         "lab.runner.run": ((experiment_from_toml(folder / "mine.toml"), folder), {"workers": 1}),
-        "local.choose.frequency_oracle": ((), {"domain_size": 9, "epsilon": 1.0}),
-        "local.choose_mean.mean_oracle": ((), {"low": 0, "high": 9, "epsilon": 1.0}),
+        "local.oracle_choice.frequency_oracle": ((), {"domain_size": 9, "epsilon": 1.0}),
+        "local.mean_choice.mean_oracle": ((), {"low": 0, "high": 9, "epsilon": 1.0}),
         "multiparty.roles.run_sum": ((summed.parties, summed.aggregator), {}),
         "multiparty.masking.aggregator.MaskingAggregator": ((summed.terms,), {}),
         "multiparty.masking.party.MaskingParty": ((summed.terms, 0, summed.identities[0], summed.vectors[0]), {}),
@@ -135,14 +135,14 @@ def by_hand(folder: Path) -> dict[str, Call]:
         "sealing.seal.open_outers": (({}, [sealed]), {}),
         "sealing.seal.seal_report": ((parties.task, envelope, parties.analyst, parties.relays), {}),
         "shuffle.event.Shuffled": ((), {"epsilon0": 1.0, "n": 100}),
-        "tasks.itemsets.finding.frequent_itemsets": (
+        "tasks.itemsets.searches.frequent_itemsets": (
             ([["a", "b"], ["b"]] * 100,),
             {"items": dn.Categories("a", "b", "c"), "k": 2, "epsilon": 2.0},
         ),
         "tasks.plan.counts.plan": ((), {"domain_size": 9, "epsilon": 1.0, "oracles": ["GRR", "OUE"]}),
         "tasks.plan.figures.at_epsilon": ((DRINKS, 2.0), {}),
         "tasks.plan.means.plan_mean": ((), {"low": 0, "high": 9, "epsilon": 1.0}),
-        "tasks.ranges.choose.range_method": ((), {"domain": dn.Integers(0, 15), "epsilon": 1.0}),
+        "tasks.ranges.choice.range_method": ((), {"domain": dn.Integers(0, 15), "epsilon": 1.0}),
         "contract.enumeration.ForkingSource": (((1,),), {}),
     }
     return calls

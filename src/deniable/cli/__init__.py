@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from deniable.cli.ending import plain_end
+from deniable.cli.exits import plain_end
 
 
 def main() -> None:

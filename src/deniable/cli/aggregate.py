@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deniable.cli.console import print_json, remark, tell
-from deniable.cli.ending import ERROR
+from deniable.cli.exits import ERROR
 from deniable.cli.extra import summing_extra
 from deniable.cli.options import BehindProxy, Certificate, Host, Json, KeyFile, LogLevel, Port
 

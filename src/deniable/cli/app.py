@@ -12,7 +12,7 @@ from typer.core import TyperGroup, TyperOption
 
 from deniable import __version__
 from deniable.cli.commands import COMMANDS, epilog
-from deniable.cli.ending import ERROR, STATUSES, STOPPED, plain_end, tell_error
+from deniable.cli.exits import ERROR, STATUSES, STOPPED, plain_end, tell_error
 from deniable.cli.usage import USAGE, in_words
 
 

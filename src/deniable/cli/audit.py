@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from deniable.cli.console import out, print_json, table, tell, working
-from deniable.cli.ending import DIFFERS
+from deniable.cli.exits import DIFFERS
 from deniable.cli.mechanisms import Mechanism
 from deniable.cli.options import Json
 from deniable.client.exact import ExactSpec

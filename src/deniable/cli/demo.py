@@ -13,12 +13,12 @@ import typer
 
 from deniable.cli.answer_tables import print_table
 from deniable.cli.console import out, print_json, remark, tell
-from deniable.cli.demo_collector import Running, running_collector
+from deniable.cli.demo_collector import RunningCollector, running_collector
 from deniable.cli.demo_devices import DURABLE, crowd
 from deniable.cli.demo_questions import DemoQuestion, questions
 from deniable.cli.demo_shuffled import both_table, run_shuffled, shuffled_toml
 from deniable.cli.demo_task import DemoTask, Found, publish
-from deniable.cli.ending import TERMINATED
+from deniable.cli.exits import TERMINATED
 from deniable.cli.options import Json
 
 LEAST = 100
@@ -63,7 +63,7 @@ def demo(
 
 
 def _run(
-    collector: Running, asked: list[DemoQuestion], people: int, folder: Path, claim: float | None, *, quiet: bool, serve: bool
+    collector: RunningCollector, asked: list[DemoQuestion], people: int, folder: Path, claim: float | None, *, quiet: bool, serve: bool
 ) -> dict[str, Any]:
     """Publish, report, count, ask: all of it over HTTP; with a ``claim``, the first question once more through a shuffler."""
     if not quiet:
@@ -147,7 +147,7 @@ def _print_task(task: dict[str, Any]) -> None:
     tell("")
 
 
-def _keep_serving(collector: Running, content: dict[str, Any]) -> None:
+def _keep_serving(collector: RunningCollector, content: dict[str, Any]) -> None:
     """Wait for Ctrl-C, or for the end of the collector."""
     access = f"--url {collector.url} --token-file {collector.analyst}"
     first = f"{collector.url}/tasks/{content['tasks'][0]['task']}"

@@ -22,7 +22,7 @@ TAIL = 2000
 """How many characters of its log are shown if a collector does not start."""
 
 
-class Running(NamedTuple):
+class RunningCollector(NamedTuple):
     """Where a collector serves, the files with its two tokens, its log, and how many seconds it took to start."""
 
     url: str
@@ -34,14 +34,14 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def running_collector(folder: Path, log: Path) -> Iterator[Running]:
+def running_collector(folder: Path, log: Path) -> Iterator[RunningCollector]:
     """A collector on a free port of this machine, for as long as the context lasts; its log stays."""
     store = folder / "store"
     admin, analyst = (_make_token(store, role, folder / f"{role}.token") for role in ("admin", "analyst"))
     public = "--public-estimates"  # only this machine can reach it, and its people are made up
     began = time.perf_counter()
     with _started(["serve", "--store", str(store), "--port", "0", public], log) as (url, process):
-        yield Running(url, admin, analyst, log, process, time.perf_counter() - began)
+        yield RunningCollector(url, admin, analyst, log, process, time.perf_counter() - began)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from deniable.cli.console import progress_bar, table, waiting
-from deniable.cli.demo_collector import Running, running_shuffler
+from deniable.cli.demo_collector import RunningCollector, running_shuffler
 from deniable.cli.demo_devices import crowd
 from deniable.cli.demo_questions import DRINK, DemoQuestion
 from deniable.cli.demo_task import DemoTask, Found, publish
@@ -39,7 +39,7 @@ def shuffled_toml(people: int, epsilon: float, seconds: int, *, url: str, key: s
     return f"{text}\n[shuffle]\nepsilon = {epsilon!r}\nminimum = {minimum}\nshufflers = [{relay}]\n"
 
 
-def run_shuffled(collector: Running, drink: DemoQuestion, before: Found, epsilon: float, folder: Path, *, quiet: bool) -> dict[str, Any]:
+def run_shuffled(collector: RunningCollector, drink: DemoQuestion, before: Found, epsilon: float, folder: Path, *, quiet: bool) -> dict[str, Any]:
     """Ask the crowd the same through a shuffler; ``before`` is what local trust has found."""
     with server_extra("deniable demo"):
         from deniable.sealing.keys import KeyRing
@@ -62,7 +62,7 @@ def run_shuffled(collector: Running, drink: DemoQuestion, before: Found, epsilon
     return _described(task, content, before, {drink.held[place] for place in receipts}, drink)
 
 
-def _wait(collector: Running, task: DemoTask, sent: int) -> dict[str, Any]:
+def _wait(collector: RunningCollector, task: DemoTask, sent: int) -> dict[str, Any]:
     """The answer, once all reports are counted that were sent, or when no more can come."""
     path, over = f"/v1/tasks/{task.id.hex()}", task.published.end + LATE + PATIENCE
     with collector_at(collector.url, collector.analyst) as analyst, waiting("the shuffler's last batch", over - time.time()):

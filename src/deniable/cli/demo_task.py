@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.console import progress_bar
-from deniable.cli.demo_collector import Running
+from deniable.cli.demo_collector import RunningCollector
 from deniable.cli.demo_devices import Devices
 from deniable.cli.demo_questions import DemoQuestion
 from deniable.cli.remote import collector_at
@@ -49,7 +49,7 @@ class Found:
 class DemoTask:
     """A published question and those who will answer it."""
 
-    collector: Running
+    collector: RunningCollector
     asked: DemoQuestion
     published: Task
 
@@ -87,7 +87,7 @@ class DemoTask:
         return Found(content, Counter(self.asked.held[place] for place in receipts), number, seconds)
 
 
-def publish(collector: Running, asked: list[DemoQuestion]) -> list[DemoTask]:
+def publish(collector: RunningCollector, asked: list[DemoQuestion]) -> list[DemoTask]:
     """Publish every question; a task's id is the digest of what the collector made of the file."""
     with collector_at(collector.url, collector.admin) as admin:
         answers = [admin.call("POST", "/v1/tasks", body=question.toml.encode(), media_type="application/toml") for question in asked]

@@ -11,7 +11,7 @@ import typer
 
 from deniable.cli.answer_tables import print_answer
 from deniable.cli.console import print_json, working
-from deniable.cli.ending import CHANGED
+from deniable.cli.exits import CHANGED
 from deniable.cli.options import Chart, Json, Period, Strata, TokenFile, Top, Url, read_labels
 from deniable.cli.remote import collector_at
 from deniable.cli.tally_file import ENDING, CandidateFile, read_tally

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from deniable.cli.console import print_json, tell, working
-from deniable.cli.ending import DIFFERS, tell_error
+from deniable.cli.exits import DIFFERS, tell_error
 from deniable.cli.extra import server_extra
 from deniable.cli.options import Json, Period, StoreAddress, Which
 from deniable.cli.remote import find_task

@@ -15,7 +15,7 @@ from importlib.metadata import version as version_of
 from typing import Any, NamedTuple
 
 import deniable
-from deniable.cli.ending import DIFFERS
+from deniable.cli.exits import DIFFERS
 from deniable.cli.extra import extra_of, packages
 from deniable.errors import DeniableError, install_command
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from deniable.cli.console import out, print_json, progress_bar, table
-from deniable.cli.ending import DIFFERS
+from deniable.cli.exits import DIFFERS
 from deniable.cli.extra import server_extra
 from deniable.cli.options import Json, StoreAddress
 from deniable.cli.stores import check_store

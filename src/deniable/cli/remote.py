@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from deniable.cli.console import waiting
-from deniable.cli.ending import ERROR, TOO_FEW
+from deniable.cli.exits import ERROR, TOO_FEW
 from deniable.cli.options import TOKEN_VARIABLE, URL_VARIABLE
 from deniable.client.transport import HTTPTransport, TransportError
 from deniable.errors import DeniableError, ParameterError

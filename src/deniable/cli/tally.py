@@ -13,7 +13,7 @@ import typer
 
 from deniable.cli.answer_tables import print_answer
 from deniable.cli.console import print_json, progress_bar, tell, working
-from deniable.cli.ending import TOO_FEW
+from deniable.cli.exits import TOO_FEW
 from deniable.cli.options import Json, Period, Strata, Top, read_labels
 from deniable.cli.tally_file import ENDING, CandidateFile, estimate_of, read_candidates
 from deniable.contract.task import Task

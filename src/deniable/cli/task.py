@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deniable.cli.console import out, print_json, remark, table, tell, working
-from deniable.cli.ending import DIFFERS
+from deniable.cli.exits import DIFFERS
 from deniable.cli.options import Json, TokenFile, Url, Which
 from deniable.cli.remote import Remote, collector_at
 from deniable.cli.task_described import described, print_described

@@ -95,8 +95,8 @@ def _priced(task: Task) -> dict[str, float]:
 
 
 def _question(question: Question, file: TaskFile) -> dict[str, Any]:
-    from deniable.local.choose import predicted_error
-    from deniable.local.choose_mean import worst_error
+    from deniable.local.mean_choice import worst_error
+    from deniable.local.oracle_choice import predicted_error
     from deniable.tasks.plan import detectable
 
     spec = question.spec

@@ -20,7 +20,7 @@ Chosen = TypeVar("Chosen")
 class Choice(Table, Generic[Chosen]):
     """What was ``chosen``, be it a mechanism, a protocol or a design, and the table that it was chosen from.
 
-    >>> from deniable.local.choose import frequency_oracle
+    >>> from deniable.local.oracle_choice import frequency_oracle
     >>> choice = frequency_oracle(domain_size=10, epsilon=1.0, n=10_000)
     >>> choice.spec, choice.why
     (SubsetSelection(domain_size=10, epsilon=1.0, size=3), 'SubsetSelection: the smallest predicted error, 171 people of 10,000')

@@ -20,7 +20,7 @@ from deniable.lab.metrics import check_k
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, is_number, require
 from deniable.lab.protocol_run import named_protocol, protocol_of
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 
 
 @dataclass(frozen=True)

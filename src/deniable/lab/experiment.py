@@ -21,7 +21,7 @@ from deniable.errors import ParameterError
 from deniable.lab.methods import Method
 from deniable.lab.outcome import known_metric
 from deniable.lab.populations.base import Population
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 
 if TYPE_CHECKING:
     from deniable.core.chart import Chart

@@ -27,7 +27,7 @@ from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require_one_of
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 from deniable.tasks.learning import TreeExperts, WeightedMajority
 from deniable.tasks.learning.experts import slides_rate
 

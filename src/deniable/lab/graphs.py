@@ -18,7 +18,7 @@ from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, require, require_one_of
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 from deniable.tasks.graphs import ClippedStars, ClippedTriangles, Degrees, Graph, Triangles
 from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.triangles import triples

@@ -25,7 +25,7 @@ from deniable.kernels.compiled import Array
 from deniable.lab.metrics import check_k, most_frequent
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population
-from deniable.local.choose import frequency_oracle, planned_variance
+from deniable.local.oracle_choice import frequency_oracle, planned_variance
 
 SUMS_TO_ONE = ("norm-sub", "norm-mul", "mle")
 """Post-processing that leaves a distribution."""

@@ -21,7 +21,7 @@ from deniable.errors import MissingExtra
 from deniable.kernels.compiled import Array
 from deniable.lab.populations.base import require
 from deniable.lab.records import draw_rows
-from deniable.lab.writing import Written, pair_shares
+from deniable.lab.texts import Written, pair_shares
 from deniable.tasks.text import Texts, words_of
 
 OTHER = "…"

@@ -18,7 +18,7 @@ from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population
 from deniable.tasks.ranges.ahead import AHEAD
-from deniable.tasks.ranges.choose import predicted_haar, predicted_tree
+from deniable.tasks.ranges.choice import predicted_haar, predicted_tree
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
 

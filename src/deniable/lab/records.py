@@ -15,7 +15,7 @@ from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.lab.methods import Method
 from deniable.lab.populations.base import Population, require_one_of
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 
 
 def draw_rows(n: int, rows: int, source: Source | None) -> Array:

@@ -26,7 +26,7 @@ from deniable.core.stream import random_numbers
 from deniable.errors import MissingExtra, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.lab.populations.base import Population, is_integer, require, require_one_of
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 
 AVERAGE = 250
 """Steps between two draws of a person who switches."""

@@ -9,7 +9,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose import frequency_oracle
+from deniable.local.oracle_choice import frequency_oracle
 
 AUTO = "auto"
 """What stands for the oracle with the smallest predicted error."""

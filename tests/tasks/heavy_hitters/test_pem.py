@@ -18,7 +18,7 @@ from deniable.core.run import ask, draw_tickets
 from deniable.errors import ParameterError, WireError
 from deniable.lab.metrics import most_frequent, ndcg
 from deniable.lab.populations import Poisson, Uniform
-from deniable.tasks.heavy_hitters.searching import strongest
+from deniable.tasks.heavy_hitters.prefixes import strongest
 from deniable.testing import ReplaySource, law_of
 from tests.tasks.oracles import accepted
 

@@ -14,7 +14,7 @@ from deniable.contract.fragment import Fragment
 from deniable.contract.hashing import HashFamily, public_function
 from deniable.contract.question import Question
 from deniable.errors import DomainError, ParameterError, WireError
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST
+from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST
 from deniable.tasks.heavy_hitters.sfp import SFP, puzzled, symbols_of
 from deniable.testing import ReplaySource
 from tests.tasks.heavy_hitters.searches import (

@@ -12,7 +12,7 @@ from deniable.contract.question import Question
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import DomainError, ParameterError
 from deniable.tasks.heavy_hitters.one_round import oracle_for, standing_out
-from deniable.tasks.heavy_hitters.searching import extended, strongest
+from deniable.tasks.heavy_hitters.prefixes import extended, strongest
 from deniable.tasks.heavy_hitters.tree_hist import TreeHist
 from deniable.testing import ReplaySource
 from tests.tasks.heavy_hitters.searches import (

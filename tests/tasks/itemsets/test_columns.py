@@ -15,8 +15,8 @@ from deniable.contract.subsets import Subsets
 from deniable.core.sets import ItemSets
 from deniable.core.values import keys_of
 from deniable.errors import DomainError, ParameterError
-from deniable.tasks.itemsets import finding
-from deniable.tasks.itemsets.finding import frequent_items, frequent_itemsets
+from deniable.tasks.itemsets import searches
+from deniable.tasks.itemsets.searches import frequent_items, frequent_itemsets
 from deniable.testing import ReplaySource
 
 SHOP = Subsets(dn.Categories("tea", "milk", "bread", "jam"))
@@ -149,5 +149,5 @@ def test_items_are_declared_and_never_read_off_what_people_hold(find):
         (MATRIX, dn.IndexRange(4)),
         (ItemSets.of(SHOP, ROWS), SHOP.items),
     ):
-        assert finding._domain(sets, None).items == items
+        assert searches._domain(sets, None).items == items
         assert find(sets, k=2, epsilon=1.0).screening.candidates > 0

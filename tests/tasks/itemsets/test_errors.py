@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.contract.subsets import Subsets
 from deniable.core.sets import ItemSets
 from deniable.tasks.itemsets import PSFO, SVIM, SVSM, LDPMiner
-from deniable.tasks.itemsets.asking import Lengths, length_question
+from deniable.tasks.itemsets.lengths import Lengths, length_question
 from deniable.testing import ReplaySource
 
 EIGHT = Subsets(dn.IndexRange(8))

@@ -23,8 +23,8 @@ from deniable.core.sets import ItemSets
 from deniable.errors import DomainError, MergeError, ParameterError, ProtocolError, WireError
 from deniable.lab.audit import joint_audit
 from deniable.tasks.itemsets import PSFO, SVIM, SVSM, LDPMiner, WholeSets
-from deniable.tasks.itemsets.asking import Lengths, length_question
 from deniable.tasks.itemsets.estimate import set_estimate
+from deniable.tasks.itemsets.lengths import Lengths, length_question
 from deniable.tasks.itemsets.rules import association_rules
 from deniable.tasks.itemsets.svim import SVIMState
 from deniable.tasks.itemsets.svsm import SVSMState, likely_sets

@@ -11,7 +11,7 @@ from scipy import stats
 import deniable as dn
 from deniable.errors import ParameterError
 from deniable.tasks.marginals import Marginals, marginals
-from deniable.tasks.marginals.choose import design_for, predicted_error
+from deniable.tasks.marginals.choice import design_for, predicted_error
 from deniable.tasks.marginals.columns import Columns
 from deniable.tasks.marginals.components import positions
 from deniable.tasks.marginals.designs import METHODS, groups_of, wanted

@@ -15,7 +15,7 @@ from deniable.contract.probability import exp_below
 from deniable.contract.protocol import protocol_from_json
 from deniable.errors import DomainError, ParameterError, ProtocolError, WireError
 from deniable.tasks.places import PersonalPlaces, Taxonomy
-from deniable.tasks.places.grouping import grouped
+from deniable.tasks.places.region_groups import grouped
 from deniable.testing import ReplaySource, law_of
 
 TOWN = Taxonomy(["north/hill/top", "north/hill/foot", "north/mill", "south/lake", "south/port"])

@@ -16,7 +16,7 @@ from deniable.core.cells import intervals, parities
 from deniable.errors import DomainError, ParameterError
 from deniable.tasks.enclosed import GROWN, reach
 from deniable.tasks.ranges.ahead import AHEAD
-from deniable.tasks.ranges.asking import private_ranges
+from deniable.tasks.ranges.choice import private_ranges
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy
 from deniable.testing import ReplaySource

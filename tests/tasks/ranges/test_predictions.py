@@ -12,7 +12,7 @@ from deniable.client import GRR, OUE, SubsetSelection
 from deniable.errors import ParameterError
 from deniable.lab.distances import range_error
 from deniable.tasks.ranges.ahead import AHEAD, AHEADState
-from deniable.tasks.ranges.choose import (
+from deniable.tasks.ranges.choice import (
     average,
     best_branching,
     haar_variances,

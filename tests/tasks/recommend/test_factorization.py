@@ -8,7 +8,7 @@ from scipy import sparse
 
 from deniable.contract.protocol import protocol_from_json
 from deniable.errors import DomainError, ParameterError, ProtocolError
-from deniable.lab.recommending import RatingCrowd, RatingPrediction
+from deniable.lab.ratings import RatingCrowd, RatingPrediction
 from deniable.tasks.recommend import MatrixFactorization, Ratings
 from deniable.tasks.recommend.recommender import item_gradients
 from deniable.testing import ReplaySource

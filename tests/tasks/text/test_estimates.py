@@ -11,7 +11,7 @@ from scipy import stats
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.supports import Supports
 from deniable.errors import MergeError, MissingExtra, ParameterError
-from deniable.lab.writing import Sentences, Talk
+from deniable.lab.texts import Sentences, Talk
 from deniable.tasks.marginals.groups import Moments
 from deniable.tasks.text import Bigrams, NewWords, NextWords, Terms, Texts, WordPairs, trending
 from deniable.tasks.text.topics import Topics, factorize

@@ -13,7 +13,7 @@ from msgspec import Meta
 from deniable.client.frequency import FrequencySpec
 from deniable.collect.web.shapes import Strict
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
-from deniable.local.choose import oracles_for, predicted_error
+from deniable.local.oracle_choice import oracles_for, predicted_error
 from deniable.shuffle.amplification import local_epsilon_for
 from deniable.tasks.plan import Plan, plan
 

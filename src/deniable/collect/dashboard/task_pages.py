@@ -25,7 +25,7 @@ from deniable.contract.task import Task
 from deniable.core.figure import Spec
 from deniable.core.integrity import IntegrityReport
 from deniable.errors import DeniableError, ProtocolError
-from deniable.local.choose import frequency_oracle, predicted_error
+from deniable.local.oracle_choice import frequency_oracle, predicted_error
 
 
 def tasks_body(answers: SharedAnswers, lives: Iterable[LiveTask], visit: Visit, now: float) -> list[Node]:

@@ -124,7 +124,7 @@ def _domain_of(made: type[Protocol], content: object) -> Any:
 def _check_size(protocol: Any) -> None:
     """Refuse a search whose rounds no collector could open: devices fetch the prefixes that a round asks about."""
     from deniable.tasks.heavy_hitters.pem import PEM
-    from deniable.tasks.heavy_hitters.searching import LARGEST_LIST
+    from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST
 
     for name in ("k", "keep"):
         if getattr(protocol, name, 1) > LARGEST_LIST:

@@ -109,8 +109,8 @@ def _mechanism(content: object, asked: dict[str, Any], candidates: Any, epsilon:
     importlib.import_module("deniable.client")  # registers the mechanisms
     numeric = "low" in asked or isinstance(asked["domain"], Numbers)
     if name == "auto":
-        from deniable.local.choose import frequency_oracle
-        from deniable.local.choose_mean import mean_oracle
+        from deniable.local.mean_choice import mean_oracle
+        from deniable.local.oracle_choice import frequency_oracle
 
         check_names("mechanism", own, [], [])
         choose: Any = mean_oracle if numeric else frequency_oracle

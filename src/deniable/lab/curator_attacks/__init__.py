@@ -6,10 +6,10 @@ theorem: ``most_correct`` of the epsilon that the session promises.
 
 from deniable.lab.curator_attacks.auditor import Auditor as Auditor
 from deniable.lab.curator_attacks.auditor import unravel as unravel
-from deniable.lab.curator_attacks.counting import exact_counts as exact_counts
-from deniable.lab.curator_attacks.counting import most_correct as most_correct
-from deniable.lab.curator_attacks.counting import rounded_counts as rounded_counts
-from deniable.lab.curator_attacks.counting import session_counts as session_counts
+from deniable.lab.curator_attacks.counts import exact_counts as exact_counts
+from deniable.lab.curator_attacks.counts import most_correct as most_correct
+from deniable.lab.curator_attacks.counts import rounded_counts as rounded_counts
+from deniable.lab.curator_attacks.counts import session_counts as session_counts
 from deniable.lab.curator_attacks.differencing import differencing as differencing
 from deniable.lab.curator_attacks.linkage import clinic as clinic
 from deniable.lab.curator_attacks.linkage import guess_by_counting as guess_by_counting

@@ -11,7 +11,7 @@ import polars as pl
 
 from deniable.contract.arguments import typed
 from deniable.errors import ParameterError
-from deniable.lab.curator_attacks.counting import Ask
+from deniable.lab.curator_attacks.counts import Ask
 
 
 @typed
@@ -20,7 +20,7 @@ def differencing(ask: Ask, person: dict[str, Any], secret: dict[str, Any]) -> fl
 
     ``ask`` is a curator who counts.
 
-    >>> from deniable.lab.curator_attacks.counting import exact_counts
+    >>> from deniable.lab.curator_attacks.counts import exact_counts
     >>> table = pl.DataFrame({"name": ["Ann", "Ben", "Cleo"], "ill": [True, True, False]})
     >>> [differencing(exact_counts(table), {"name": name}, {"ill": True}) for name in table["name"]]
     [1, 1, 0]

@@ -14,7 +14,7 @@ import polars as pl
 from deniable.contract.arguments import typed
 from deniable.contract.source import SYSTEM, Source
 from deniable.errors import ParameterError
-from deniable.lab.curator_attacks.counting import Ask
+from deniable.lab.curator_attacks.counts import Ask
 from deniable.tasks.checks import MOST_DRAWN, check_whole
 
 KEYS = ("born", "sex", "postcode")

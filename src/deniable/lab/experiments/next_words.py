@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
 from deniable.lab.prose import Prose
-from deniable.lab.writing import NextWordPrediction, Sentences
+from deniable.lab.texts import NextWordPrediction, Sentences
 
 EXPERIMENT = Experiment(
     name="next-words",

@@ -8,7 +8,7 @@ collector's rounds ask for, it takes 100,000 at epsilon 4 or 8.
 from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
-from deniable.lab.recommending import RatingCrowd, RatingPrediction
+from deniable.lab.ratings import RatingCrowd, RatingPrediction
 
 EXPERIMENT = Experiment(
     name="recommend",

@@ -8,7 +8,7 @@ was worth nobody's report.
 from __future__ import annotations
 
 from deniable.lab.experiment import Experiment
-from deniable.lab.writing import Grouped, Talk
+from deniable.lab.texts import Grouped, Talk
 
 EXPERIMENT = Experiment(
     name="word-topics",

@@ -16,7 +16,7 @@ from deniable.contract.source import Source
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 
 POPULATIONS: dict[str, type[Population]] = {}
 """Every population by its name, for experiments that are declared in a file."""

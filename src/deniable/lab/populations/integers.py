@@ -16,7 +16,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 from deniable.lab.populations.base import LARGEST_TABLE, TAIL, Population, is_integer, is_number, require, span
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 
 
 @dataclass(frozen=True)

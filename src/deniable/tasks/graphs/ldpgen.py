@@ -21,9 +21,9 @@ from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError, shorten
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
+from deniable.tasks.graphs.blocks import draw_blocks, group_alike
 from deniable.tasks.graphs.graph import Graph, check_graph, check_list
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise, split
-from deniable.tasks.graphs.sampling import draw_blocks, group_alike
 
 MOST_GROUPS = 256
 

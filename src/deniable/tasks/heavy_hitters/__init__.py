@@ -2,9 +2,8 @@
 
 from deniable.removed import explain_removed
 from deniable.tasks.heavy_hitters.bitstogram import Bitstogram
-from deniable.tasks.heavy_hitters.finding import heavy_hitters
 from deniable.tasks.heavy_hitters.multiple_channels import MultipleChannels
-from deniable.tasks.heavy_hitters.pem import PEM
+from deniable.tasks.heavy_hitters.pem import PEM, heavy_hitters
 from deniable.tasks.heavy_hitters.segment_pairs import SegmentPairs
 from deniable.tasks.heavy_hitters.segments import IndependentSegments
 from deniable.tasks.heavy_hitters.sfp import SFP

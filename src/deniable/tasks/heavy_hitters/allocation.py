@@ -7,7 +7,7 @@ from typing import Any
 
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST
+from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST
 
 GROWTH = 1.3
 """How much larger each group is than the one before, where groups grow."""

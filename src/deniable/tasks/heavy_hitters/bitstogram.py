@@ -33,7 +33,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     fragment_question,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, checked_holdout, strongest
+from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST, RESULT, checked_holdout, strongest
 
 LONGEST_INPUT = 20
 """The most bits of (cell, step) that are asked about: so many inputs are listed."""

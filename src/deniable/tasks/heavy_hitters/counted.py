@@ -28,7 +28,7 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import (
+from deniable.tasks.heavy_hitters.prefixes import (
     RESULT,
     checked_holdout,
     estimate_of,

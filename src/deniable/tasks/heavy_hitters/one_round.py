@@ -27,10 +27,10 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.core.supports import Supports
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import frequency_oracle, planned_variance
+from deniable.local.oracle_choice import frequency_oracle, planned_variance
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, nothing_counted, promised, settle_domain, strongest
+from deniable.tasks.heavy_hitters.prefixes import CANDIDATE_BYTES, LARGEST_LIST, nothing_counted, promised, settle_domain, strongest
 
 COUNT = "count"
 """The name of the question about whole values."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
@@ -19,13 +19,15 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Protocol, State
 from deniable.contract.question import Question, Round
 from deniable.contract.record import INSTEAD, RESOLVED, STATE, UNWRITTEN, form_of, wire
+from deniable.contract.source import Source
 from deniable.contract.work import Work, heaviest
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.run import crowd_size
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.heavy_hitters.allocation import group_weights, prefix_lengths, usual_keep
-from deniable.tasks.heavy_hitters.searching import (
+from deniable.tasks.heavy_hitters.prefixes import (
     LARGEST_LIST,
     RESULT,
     estimate_of,
@@ -195,3 +197,43 @@ class PEM(Protocol):
         if self.rounds == 1:
             return Guarantee(epsilon=self.epsilon, unit="one report, in one group of the search")
         return Guarantee(epsilon=self.rounds * self.epsilon, unit=f"{self.rounds} reports, one in each round of the search")
+
+
+@typed
+def heavy_hitters(
+    values: Any,
+    *,
+    domain: Domain | None = None,
+    k: int,
+    epsilon: float,
+    source: Source | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> FrequencyEstimate:
+    """The k most frequent of many people's values, each reported once and privately; integers, text or bytes.
+
+    The counts are those of the people in the last group; frequencies carry over to everyone. ``domain`` declares what may be held, and is
+    never read off the values: the longest word, or the largest number, is somebody's, and would be told at any epsilon.
+
+    >>> from deniable.contract.domain import Text
+    >>> from deniable.testing import ReplaySource
+    >>> words = ["tea"] * 9000 + ["coffee"] * 6000 + ["mate"] * 3000 + ["water"] * 2000
+    >>> found = heavy_hitters(words, k=3, epsilon=4.0, domain=Text(8), source=ReplaySource.from_key("drinks"))
+    >>> found.values
+    ['tea', 'coffee', 'mate']
+    """
+    if domain is None:
+        raise ParameterError(
+            "domain",
+            None,
+            allowed="a domain of all that may be held, declared and not read off the values",
+            fix="write domain=Text(20) for words of up to 20 bytes, Bytes(8), or Integers(0, 65_535)",
+        )
+    search = PEM(domain=domain, k=k, epsilon=epsilon, people=crowd_size(values))
+    found: FrequencyEstimate = search.run(values, source=source, progress=progress)
+    how = [
+        f"PEM: {len(search.lengths)} groups ask about prefixes of {', '.join(map(str, search.lengths))} bits",
+        f"{search.keep} prefixes are followed"
+        + (", twice k, since noise is small" if search.keep > search.k else ", since noise is large"),
+        f"the last group, {found.n:,} people, is counted by {found.spec.mechanism}",
+    ]
+    return replace(found, screening=replace(found.screening, how="; ".join(how)))  # type: ignore[type-var]  # a search has one

@@ -19,7 +19,7 @@ from deniable.contract.work import Work, together
 from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.heavy_hitters.counted import CountedSearchState
-from deniable.tasks.heavy_hitters.searching import CANDIDATE_BYTES, LARGEST_LIST, strongest
+from deniable.tasks.heavy_hitters.prefixes import CANDIDATE_BYTES, LARGEST_LIST, strongest
 from deniable.tasks.heavy_hitters.segments import SegmentSearch, frequent
 
 Edges = dict[tuple[int, int], float]

@@ -19,7 +19,7 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.heavy_hitters.allocation import usual_keep
 from deniable.tasks.heavy_hitters.counted import CountedSearch
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, strongest
+from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST, strongest
 
 LONGEST_SEGMENT = 16
 """The longest segment, in bits, unless the caller wants longer ones."""

@@ -34,7 +34,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     fragment_question,
     settle,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, checked_holdout, strongest
+from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST, RESULT, checked_holdout, strongest
 
 Piece = tuple[float, int, int]
 """A count, a hash, and the fragment that came with it."""

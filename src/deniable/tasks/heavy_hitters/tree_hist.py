@@ -34,7 +34,7 @@ from deniable.tasks.heavy_hitters.one_round import (
     significant,
     standing_out,
 )
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, RESULT, extended
+from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST, RESULT, extended
 
 
 @typed

@@ -29,7 +29,7 @@ from deniable.core.table import Table
 from deniable.errors import ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.heavy_hitters.searching import RESULT, settle_domain
+from deniable.tasks.heavy_hitters.prefixes import RESULT, settle_domain
 
 VOTES = "votes"
 """The name of what a level is closed with."""

@@ -1,10 +1,10 @@
 """What people hold when they hold sets: frequent items, frequent sets of items, and what follows from what. One protocol per file."""
 
 from deniable.removed import explain_removed
-from deniable.tasks.itemsets.finding import frequent_items, frequent_itemsets
 from deniable.tasks.itemsets.ldp_miner import LDPMiner
 from deniable.tasks.itemsets.psfo import PSFO
 from deniable.tasks.itemsets.rules import association_rules
+from deniable.tasks.itemsets.searches import frequent_items, frequent_itemsets
 from deniable.tasks.itemsets.svim import SVIM
 from deniable.tasks.itemsets.svsm import SVSM
 from deniable.tasks.itemsets.whole_sets import WholeSets

@@ -21,9 +21,9 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import strongest
-from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
-from deniable.tasks.itemsets.counting import counting_work
+from deniable.tasks.heavy_hitters.prefixes import strongest
+from deniable.tasks.itemsets.count_round import counting_work
+from deniable.tasks.itemsets.lengths import ITEMS, SetProtocol
 from deniable.tasks.itemsets.padding import check_subsets, padded_estimate, padded_question
 
 SPLITS = ("people", "epsilon")

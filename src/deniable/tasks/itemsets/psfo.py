@@ -17,7 +17,7 @@ from deniable.contract.subsets import Subsets
 from deniable.core.frequency import FrequencyEstimate
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.itemsets.asking import ITEMS, SetProtocol
+from deniable.tasks.itemsets.lengths import ITEMS, SetProtocol
 from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets, padded_estimate, padded_question
 
 

@@ -15,8 +15,8 @@ from deniable.core.interval import Limits
 from deniable.core.law import Law
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.tasks.itemsets.asking import COUNTED
 from deniable.tasks.itemsets.estimate import SetShares
+from deniable.tasks.itemsets.lengths import COUNTED
 
 MOST_IN_A_RULE = 8
 """Sets of more items make more rules than anybody reads."""

@@ -21,8 +21,9 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import strongest
-from deniable.tasks.itemsets.asking import (
+from deniable.tasks.heavy_hitters.prefixes import strongest
+from deniable.tasks.itemsets.count_round import counted, counting_round, counting_work, ticket_scale
+from deniable.tasks.itemsets.lengths import (
     ITEMS,
     LENGTHS,
     Lengths,
@@ -32,7 +33,6 @@ from deniable.tasks.itemsets.asking import (
     length_question,
     read_tally,
 )
-from deniable.tasks.itemsets.counting import counted, counting_round, counting_work, ticket_scale
 from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets, padded_estimate, padded_question
 
 SHARES = (Fraction(2, 5), Fraction(1, 10), Fraction(1, 2))

@@ -26,8 +26,10 @@ from deniable.core.frequency import FrequencyEstimate
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import strongest
-from deniable.tasks.itemsets.asking import (
+from deniable.tasks.heavy_hitters.prefixes import strongest
+from deniable.tasks.itemsets.count_round import counted, counting_round, counting_work, images, ticket_scale
+from deniable.tasks.itemsets.estimate import joined_sets
+from deniable.tasks.itemsets.lengths import (
     COUNTED,
     ITEMS,
     ITEMSETS,
@@ -38,8 +40,6 @@ from deniable.tasks.itemsets.asking import (
     length_question,
     read_tally,
 )
-from deniable.tasks.itemsets.counting import counted, counting_round, counting_work, images, ticket_scale
-from deniable.tasks.itemsets.estimate import joined_sets
 from deniable.tasks.itemsets.padding import ORACLES
 from deniable.tasks.itemsets.svim import SVIM
 

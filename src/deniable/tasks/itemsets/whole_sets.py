@@ -26,8 +26,8 @@ from deniable.core.estimate import PeopleEstimate
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.itemsets.asking import COUNTED, ITEMS, ITEMSETS, SetProtocol
 from deniable.tasks.itemsets.estimate import set_estimate
+from deniable.tasks.itemsets.lengths import COUNTED, ITEMS, ITEMSETS, SetProtocol
 from deniable.tasks.itemsets.padding import check_subsets
 
 MOST_ITEMS = 16

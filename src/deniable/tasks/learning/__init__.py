@@ -4,9 +4,8 @@ from deniable.tasks.learning.clustering import ClusterEstimate
 from deniable.tasks.learning.experts import WeightedMajority
 from deniable.tasks.learning.k_means import KMeans
 from deniable.tasks.learning.linear_model import LinearModel
-from deniable.tasks.learning.logistic import LogisticRegression
+from deniable.tasks.learning.logistic import LogisticRegression, RotatingModels
 from deniable.tasks.learning.play import Play
-from deniable.tasks.learning.rotating import RotatingModels
 from deniable.tasks.learning.tree_experts import TreeExperts
 from deniable.tasks.learning.whole_gradients import WholeGradients
 

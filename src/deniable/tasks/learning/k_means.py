@@ -26,7 +26,7 @@ from deniable.core.law import Unknown
 from deniable.core.postprocess import norm_sub
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import frequency_oracle
+from deniable.local.oracle_choice import frequency_oracle
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.learning.clustering import BIASED, WHY, ClusterEstimate

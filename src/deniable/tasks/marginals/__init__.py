@@ -1,9 +1,8 @@
 """How the columns of a table go together: marginals, association and conditional shares from one private report a person."""
 
 from deniable.removed import explain_removed
-from deniable.tasks.marginals.asking import marginals
 from deniable.tasks.marginals.estimate import MarginalEstimate, TableEstimate
-from deniable.tasks.marginals.protocol import Marginals
+from deniable.tasks.marginals.protocol import Marginals, marginals
 
 __all__ = ["MarginalEstimate", "Marginals", "TableEstimate", "marginals"]
 

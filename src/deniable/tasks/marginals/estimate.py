@@ -212,6 +212,6 @@ class TableEstimate(Estimate):
 
         The ``method`` is "max-entropy" or "least-squares" (``reconstruct``); errors are those of so many ``replicates`` of the noise.
         """
-        from deniable.tasks.marginals.reconstruct import reconstruct
+        from deniable.tasks.marginals.reconstruction import reconstruct
 
         return reconstruct(self.shares, names, method=method, replicates=replicates, source=source)

@@ -26,7 +26,7 @@ from deniable.core.postprocess import norm_sub
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
-from deniable.local.choose import oracles_for, predicted_error, preferred
+from deniable.local.oracle_choice import oracles_for, predicted_error, preferred
 from deniable.tasks.marginals.columns import Names
 
 

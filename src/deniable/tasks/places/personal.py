@@ -24,8 +24,8 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.oracles import check_oracle, quick_oracle
 from deniable.tasks.places.flat import Flat
-from deniable.tasks.places.grouping import RegionGroup, grouped
 from deniable.tasks.places.named import NamedPlaces
+from deniable.tasks.places.region_groups import RegionGroup, grouped
 from deniable.tasks.places.taxonomy import Taxonomy
 
 EXPOSED = (

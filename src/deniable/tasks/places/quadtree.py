@@ -25,7 +25,7 @@ from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_people, check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.heavy_hitters.searching import LARGEST_LIST, estimate_of, prefix_question, prefix_work
+from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST, estimate_of, prefix_question, prefix_work
 from deniable.tasks.oracles import quick_oracle
 from deniable.tasks.places.box import Box, is_column
 from deniable.tasks.places.cells import Cells

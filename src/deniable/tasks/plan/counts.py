@@ -31,7 +31,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose import check_people, oracles_for, predicted_error, server_work
+from deniable.local.oracle_choice import check_people, oracles_for, predicted_error, server_work
 from deniable.tasks.plan.figures import detectable, epsilon_needed, people_needed
 from deniable.tasks.plan.planned import Plan
 

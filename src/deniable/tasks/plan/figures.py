@@ -11,7 +11,7 @@ from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.errors import ParameterError
-from deniable.local.choose import asked, oracles_for, planned_variance, predicted_error
+from deniable.local.oracle_choice import asked, oracles_for, planned_variance, predicted_error
 from deniable.tasks.checks import check_whole
 
 ALPHA = 0.05

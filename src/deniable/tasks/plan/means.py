@@ -29,8 +29,8 @@ from deniable.contract.numbers import Numbers
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
 from deniable.contract.spec import MECHANISMS
 from deniable.errors import ParameterError
-from deniable.local.choose import MOST_PEOPLE, check_people
-from deniable.local.choose_mean import means_for, worst_error
+from deniable.local.mean_choice import means_for, worst_error
+from deniable.local.oracle_choice import MOST_PEOPLE, check_people
 from deniable.tasks.plan.figures import smallest_epsilon
 from deniable.tasks.plan.planned import Plan
 

@@ -2,8 +2,7 @@
 
 from deniable.removed import explain_removed
 from deniable.tasks.ranges.ahead import AHEAD
-from deniable.tasks.ranges.asking import private_ranges
-from deniable.tasks.ranges.choose import range_method
+from deniable.tasks.ranges.choice import private_ranges, range_method
 from deniable.tasks.ranges.estimate import RangeEstimate
 from deniable.tasks.ranges.haar import HaarHRR
 from deniable.tasks.ranges.hierarchy import Hierarchy

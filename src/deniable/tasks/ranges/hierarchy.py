@@ -45,8 +45,8 @@ class Hierarchy(Protocol):
 
     Cost: one report of one oracle about at most D nodes.
 
-    ``branching`` may be any number from 2 on; left out, it is the one with the smallest predicted error (``choose``). ``people`` is how
-    many are expected, for the choices of branching and of each level's oracle.
+    ``branching`` may be any number from 2 on; left out, it is the one with the smallest predicted error. ``people`` is how many are
+    expected, for the choices of branching and of each level's oracle.
 
     >>> from deniable.contract.domain import Integers
     >>> from deniable.testing import ReplaySource
@@ -85,7 +85,7 @@ class Hierarchy(Protocol):
 
     def _branching(self) -> int:
         if self.branching is None:
-            from deniable.tasks.ranges.choose import best_branching
+            from deniable.tasks.ranges.choice import best_branching
 
             return best_branching(self.domain.size, epsilon=self.epsilon, oracle=self.oracle, people=self.people)
         check_whole("branching", self.branching, 2, fix="4 is usual; the domain's size or more counts every value at once")

@@ -26,7 +26,7 @@ from deniable.contract.record import STATE
 from deniable.contract.work import Work, heaviest, together
 from deniable.core.ratings import ratings_of
 from deniable.errors import ParameterError
-from deniable.local.choose_mean import mean_oracle
+from deniable.local.mean_choice import mean_oracle
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
 from deniable.tasks.gradients import spread_of

@@ -14,7 +14,7 @@ from deniable.contract.probability import check_epsilon
 from deniable.contract.spec import MECHANISMS
 from deniable.core.choice import Choice, nearly_least
 from deniable.errors import ParameterError
-from deniable.local.choose import DEVICE_BITS, check_people
+from deniable.local.oracle_choice import DEVICE_BITS, check_people
 
 
 @typed

@@ -1,4 +1,4 @@
-"""What the protocols about sets share: how a crowd is read, which candidates are kept, and what a histogram of lengths says."""
+"""What the protocols about sets share: reading a crowd, and the histogram of how many candidates people hold."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Lengths:
     Where noise dominates, a thin tail is not seen, the length comes out short, and with it every count: ``limits`` says which lengths are
     possible, and ``scale_stderr`` allows for what the noise may hide, though not for lists that are far longer than any that are seen. With
     2,000 people at epsilon = 1 the largest count was a quarter too small in the mean. Intervals do not rest on this histogram: how much a
-    list of the chosen length leaves out is asked by itself (``counting``).
+    list of the chosen length leaves out is asked by itself (``count_round``).
     """
 
     estimate: FrequencyEstimate

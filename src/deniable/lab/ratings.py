@@ -16,7 +16,7 @@ from deniable.kernels.compiled import Array
 from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, is_integer, require, require_one_of
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 from deniable.tasks.recommend import MatrixFactorization, Ratings, SampledFactorization
 
 WAYS = ("private", "asked", "not private", "item means", "constant")

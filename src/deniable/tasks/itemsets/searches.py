@@ -17,7 +17,7 @@ from deniable.core.estimate import Estimate, PeopleEstimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.sets import ItemSets
 from deniable.errors import ParameterError
-from deniable.tasks.itemsets.asking import ITEMS, LENGTHS, Lengths
+from deniable.tasks.itemsets.lengths import ITEMS, LENGTHS, Lengths
 from deniable.tasks.itemsets.svim import SVIM
 from deniable.tasks.itemsets.svsm import SVSM
 

@@ -18,7 +18,7 @@ from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require_one_of
 from deniable.lab.populations.observed import Words
-from deniable.local.choose import check_people
+from deniable.local.oracle_choice import check_people
 from deniable.tasks.text import Bigrams, NextWords, PairShares, Texts, WordPairs
 from deniable.tasks.text.topics import factorize
 

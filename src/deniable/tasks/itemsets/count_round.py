@@ -15,8 +15,8 @@ from deniable.contract.subsets import Subsets
 from deniable.contract.work import TALLY_BYTES, VALUE_BYTES, Work
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.tally import Tally
-from deniable.tasks.itemsets.asking import Lengths, read_tally
 from deniable.tasks.itemsets.estimate import PaddedSupports, item_estimate, most_missing
+from deniable.tasks.itemsets.lengths import Lengths, read_tally
 from deniable.tasks.itemsets.padding import padded_estimate, padded_question
 
 OVERFLOW = "overflow"

@@ -1,4 +1,4 @@
-"""What the searches for frequent values share: asking about a list of prefixes, and keeping the strongest."""
+"""Prefixes of values, which the searches for frequent values share: questions about a list of them, and the strongest ones."""
 
 from __future__ import annotations
 
