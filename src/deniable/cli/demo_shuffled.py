@@ -39,7 +39,9 @@ def shuffled_toml(people: int, epsilon: float, seconds: int, *, url: str, key: s
     return f"{text}\n[shuffle]\nepsilon = {epsilon!r}\nminimum = {minimum}\nshufflers = [{relay}]\n"
 
 
-def run_shuffled(collector: RunningCollector, drink: DemoQuestion, before: Found, epsilon: float, folder: Path, *, quiet: bool) -> dict[str, Any]:
+def run_shuffled(
+    collector: RunningCollector, drink: DemoQuestion, before: Found, epsilon: float, folder: Path, *, quiet: bool
+) -> dict[str, Any]:
     """Ask the crowd the same through a shuffler; ``before`` is what local trust has found."""
     with server_extra("deniable demo"):
         from deniable.sealing.keys import KeyRing
