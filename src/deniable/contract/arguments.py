@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, wraps
+from functools import partial, wraps
 from numbers import Integral, Rational, Real
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get
 from deniable.errors import ParameterError
 
 Made = TypeVar("Made", bound=Callable[..., Any])
+Check = Callable[[Any], bool]
 
-SEVERAL = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 LARGEST_BITS = 1023
 """Larger integers are no double, and nothing here counts so far."""
 LONGEST_NAME = 255
@@ -58,45 +58,60 @@ def typed(made: Made) -> Made:
 
 
 class _Parameter(NamedTuple):
-    """What one parameter takes: the type that it declares, and the classes whose instances need no further look."""
+    """What one parameter takes: its default, and what its type is."""
 
-    hint: Any
-    plain: tuple[type, ...]
+    name: str
     default: Any
-    kind: Any
+    hint: Any
+    fits: Check
+
+
+_Slot = tuple[tuple[type, ...], _Parameter | None]
+"""Classes whose instances need no further look, and the parameter that other values are checked for."""
+_Slots = tuple[list[_Slot], _Slot, dict[str, _Slot], _Slot]
+"""What a function takes by position, beyond those positions, by name, and by other names."""
+_FREE: _Slot = (object,), None
 
 
 def _guarded(function: Any, cls: type | None) -> Any:
-    @cache
-    def declared() -> tuple[inspect.Signature, list[str] | None, dict[str, _Parameter]]:  # at the first call: names below are known by then
-        signature = inspect.signature(function)
-        said = signature.parameters
-        known = {
-            name: _Parameter(hint, _plain(hint) if said[name].kind not in SEVERAL else (), said[name].default, said[name].kind)
-            for name, hint in _declared(function, cls)
-            if hint is not Any
-        }
-        several = SEVERAL & {each.kind for each in said.values()}
-        order = [name for name, each in said.items() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-        return signature, None if several else order, known
+    slots: _Slots | None = None
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        signature, order, known = declared()
-        if order is None or len(args) > len(order):
-            try:
-                given: Iterable[tuple[str, Any]] = signature.bind(*args, **kwargs).arguments.items()
-            except TypeError:
-                return function(*args, **kwargs)  # a parameter too many or too few: Python says which
-        else:  # binding would take longer than many a function
-            given = (*zip(order, args, strict=False), *kwargs.items())
-        for name, value in given:
-            parameter = known.get(name)
-            if parameter is not None and not isinstance(value, parameter.plain) and value is not parameter.default:
-                _check(name, value, parameter.hint, parameter.kind)
-        return function(*args, **kwargs)
+        nonlocal slots
+        if slots is None:  # at the first call, when names defined below the function exist
+            slots = _slots(function, cls)
+        ordered, more, named, others = slots
+        if len(args) > len(ordered):
+            ordered = [*ordered, *[more] * (len(args) - len(ordered))]
+        for value, (plain, parameter) in zip(args, ordered):  # noqa: B905  # ``strict`` would take as long as a check
+            if not isinstance(value, plain):
+                _check(parameter, value)
+        if kwargs:
+            for name, value in kwargs.items():
+                plain, parameter = named.get(name, others)
+                if not isinstance(value, plain):
+                    _check(parameter, value)
+        return function(*args, **kwargs)  # names arguments that are missing or too many
 
     return guarded
+
+
+def _slots(function: Any, cls: type | None) -> _Slots:
+    hints = dict(_declared(function, cls))
+    ordered, more, named, others = [], _FREE, {}, _FREE
+    for name, said in inspect.signature(function).parameters.items():
+        hint = hints.get(name, Any)
+        slot = _FREE if hint is Any else (_plain(hint), _Parameter(name, said.default, hint, _check_of(hint)))
+        if said.kind is said.VAR_POSITIONAL:
+            more = slot
+        elif said.kind is said.VAR_KEYWORD:
+            others = slot
+        else:
+            named[name] = slot
+            if said.kind is not said.KEYWORD_ONLY:
+                ordered.append(slot)
+    return ordered, more, named, others
 
 
 def _plain(hint: Any) -> tuple[type, ...]:
@@ -109,22 +124,19 @@ def _plain(hint: Any) -> tuple[type, ...]:
     return (hint,) if plain else ()
 
 
-def _check(name: str, value: Any, hint: Any, kind: Any) -> None:
-    values = value if kind is inspect.Parameter.VAR_POSITIONAL else value.values() if kind is inspect.Parameter.VAR_KEYWORD else [value]
-    for each in values:
-        if not fits(each, hint):
-            example = next(
-                (EXAMPLES[kind.__name__] for kind in get_args(hint) or [hint] if getattr(kind, "__name__", "") in EXAMPLES), None
-            )
-            shown = type(each).__name__ if bytes in (hint, *get_args(hint)) else each  # bytes may be a secret, in another form too
-            fix = f"pass one, as in {example}" if example else "pass a value of this type"
-            raise ParameterError(name, shown, allowed=_allowed(each, hint), fix=fix)
+def _check(parameter: Any, value: Any) -> None:
+    hint = parameter.hint
+    if value is not parameter.default and not parameter.fits(value):
+        example = next((EXAMPLES[kind.__name__] for kind in get_args(hint) or [hint] if getattr(kind, "__name__", "") in EXAMPLES), None)
+        shown = type(value).__name__ if bytes in (hint, *get_args(hint)) else value  # bytes may be a secret, in another form too
+        fix = f"pass one, as in {example}" if example else "pass a value of this type"
+        raise ParameterError(parameter.name, shown, allowed=_allowed(value, hint), fix=fix)
 
 
 def _allowed(value: Any, hint: Any) -> str:
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
         return f"a finite number below 2^{LARGEST_BITS}"
-    return f"a path of names with at most {LONGEST_NAME} characters" if isinstance(value, str) and fits("x", hint) else spoken(hint)
+    return f"a path of names with at most {LONGEST_NAME} characters" if isinstance(value, str) and _check_of(hint)("x") else spoken(hint)
 
 
 def _declared(function: Any, cls: type | None) -> Iterator[tuple[str, Any]]:
@@ -144,53 +156,69 @@ def _declared(function: Any, cls: type | None) -> Iterator[tuple[str, Any]]:
 
 def fits(value: Any, hint: Any) -> bool:
     """Return whether a value is of a type, as far as that can be seen without using the value up."""
+    return _check_of(hint)(value)
+
+
+def _check_of(hint: Any) -> Check:
+    """Return the check of a type, worked out once: it must not use up what it looks at."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        too_long = isinstance(value, str) and _is_path(parts) and max(map(len, value.split(os.sep))) > LONGEST_NAME
-        return not too_long and any(fits(value, part) for part in parts)
+        checks, path = list(map(_check_of, parts)), _is_path(parts)
+        return lambda value: not (path and _too_long(value)) and any(fits(value) for fits in checks)
     if kind is Literal:
-        return isinstance(value, str) and value in parts
+        return lambda value: isinstance(value, str) and value in parts
     if kind in NUMBERS:
-        return isinstance(value, NUMBERS[kind]) and not isinstance(value, bool) and _holdable(value)
+        return partial(_is_number, (kind, int), NUMBERS[kind])
     if kind is type and parts and isinstance(parts[0], type):
-        return isinstance(value, type) and issubclass(value, parts[0])
+        return lambda value: isinstance(value, type) and issubclass(value, parts[0])
     if isinstance(kind, type) and issubclass(kind, Iterable) and kind.__module__ in ("builtins", "collections.abc") and parts:
-        return _holds(value, kind, parts)
-    return kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False) or isinstance(value, kind)
+        return _check_of_many(kind, parts)
+    free = kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False)
+    return lambda value: free or isinstance(value, kind)
 
 
 def _is_path(parts: tuple[Any, ...]) -> bool:
     return any(isinstance(kind := get_origin(part) or part, type) and issubclass(kind, os.PathLike) for part in parts)
 
 
-def _holdable(value: Any) -> bool:
-    return not isinstance(value, int) or value.bit_length() <= LARGEST_BITS
+def _too_long(value: Any) -> bool:
+    return isinstance(value, str) and max(map(len, value.split(os.sep))) > LONGEST_NAME
 
 
-def _holds(value: Any, kind: type, parts: tuple[Any, ...]) -> bool:
-    """Whether a value is a mapping, a list or a tuple as declared; arrays are columns, but never tuples, which can be compared."""
+def _is_number(usual: tuple[type, ...], kind: Any, value: Any) -> bool:
+    number = type(value) in usual or (isinstance(value, kind) and not isinstance(value, bool))
+    return number and (not isinstance(value, int) or value.bit_length() <= LARGEST_BITS)
+
+
+def _check_of_many(kind: type, parts: tuple[Any, ...]) -> Check:
+    """Return the check of a mapping, a list or a tuple; arrays are columns, but never tuples, which can be compared."""
     if issubclass(kind, Mapping):
-        return isinstance(value, Mapping)
-    unordered = issubclass(kind, Sequence) and (isinstance(value, Set) or not hasattr(value, "__len__"))
-    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__") or unordered:
-        return False
-    if hasattr(value, "dtype"):
-        return kind is not tuple and _is_column(value, parts[0])
-    if not isinstance(value, list | tuple) or parts[0] is Any:
-        return True
-    if kind is tuple and Ellipsis not in parts:
-        return len(value) == len(parts) and all(map(fits, value, parts))
-    # A list of candidates has many thousands; nothing but their size sets integers apart.
-    shown = (min(value), max(value)) if set(map(type, value)) == {int} else value
-    return all(fits(each, parts[0]) for each in shown)
+        return lambda value: isinstance(value, Mapping)
+    checks, ordered, exact = [_check_of(part) for part in parts], issubclass(kind, Sequence), kind is tuple and Ellipsis not in parts
+
+    def check(value: Any) -> bool:
+        if not isinstance(value, list | tuple):
+            loose = isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__")
+            if loose or (ordered and (isinstance(value, Set) or not hasattr(value, "__len__"))):
+                return False
+            return not hasattr(value, "dtype") or (kind is not tuple and _is_column(value, parts[0], checks[0]))
+        if parts[0] is Any:
+            return True
+        if exact:
+            return len(value) == len(parts) and all(fits(each) for fits, each in zip(checks, value, strict=True))
+        # A list of candidates has many thousands; nothing but their size sets integers apart.
+        shown = (min(value), max(value)) if set(map(type, value)) == {int} else value
+        return all(map(checks[0], shown))
+
+    return check
 
 
-def _is_column(value: Any, part: Any) -> bool:
+def _is_column(value: Any, part: Any, fits: Check) -> bool:
     """Whether an array has such entries: the first shows the type that they share, unless they are objects."""
     if part is Any or not getattr(value, "ndim", 1):
         return part is Any
     shown = value if getattr(value.dtype, "kind", "O") == "O" else value[:1]
-    return all(fits(each, part) for each in (shown.tolist() if getattr(value, "ndim", 0) == 1 else shown))
+    return all(map(fits, shown.tolist() if getattr(value, "ndim", 0) == 1 else shown))
 
 
 def spoken(hint: Any) -> str:

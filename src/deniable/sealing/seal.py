@@ -83,8 +83,7 @@ def dummy(task: Task, period: int, analyst: KeyNotice) -> bytes:
 @typed
 def open_outer(pair: KeyPair, seal: bytes) -> Outer:
     """What a shuffler finds in its seal, by its pair of keys; WireError if it is damaged, or sealed for another key."""
-    header = read_header(seal)
-    return read_outer(_open(pair, seal, header, SHUFFLER), header)
+    return _open_outer(pair, seal)
 
 
 @typed
@@ -99,7 +98,7 @@ def open_outers(pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], pool: Ex
 
     One result for each; errors are returned.
     """
-    return _open_many(open_outer, pairs, seals, pool)
+    return _open_many(_open_outer, pairs, seals, pool)
 
 
 @typed
@@ -112,6 +111,11 @@ def open_inners(
     """
     opener = partial(_open_inner, task.id, mixing_of(task).size, seal_sizes(task)[-1])
     return _open_many(opener, pairs, seals, pool)
+
+
+def _open_outer(pair: KeyPair, seal: bytes) -> Outer:
+    header = read_header(seal)
+    return read_outer(_open(pair, seal, header, SHUFFLER), header)
 
 
 def _open_inner(task: bytes, size: int, length: int, pair: KeyPair, seal: bytes) -> Envelope | None:
@@ -137,12 +141,16 @@ def _public(key: bytes) -> X25519PublicKey:
 def _open(pair: KeyPair, seal: bytes, header: Header, role: str) -> bytes:
     if header.key != pair.id:
         raise WireError("key", header.key.hex(), allowed=f"{pair.id.hex()}", fix="fetch the keys again and seal anew")
-    return open_box(pair, seal, role)
+    return _open_box(pair, seal, role)
 
 
 @typed
 def open_box(pair: KeyPair, seal: bytes, role: str) -> bytes:
     """What is locked into a seal, as it is, by a pair of keys; WireError if it is damaged, or sealed for another key or role."""
+    return _open_box(pair, seal, role)
+
+
+def _open_box(pair: KeyPair, seal: bytes, role: str) -> bytes:
     try:
         return SUITE.decrypt(memoryview(seal)[HEADER.size :], pair.handle, info=info_of(role, seal))
     except (InvalidTag, ValueError):
