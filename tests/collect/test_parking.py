@@ -166,7 +166,7 @@ def failing_seal(monkeypatch, kind):
     tried = []
 
     def seal(self, bucket, *_, **__):
-        tried.append(bucket.period)
+        tried.append(bucket.number)
         raise kind
 
     monkeypatch.setattr(Store, "seal", seal)

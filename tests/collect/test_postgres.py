@@ -50,7 +50,7 @@ def read_sealed(engine, log, bucket):
 @contextmanager
 def sealing(engine, log, bucket):
     """A seal's transaction; it is committed when the block is left."""
-    where = (tables.bucket.c.task == bucket.task, tables.bucket.c.period == bucket.period)
+    where = (tables.bucket.c.task == bucket.task, tables.bucket.c.number == bucket.number)
     with log.closing(bucket), engine.begin() as connection:
         assert connection.execute(sql.select(tables.bucket.c.state).where(*where).with_for_update()).scalar_one() == "open"
         yield connection
@@ -175,7 +175,7 @@ def test_while_a_bucket_is_being_closed_appends_wait_and_go_on_if_it_stays_open(
 def test_collectors_that_meet_a_new_bucket_at_once_make_it_once(two_collectors):
     start, (engine, log) = Barrier(8, timeout=60), two_collectors[0]
     with engine.begin() as connection:  # some have a row already, and no partition
-        connection.execute(tables.bucket.insert(), [{"task": TASK, "period": period} for period in range(0, 10, 2)])
+        connection.execute(tables.bucket.insert(), [{"task": TASK, "number": period} for period in range(0, 10, 2)])
 
     def send(number):
         for period in range(10):

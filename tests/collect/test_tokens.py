@@ -87,7 +87,7 @@ def device(collector, task):
 
 def counts(collector, task):
     """How many reports were counted in each sealed period, and in all."""
-    stored = {found.bucket.period: (found.reports, found.repeated) for found in collector.store.buckets(task.id)}
+    stored = {found.bucket.number: (found.reports, found.repeated) for found in collector.store.buckets(task.id)}
     tallied = sum(tally.n for tally in collector.tallies(task.id).values())
     assert tallied == sum(reports for reports, _ in stored.values())
     return stored

@@ -38,7 +38,7 @@ def rebuild(
         found = []
         with progress_bar("rebuilding", quiet=json_output) as progress:
             for bucket, result in opened.rebuild(collector.questions, repair=repair):
-                found.append({"task": bucket.task.hex(), "period": bucket.period, "result": result})
+                found.append({"task": bucket.task.hex(), "period": bucket.number, "result": result})
                 progress(len(found), total)
     finally:
         opened.close()

@@ -143,7 +143,7 @@ class Receiver:
         def append(bucket: Bucket, rows: bytes, reports: int) -> bool:
             width = len(rows) // reports
             parts = [rows[at : at + width] for at in range(0, len(rows), width)]
-            return bucket not in self._append({(bucket.task, bucket.period, *GROUP): parts})
+            return bucket not in self._append({(bucket.task, bucket.number, *GROUP): parts})
 
         return self._batches.finish(task, batch, append)
 

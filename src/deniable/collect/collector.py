@@ -129,7 +129,7 @@ class Collector:
         for bucket in blocks:
             live = self.admission.tasks.get(bucket.task)
             if live is not None:  # sealed perhaps by another collector: whoever asks next which ids it holds must be told
-                (live.sealed if bucket in sealed else live.begun).add(bucket.period)
+                (live.sealed if bucket in sealed else live.begun).add(bucket.number)
         return sealed
 
     def receive(self, batch: Batch) -> Received:
@@ -156,7 +156,7 @@ class Collector:
         lives = self.admission.tasks
         asked = {Bucket(*envelope[:2]) for envelope in envelopes if envelope.task in lives}
         with database_errors():
-            self._roster.learn({bucket for bucket in asked if bucket.period not in lives[bucket.task].sealed})
+            self._roster.learn({bucket for bucket in asked if bucket.number not in lives[bucket.task].sealed})
         sent: dict[Bucket, list[Envelope]] = {}
         for envelope in envelopes:
             live = lives.get(envelope.task)
@@ -187,7 +187,7 @@ class Collector:
     def questions(self, bucket: Bucket) -> tuple[Question, ...]:
         """What was asked in a bucket, candidates included."""
         live = self.task(bucket.task)
-        return self.registry.state(bucket.task, bucket.period).open().questions if live.task.rounds else live.task.survey.questions
+        return self.registry.state(bucket.task, bucket.number).open().questions if live.task.rounds else live.task.survey.questions
 
     def seal(self, task: bytes, number: int) -> None:
         """Count a period, or in a task of several rounds a round; reports that come for it later are refused."""

@@ -150,7 +150,7 @@ def _seal(collector: Collector, stored: StoredBucket, now: float) -> str | None:
 
 
 def _drop(collector: Collector, stored: StoredBucket, _: float) -> str:
-    collector.task(stored.bucket.task).dropped.add(stored.bucket.period)
+    collector.task(stored.bucket.task).dropped.add(stored.bucket.number)
     collector.store.drop_reports(stored.bucket)
     return f"dropped the reports of {stored.bucket}"
 

@@ -54,8 +54,8 @@ class Roster:
             self._open |= {Bucket(task, number) for number in live.begun - live.sealed}
         open_now = {stored.bucket for stored in self._store.unfinished() if stored.state == "open"}
         for bucket in open_now:
-            if bucket.task in tasks and bucket.period not in tasks[bucket.task].sealed:
-                tasks[bucket.task].begun.add(bucket.period)
+            if bucket.task in tasks and bucket.number not in tasks[bucket.task].sealed:
+                tasks[bucket.task].begun.add(bucket.number)
         _end(tasks, self._store.find(self._open - open_now))
         self._open = open_now
         self._admission.tasks = tasks

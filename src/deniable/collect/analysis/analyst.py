@@ -44,7 +44,7 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
     task, now = live.task, collector.clock()
     here = collector.store.open_counts(task_id, once=task.admission == TOKEN)
     buckets = collector.store.buckets(task_id)  # read last: a period that is sealed meanwhile tells its own count
-    stages = [_bucket_status(task, stored, here.get(stored.bucket.period, 0), exact=exact) for stored in buckets]
+    stages = [_bucket_status(task, stored, here.get(stored.bucket.number, 0), exact=exact) for stored in buckets]
     closed = live.closed or now >= task.end + task.late
     return {
         "task": task_id.hex(),
@@ -75,8 +75,8 @@ def _bucket_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) 
     reports = here if stored.state == "open" else stored.reports
     shown = exact or reports >= task.minimum_batch
     return {
-        "period": stored.bucket.period,
-        "label": bucket_label(task, stored.bucket.period),
+        "period": stored.bucket.number,
+        "label": bucket_label(task, stored.bucket.number),
         "state": stored.state,
         "reports": reports if shown else None,
         "repeated": stored.repeated if shown else None,
@@ -158,7 +158,7 @@ def _turn(task: Task) -> AbstractContextManager[object]:
 
 
 def _states(collector: Collector, task_id: bytes) -> dict[int, str]:
-    return {stored.bucket.period: stored.state for stored in collector.store.buckets(task_id)}
+    return {stored.bucket.number: stored.state for stored in collector.store.buckets(task_id)}
 
 
 def _provisional(collector: Collector, task: Task, counted: TaskCount, selection: ReportSelection) -> bool:
@@ -176,7 +176,7 @@ def _result(collector: Collector, task: Task) -> Mapping[str, Any]:
     """The result of a task of several rounds; ProtocolError while a round is open."""
     last = collector.store.last_round(task.id)  # not as it was known a moment ago: another collector may have closed that one
     number = 0 if last is None else last[0]
-    found = {each.bucket.period: each for each in collector.store.buckets(task.id)}.get(number)
+    found = {each.bucket.number: each for each in collector.store.buckets(task.id)}.get(number)
     counted = found is not None and found.state != "open"
     allowed, live, stored = "a task whose last round was closed", collector.task(task.id), collector.store.task(task.id)
     if live.trouble:

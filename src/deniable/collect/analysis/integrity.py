@@ -66,7 +66,7 @@ def _kept(collector: Collector, task: Task, selection: ReportSelection) -> tuple
     """How many of the selected reports are still there, each once in its period, and a sample of them, by question."""
     counted, sampled, key = Counter[int](), dict[int, Array](), collector.registry.sampling_key(task.id)
     for stored in collector.store.buckets(task.id):
-        period, blocks = stored.bucket.period, list[Block]()
+        period, blocks = stored.bucket.number, list[Block]()
         if stored.state == "open":
             blocks = collector.store.open_reports(stored.bucket)
         elif stored.state == "sealed":

@@ -29,7 +29,7 @@ def check_public(task: Task) -> None:
 
 def sealed_buckets(collector: Collector, task: Task, numbers: Collection[int] | None) -> Iterator[Bucket]:
     """The buckets to write, of some periods or rounds or all; ParameterError naming one that was asked for and cannot be."""
-    states = {stored.bucket.period: stored.state for stored in collector.store.buckets(task.id)}
+    states = {stored.bucket.number: stored.state for stored in collector.store.buckets(task.id)}
     for number in sorted(states if numbers is None else set(numbers)):
         state = states.get(number, "without reports")
         if state == "sealed":
@@ -43,15 +43,15 @@ def sealed_batches(collector: Collector, bucket: Bucket) -> Iterator[tuple[Publi
     """Each batch of a bucket with its tally and its file. What would give another tally than was sealed is damaged."""
     questions = collector.questions(bucket)
     blocks = collector.store.sealed_reports(bucket)
-    sealed = collector.store.tallies(bucket.task, [bucket.period])
+    sealed = collector.store.tallies(bucket.task, [bucket.number])
     for block in blocks:
         tally = tally_blocks(questions, [block])[block.address]
-        if sealed.get((bucket.period, *block.address)) != tally:
+        if sealed.get((bucket.number, *block.address)) != tally:
             raise StorageError(
                 str(bucket), "reports that give another tally", allowed="those that were sealed", fix="see: deniable rebuild"
             )
         digest = hashlib.sha256(tally.to_bytes()).hexdigest()
-        yield PublishedBatch(bucket.period, *block.address, len(block.rows), digest), tally, _parquet(questions[block.question], block)
+        yield PublishedBatch(bucket.number, *block.address, len(block.rows), digest), tally, _parquet(questions[block.question], block)
 
 
 def _parquet(question: Question, block: Block) -> bytes:

@@ -74,7 +74,7 @@ class Batches:
         """
         with self._store.reading() as connection:
             rows = self._new_rows(connection, bucket, batch, block, once=once)
-        values = {"period": bucket.period, "digest": digest, "reports": len(rows), "epsilon": decide(len(rows)), "rows": rows.tobytes()}
+        values = {"period": bucket.number, "digest": digest, "reports": len(rows), "epsilon": decide(len(rows)), "rows": rows.tobytes()}
         with self._store.writing() as connection:
             connection.execute(self._store.catalog.insert_once(db.batch, task=bucket.task, id=batch, **values))
 
@@ -102,7 +102,7 @@ class Batches:
         if once:  # the period that is sealed first takes a token from all others: no batch may be priced with it but one
             buckets += [each.bucket for each in self._store.buckets(bucket.task, ["open"]) if each.bucket != bucket]
         else:
-            others = others.where(db.batch.c.period == bucket.period)
+            others = others.where(db.batch.c.period == bucket.number)
         held = {at for rows, reports in connection.execute(others).all() for at in _ids(bytes(rows), reports)}
         for each in buckets:
             held.update(ids_of(self._store.log.read_open(connection, each)))

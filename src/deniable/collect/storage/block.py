@@ -21,13 +21,14 @@ CHUNK = 1 << 18
 
 
 class Bucket(NamedTuple):
-    """What is sealed as a whole: one period (or round) of one task."""
+    """What is sealed as a whole: a period of a task, or a round of a task of several rounds."""
 
     task: bytes
-    period: int
+    number: int
+    """Of the period or the round."""
 
     def __str__(self) -> str:
-        return f"{self.task.hex()[:12]}/{self.period}"
+        return f"{self.task.hex()[:12]}/{self.number}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,11 +45,11 @@ class Shelf(NamedTuple):
 
     def segment(self, sequence: int) -> Path:
         """The file of a segment."""
-        return self.folder / f"{self.bucket.period}-{self.shard}-{sequence}{LOG}"
+        return self.folder / f"{self.bucket.number}-{self.shard}-{sequence}{LOG}"
 
     def compacted(self, following: int) -> Path:
         """The file of the segments before one."""
-        return self.folder / f"{self.bucket.period}-{self.shard}-{following}{COMPACT}"
+        return self.folder / f"{self.bucket.number}-{self.shard}-{following}{COMPACT}"
 
     def write(self, following: int, blocks: Sequence[Block], repeated: int) -> Compacted:
         """Write sorted reports in place of the segments before one."""

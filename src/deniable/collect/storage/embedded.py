@@ -131,9 +131,9 @@ class EmbeddedLog(Log):
                 return
             # The last first: what a crash leaves is the beginning of a series, and sound.
             for kind in (LOG, COMPACT):
-                found = sorted(each for each in numbered(self._files, folder, kind) if each[0] == bucket.period)[::-1]
+                found = sorted(each for each in numbered(self._files, folder, kind) if each[0] == bucket.number)[::-1]
                 discard(self._files, [folder / f"{period}-{shard}-{sequence}{kind}" for period, shard, sequence in found])
-            wipe_old(self._files, folder, bucket.period)
+            wipe_old(self._files, folder, bucket.number)
             del self._open[bucket]
             self._damaged.pop(bucket, None)
 
@@ -235,7 +235,7 @@ class EmbeddedLog(Log):
         return self._folder / part / bucket.task.hex()
 
     def _sealed_path(self, bucket: Bucket) -> Path:
-        return self._task_folder("sealed", bucket) / f"{bucket.period}.reports"
+        return self._task_folder("sealed", bucket) / f"{bucket.number}.reports"
 
     def _series(self, bucket: Bucket, shard: int) -> Series:
         shards = self._open.setdefault(bucket, {})

@@ -19,7 +19,7 @@ AT_ONCE = 100
 """Tasks that one statement asks about."""
 _BUCKET = (
     db.bucket.c.task,
-    db.bucket.c.period,
+    db.bucket.c.number,
     db.bucket.c.state,
     db.bucket.c.reports,
     db.bucket.c.repeated,
@@ -102,7 +102,7 @@ class Inventory:
         if states is not None:
             query = query.where(db.bucket.c.state.in_(states))
         with self.reading() as connection:
-            return [_stored(row) for row in connection.execute(query.order_by(db.bucket.c.task, db.bucket.c.period))]
+            return [_stored(row) for row in connection.execute(query.order_by(db.bucket.c.task, db.bucket.c.number))]
 
     def unfinished(self) -> list[StoredBucket]:
         """The buckets of all tasks that are open, or whose reports are being dropped."""
@@ -114,7 +114,7 @@ class Inventory:
         found = []
         with self.reading() as connection:
             for bucket in sorted(buckets):
-                where = (db.bucket.c.task == bucket.task, db.bucket.c.period == bucket.period)
+                where = (db.bucket.c.task == bucket.task, db.bucket.c.number == bucket.number)
                 found += [_stored(row) for row in connection.execute(sql.select(*_BUCKET).where(*where))]
         return found
 

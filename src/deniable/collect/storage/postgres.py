@@ -33,18 +33,18 @@ _AGAIN = {"40001", "40P01"}  # serialization failure, deadlock: the other one we
 # of ids, and so cannot wait for each other in a circle; of equal ids the first to come is inserted.
 _INSERT = """
 INSERT INTO {partition} (bucket, question, stratum, id, payload)
-SELECT {number}, question, stratum, substr(rows, 1 + width * i, 16), substr(rows, 17 + width * i, width - 16)
+SELECT {row_id}, question, stratum, substr(rows, 1 + width * i, 16), substr(rows, 17 + width * i, width - 16)
 FROM unnest(%(question)b::int[], %(stratum)b::int[], %(width)b::int[], %(rows)b::bytea[])
      WITH ORDINALITY AS block (question, stratum, width, rows, place),
      generate_series(0, octet_length(rows) / width - 1) AS i
 ORDER BY 4, place, i ON CONFLICT DO NOTHING"""
-# In pieces of a few pages, since the server gathers each piece in memory. The bucket's number stands in the text: as a parameter it could
+# In pieces of a few pages, since the server gathers each piece in memory. The row's id stands in the text: as a parameter it could
 # lock the partitions of other buckets too, and two seals would wait for each other.
 _SIZE = "SELECT coalesce(pg_relation_size(to_regclass(%(partition)s)) / current_setting('block_size')::int, 0)"
 _BYTES = "SELECT pg_relation_size(to_regclass(%(partition)s))"
 _READ = """
 SELECT question, stratum, octet_length(payload), string_agg(id || payload, '') FROM report
-WHERE bucket = {number} AND ctid >= %(start)s::tid AND ctid < %(stop)s::tid GROUP BY 1, 2, 3"""
+WHERE bucket = {row_id} AND ctid >= %(start)s::tid AND ctid < %(stop)s::tid GROUP BY 1, 2, 3"""
 PROBE_SECONDS = 1.0  # for so long after room was found nobody looks for it again
 _PROBE = "CREATE TEMPORARY TABLE probe ON COMMIT DROP AS SELECT 1"  # makes a file with one page
 # A sort of 1 MiB in less memory: its temporary file takes room on the database's disk, and nothing of it is in the write-ahead log.
@@ -55,7 +55,7 @@ _LOOK_FOR_ROOM = (
 )
 _LEFT_OVER = """
 SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'report'::regclass AND NOT EXISTS (
-  SELECT FROM bucket WHERE relname = 'report_' || id AND state = 'open' AND NOT (task = %(task)s AND period = %(period)s))"""
+  SELECT FROM bucket WHERE relname = 'report_' || id AND state = 'open' AND NOT (task = %(task)s AND number = %(number)s))"""
 
 
 class PostgresLog(Log):
@@ -90,13 +90,13 @@ class PostgresLog(Log):
     def _append(self, reports: Mapping[Bucket, Sequence[Block]], *, prepare: bool) -> frozenset[Bucket]:
         with self._engine.begin() as connection:
             _queue(connection, reports, "pg_advisory_xact_lock_shared")
-            numbers = _share(connection, reports)
-            missing = reports.keys() - numbers.keys()
+            row_ids = _share(connection, reports)
+            missing = reports.keys() - row_ids.keys()
             if not (missing and prepare):
-                opened = {bucket: number for bucket, number in numbers.items() if number is not None}
-                for bucket, number in opened.items():
-                    _insert(connection, number, reports[bucket])
-                    self._sizes[bucket] = connection.exec_driver_sql(_BYTES, {"partition": _partition(number)}).scalar_one()
+                opened = {bucket: row_id for bucket, row_id in row_ids.items() if row_id is not None}
+                for bucket, row_id in opened.items():
+                    _insert(connection, row_id, reports[bucket])
+                    self._sizes[bucket] = connection.exec_driver_sql(_BYTES, {"partition": _partition(row_id)}).scalar_one()
                 return frozenset(reports.keys() - opened.keys())
         for bucket in sorted(missing):
             self._prepare(bucket)
@@ -104,19 +104,19 @@ class PostgresLog(Log):
 
     def _prepare(self, bucket: Bucket) -> None:
         """Make a bucket's row and partition, unless another collector does so just now; one at a time, lest two wait for each other."""
-        task = sql.select(tables.task.c.id, sql.literal(bucket.period, sql.BigInteger)).where(tables.task.c.id == bucket.task)
-        row = postgresql.insert(tables.bucket).from_select(["task", "period"], task).on_conflict_do_nothing()
+        task = sql.select(tables.task.c.id, sql.literal(bucket.number, sql.BigInteger)).where(tables.task.c.id == bucket.task)
+        row = postgresql.insert(tables.bucket).from_select(["task", "number"], task).on_conflict_do_nothing()
         with self._engine.begin() as connection:
             connection.execute(row)
             chosen = _choose(bucket).where(tables.bucket.c.state == "open").with_for_update(read=True)
-            number = connection.execute(chosen).scalar_one_or_none()
-            if number is None:
+            row_id = connection.execute(chosen).scalar_one_or_none()
+            if row_id is None:
                 return
             # ATTACH lets others go on appending, where CREATE ... PARTITION OF would wait for them all.
             connection.exec_driver_sql("LOCK TABLE report IN SHARE UPDATE EXCLUSIVE MODE")
-            if not _exists(connection, number):
-                connection.exec_driver_sql(f"CREATE TABLE {_partition(number)} (LIKE report INCLUDING ALL)")
-                connection.exec_driver_sql(f"ALTER TABLE report ATTACH PARTITION {_partition(number)} FOR VALUES IN ({number:d})")
+            if not _exists(connection, row_id):
+                connection.exec_driver_sql(f"CREATE TABLE {_partition(row_id)} (LIKE report INCLUDING ALL)")
+                connection.exec_driver_sql(f"ALTER TABLE report ATTACH PARTITION {_partition(row_id)} FOR VALUES IN ({row_id:d})")
 
     @contextmanager
     def closing(self, bucket: Bucket) -> Iterator[None]:
@@ -126,30 +126,30 @@ class PostgresLog(Log):
 
     def read_open(self, connection: Connection, bucket: Bucket) -> list[Block]:
         """As every id is there once, nothing depends on the order. Who seals has locked the bucket; who only looks locks nobody out."""
-        number = _number(connection, bucket)
-        pages = connection.exec_driver_sql(_SIZE, {"partition": _partition(number)}).scalar_one()
+        row_id = _row_id(connection, bucket)
+        pages = connection.exec_driver_sql(_SIZE, {"partition": _partition(row_id)}).scalar_one()
         parts: dict[tuple[int, int, int], list[bytes]] = {}
         for page in range(0, pages, PAGES):
             span = {"start": f"({page},0)", "stop": f"({page + PAGES},0)"}
-            for question, stratum, width, rows in connection.exec_driver_sql(_READ.format(number=number), span):
+            for question, stratum, width, rows in connection.exec_driver_sql(_READ.format(row_id=row_id), span):
                 parts.setdefault((question, stratum, width), []).append(rows)
         return [Block.of(*address, b"".join(rows)) for address, rows in sorted(parts.items())]
 
     def write_sealed(self, connection: Connection, bucket: Bucket, blocks: Sequence[Block]) -> None:
-        number = _number(connection, bucket)
-        postgres_sealed.write(connection, number, blocks)
-        if _exists(connection, number):
+        row_id = _row_id(connection, bucket)
+        postgres_sealed.write(connection, row_id, blocks)
+        if _exists(connection, row_id):
             # Not DROP, which would lock the parent: seals of different buckets could then wait for each other.
             _be_impatient(connection)
-            connection.exec_driver_sql(f"TRUNCATE {_partition(number)}")
+            connection.exec_driver_sql(f"TRUNCATE {_partition(row_id)}")
 
     def read_sealed(self, connection: Connection, bucket: Bucket) -> list[Block]:
-        return postgres_sealed.read(connection, _number(connection, bucket), bucket)
+        return postgres_sealed.read(connection, _row_id(connection, bucket), bucket)
 
     def sealed_ids(
         self, connection: Connection, bucket: Bucket, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
     ) -> frozenset[bytes]:
-        return postgres_sealed.search(connection, _number(connection, bucket), ids, addresses)
+        return postgres_sealed.search(connection, _row_id(connection, bucket), ids, addresses)
 
     def drop_open(self, bucket: Bucket) -> None:
         """Sealing has emptied the partition already; here it goes, and whatever else was left behind by a collector that died."""
@@ -176,7 +176,7 @@ class PostgresLog(Log):
 
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         table = tables.sealed_report
-        connection.execute(table.delete().where(table.c.bucket == _number(connection, bucket)))
+        connection.execute(table.delete().where(table.c.bucket == _row_id(connection, bucket)))
 
     def doubt(self) -> None:
         self._failing = True
@@ -206,22 +206,22 @@ class PostgresLog(Log):
             raise _failed(error) from None
 
 
-def _partition(number: int) -> str:
-    return f"report_{number:d}"
+def _partition(row_id: int) -> str:
+    return f"report_{row_id:d}"
 
 
 def _choose(bucket: Bucket) -> sql.Select[int]:
     table = tables.bucket
-    return sql.select(table.c.id).where(table.c.task == bucket.task, table.c.period == bucket.period)
+    return sql.select(table.c.id).where(table.c.task == bucket.task, table.c.number == bucket.number)
 
 
-def _number(connection: Connection, bucket: Bucket) -> int:
-    """A bucket's number; 0, under which there is nothing, if it has none."""
+def _row_id(connection: Connection, bucket: Bucket) -> int:
+    """The id of a bucket's row; 0, under which there is nothing, if it has none."""
     return connection.execute(_choose(bucket)).scalar_one_or_none() or 0
 
 
-def _exists(connection: Connection, number: int) -> bool:
-    return connection.execute(sql.select(sql.func.to_regclass(_partition(number)))).scalar_one() is not None
+def _exists(connection: Connection, row_id: int) -> bool:
+    return connection.execute(sql.select(sql.func.to_regclass(_partition(row_id)))).scalar_one() is not None
 
 
 def _queue(connection: Connection, buckets: Iterable[Bucket], lock: str) -> None:
@@ -232,23 +232,23 @@ def _queue(connection: Connection, buckets: Iterable[Bucket], lock: str) -> None
 
 
 def _share(connection: Connection, buckets: Iterable[Bucket]) -> dict[Bucket, int | None]:
-    """The numbers of the buckets that have a partition, locked against sealing; None for those sealed."""
+    """The row ids of the buckets that have a partition, locked against sealing; None for those sealed."""
     table = tables.bucket
     ready = sql.func.to_regclass(sql.literal("report_") + sql.cast(table.c.id, sql.Text))
-    chosen = sql.select(table.c.task, table.c.period, table.c.id, table.c.state, ready.is_not(None).label("ready"))
-    where = sql.tuple_(table.c.task, table.c.period).in_([tuple(bucket) for bucket in buckets])
+    chosen = sql.select(table.c.task, table.c.number, table.c.id, table.c.state, ready.is_not(None).label("ready"))
+    where = sql.tuple_(table.c.task, table.c.number).in_([tuple(bucket) for bucket in buckets])
     rows = connection.execute(chosen.where(where).order_by(table.c.id).with_for_update(read=True))
-    return {Bucket(row.task, row.period): row.id if row.state == "open" else None for row in rows if row.ready or row.state != "open"}
+    return {Bucket(row.task, row.number): row.id if row.state == "open" else None for row in rows if row.ready or row.state != "open"}
 
 
-def _insert(connection: Connection, number: int, blocks: Sequence[Block]) -> None:
+def _insert(connection: Connection, row_id: int, blocks: Sequence[Block]) -> None:
     values = {
         "question": [block.question for block in blocks],
         "stratum": [block.stratum for block in blocks],
         "width": [block.rows.shape[1] for block in blocks],
         "rows": [block.rows.tobytes() for block in blocks],
     }
-    connection.exec_driver_sql(_INSERT.format(partition=_partition(number), number=number), values)
+    connection.exec_driver_sql(_INSERT.format(partition=_partition(row_id), row_id=row_id), values)
 
 
 def _be_impatient(connection: Connection) -> None:

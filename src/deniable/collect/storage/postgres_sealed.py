@@ -22,15 +22,15 @@ _SEARCH = """
 WITH RECURSIVE search (id, question, stratum, part, low, high) AS (
   SELECT wanted.id, question, stratum, part, 0, octet_length(rows) / width
   FROM {wanted}
-  WHERE bucket = %(number)s AND wanted.id BETWEEN substr(rows, 1, 16) AND substr(rows, octet_length(rows) - width + 1, 16)
+  WHERE bucket = %(row_id)s AND wanted.id BETWEEN substr(rows, 1, 16) AND substr(rows, octet_length(rows) - width + 1, 16)
 UNION ALL
   SELECT id, question, stratum, part, CASE WHEN less THEN middle + 1 ELSE low END, CASE WHEN less THEN high ELSE middle END
   FROM search JOIN sealed_report USING (question, stratum, part),
        LATERAL (SELECT (low + high) / 2) AS half (middle),
        LATERAL (SELECT substr(rows, 1 + width * middle, 16) < id) AS compared (less)
-  WHERE bucket = %(number)s AND low < high)
+  WHERE bucket = %(row_id)s AND low < high)
 SELECT id FROM search JOIN sealed_report USING (question, stratum, part)
-WHERE bucket = %(number)s AND low = high AND substr(rows, 1 + width * low, 16) = id"""
+WHERE bucket = %(row_id)s AND low = high AND substr(rows, 1 + width * low, 16) = id"""
 _ANYWHERE = _SEARCH.format(wanted="unnest(%(ids)b::bytea[]) AS wanted (id), sealed_report")
 _AT_ADDRESSES = _SEARCH.format(
     wanted="unnest(%(ids)b::bytea[], %(questions)b::int[], %(strata)b::int[]) AS wanted (id, question, stratum)"
@@ -38,20 +38,20 @@ _AT_ADDRESSES = _SEARCH.format(
 )
 
 
-def write(connection: Connection, number: int, blocks: Sequence[Block]) -> None:
-    """Keep sorted blocks under a bucket's number."""
+def write(connection: Connection, row_id: int, blocks: Sequence[Block]) -> None:
+    """Keep sorted blocks under the id of a bucket's row."""
     for block in blocks:
         width = block.rows.shape[1]
         step = max(1, MOST_BYTES // width)
         for part, start in enumerate(range(0, len(block.rows), step)):
-            key = (number, block.question, block.stratum, part, width)
+            key = (row_id, block.question, block.stratum, part, width)
             rows = block.rows[start : start + step].tobytes()
             connection.execute(table.insert().values((*key, rows, _digest(key, rows))))
 
 
-def read(connection: Connection, number: int, bucket: Bucket) -> list[Block]:
+def read(connection: Connection, row_id: int, bucket: Bucket) -> list[Block]:
     """The blocks as they were written; StorageError naming the part that is not."""
-    keys = sql.select(*table.c["bucket", "question", "stratum", "part", "width"]).where(table.c.bucket == number)
+    keys = sql.select(*table.c["bucket", "question", "stratum", "part", "width"]).where(table.c.bucket == row_id)
     parts: dict[tuple[int, int, int], list[bytes]] = {}
     for key in connection.execute(keys.order_by(table.c.question, table.c.stratum, table.c.part)).all():  # one part at a time in memory
         where = [table.c[name] == value for name, value in zip(("bucket", "question", "stratum", "part"), key, strict=False)]
@@ -66,10 +66,10 @@ def read(connection: Connection, number: int, bucket: Bucket) -> list[Block]:
 
 
 def search(
-    connection: Connection, number: int, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
+    connection: Connection, row_id: int, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
 ) -> frozenset[bytes]:
     """Which of these ids a bucket's blocks hold: each the block at its address, or without addresses any block."""
-    values: dict[str, object] = {"ids": list(ids), "number": number}
+    values: dict[str, object] = {"ids": list(ids), "row_id": row_id}
     if addresses is None:
         return frozenset(connection.exec_driver_sql(_ANYWHERE, values).scalars())
     values |= {"questions": [question for question, _ in addresses], "strata": [stratum for _, stratum in addresses]}

@@ -10,12 +10,14 @@ from sqlalchemy import Connection, MetaData
 from deniable.collect.storage import tables
 from deniable.collect.storage.log import StorageError
 
-SCHEMA = 6
+SCHEMA = 7
 
 
 def _to_third(connection: Connection) -> None:
     tables.deleted_task.create(connection)
-    tables.unfinished.create(connection)
+    connection.exec_driver_sql(
+        "CREATE INDEX bucket_unfinished ON bucket (task, period) WHERE state IN ('open', 'dropping')"
+    )  # as it was then
     tables.kept.create(connection)
 
 
@@ -28,12 +30,18 @@ def _to_sixth(connection: Connection) -> None:
         connection.execute(tables.closing.insert(), rows)
 
 
+def _to_seventh(connection: Connection) -> None:
+    """The column holds numbers of rounds, too."""
+    connection.exec_driver_sql("ALTER TABLE bucket RENAME COLUMN period TO number")
+
+
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     1: tables.enrolment.create,
     2: _to_third,
     3: tables.batch.create,
     4: tables.closing.create,
     5: _to_sixth,
+    6: _to_seventh,
 }
 """What turns a schema of this number into the next."""
 

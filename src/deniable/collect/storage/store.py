@@ -91,18 +91,18 @@ class Store(Inventory):
             fault_point("reports read")
             tallies = {} if once else tally_blocks(questions, blocks)  # before the transaction, which others wait for, if that is possible
             with self.catalog.changing() as connection:
-                number, state = self._lock(connection, bucket)
+                row_id, state = self._lock(connection, bucket)
                 if state == "open":
                     if once:
                         blocks = self._once(connection, bucket, blocks)
                         tallies = tally_blocks(questions, blocks)
                     self.log.write_sealed(connection, bucket, blocks)
                     fault_point("sealed reports written")
-                    insert_tallies(connection, number, ((address, tally.to_bytes()) for address, tally in sorted(tallies.items())))
+                    insert_tallies(connection, row_id, ((address, tally.to_bytes()) for address, tally in sorted(tallies.items())))
                     reports = sum(len(block.rows) for block in blocks)
                     values = {"state": "sealed", "sealed": int(now), "reports": reports, "digest": digest(blocks)}
                     values["repeated"] = db.bucket.c.repeated + came - reports
-                    connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(**values))
+                    connection.execute(db.bucket.update().where(db.bucket.c.id == row_id).values(**values))
                     fault_point("seal complete")
             fault_point("seal committed")
         self._left.add(bucket)
@@ -118,7 +118,7 @@ class Store(Inventory):
     def open_tallies(self, task: bytes, questions: Questions, periods: Collection[int] | None = None, *, once: bool = False) -> Tallies:
         """The tallies that a task's open periods, some or all, would be sealed with now."""
         return {
-            (bucket.period, *address): tally
+            (bucket.number, *address): tally
             for bucket, blocks in self._open_reports(task, periods, once=once)
             for address, tally in tally_blocks(questions(bucket), blocks).items()
         }
@@ -126,18 +126,18 @@ class Store(Inventory):
     def open_counts(self, task: bytes, *, once: bool = False) -> dict[int, int]:
         """The reports that each of a task's open periods would be sealed with now."""
         found = self._open_reports(task, None, once=once)
-        return {bucket.period: sum(len(block.rows) for block in blocks) for bucket, blocks in found}
+        return {bucket.number: sum(len(block.rows) for block in blocks) for bucket, blocks in found}
 
     def count(self, bucket: Bucket, *, once: bool = False) -> int:
         """The reports that an open bucket would be sealed with now."""
-        return sum(len(block.rows) for _, blocks in self._open_reports(bucket.task, [bucket.period], once=once) for block in blocks)
+        return sum(len(block.rows) for _, blocks in self._open_reports(bucket.task, [bucket.number], once=once) for block in blocks)
 
     def _open_reports(self, task: bytes, periods: Collection[int] | None, *, once: bool) -> Iterator[tuple[Bucket, list[Block]]]:
         """The reports that open buckets would be sealed with now: with ``once``, an id is in the earliest period, which is sealed first."""
         spent: set[bytes] = set()
         for bucket in (stored.bucket for stored in self.buckets(task, ["open"])):
-            asked = periods is None or bucket.period in periods
-            if periods and bucket.period > max(periods):
+            asked = periods is None or bucket.number in periods
+            if periods and bucket.number > max(periods):
                 return
             if asked or once:
                 with self.reading() as connection:
@@ -181,11 +181,11 @@ class Store(Inventory):
         """
         for before, after in (("sealed", "dropping"), ("dropping", "dropped")):
             with self.writing() as connection:
-                number, state = self._lock(connection, bucket)
+                row_id, state = self._lock(connection, bucket)
                 if state == before:
                     if after == "dropped":
                         self.log.drop_sealed(connection, bucket)
-                    connection.execute(db.bucket.update().where(db.bucket.c.id == number).values(state=after))
+                    connection.execute(db.bucket.update().where(db.bucket.c.id == row_id).values(state=after))
 
     def rebuild(self, questions: Questions, *, repair: bool = False) -> Iterator[tuple[Bucket, str]]:
         """Count every sealed bucket again from its reports: for each, "same", "dropped", or what differs.
@@ -198,23 +198,23 @@ class Store(Inventory):
                 yield bucket, state
                 continue
             with self.catalog.changing() if repair else self.reading() as connection:
-                number, _ = self._find(connection, bucket)
+                row_id, _ = self._find(connection, bucket)
                 try:
                     blocks = self.log.read_sealed(connection, bucket)
                 except StorageError as error:
                     yield bucket, f"damaged: {error}"
                     continue
-                sealed_with = connection.execute(sql.select(db.bucket.c.digest).where(db.bucket.c.id == number)).scalar_one()
+                sealed_with = connection.execute(sql.select(db.bucket.c.digest).where(db.bucket.c.id == row_id)).scalar_one()
                 if digest(blocks) != bytes(sealed_with):
                     yield bucket, "damaged: the reports are not those that were sealed; restore them from a copy"
                     continue
                 rebuilt = {address: tally.to_bytes() for address, tally in tally_blocks(questions(bucket), blocks).items()}
-                kept = read_tallies(connection, number)
+                kept = read_tallies(connection, row_id)
                 if rebuilt == kept:
                     yield bucket, "same"
                     continue
                 if repair:
-                    replace_tallies(connection, number, sorted(rebuilt.items()))
+                    replace_tallies(connection, row_id, sorted(rebuilt.items()))
                 differing = sorted(address for address in rebuilt.keys() | kept.keys() if rebuilt.get(address) != kept.get(address))
                 yield bucket, f"{'repaired' if repair else 'differs'}: question and stratum {differing}"
 
@@ -231,22 +231,22 @@ class Store(Inventory):
         """The blocks without the ids that other sealed periods of the task hold. Locked, those cannot become more until the commit."""
         if locked:  # not against those who open a bucket, which only need the row to stay
             connection.execute(sql.select(db.task.c.id).where(db.task.c.id == bucket.task).with_for_update(key_share=True))
-        others = sql.select(db.bucket.c.period).where(db.bucket.c.task == bucket.task, db.bucket.c.state == "sealed")
+        others = sql.select(db.bucket.c.number).where(db.bucket.c.task == bucket.task, db.bucket.c.state == "sealed")
         ids = ids_of(blocks)
         found: set[bytes] = set()
-        for period in connection.execute(others.where(db.bucket.c.period != bucket.period)).scalars().all():
-            found |= self.log.sealed_ids(connection, Bucket(bucket.task, period), ids)
+        for number in connection.execute(others.where(db.bucket.c.number != bucket.number)).scalars().all():
+            found |= self.log.sealed_ids(connection, Bucket(bucket.task, number), ids)
         return without(blocks, found)
 
     def _find(self, connection: Connection, bucket: Bucket) -> tuple[int, str]:
-        where = (db.bucket.c.task == bucket.task, db.bucket.c.period == bucket.period)
+        where = (db.bucket.c.task == bucket.task, db.bucket.c.number == bucket.number)
         row = connection.execute(sql.select(db.bucket.c.id, db.bucket.c.state).where(*where).with_for_update()).one_or_none()
         return (0, "none") if row is None else (row[0], row[1])
 
     def _lock(self, connection: Connection, bucket: Bucket) -> tuple[int, str]:
-        """The number and state of a bucket, which is made if it is not there; others wait until the transaction is over."""
-        number, state = self._find(connection, bucket)
-        if number == 0:
-            connection.execute(self.catalog.insert_once(db.bucket, task=bucket.task, period=bucket.period, state="open"))
-            number, state = self._find(connection, bucket)
-        return number, state
+        """The row id and the state of a bucket, which is made if it is not there; others wait until the transaction is over."""
+        row_id, state = self._find(connection, bucket)
+        if row_id == 0:
+            connection.execute(self.catalog.insert_once(db.bucket, task=bucket.task, number=bucket.number, state="open"))
+            row_id, state = self._find(connection, bucket)
+        return row_id, state

@@ -81,18 +81,18 @@ bucket = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("task", LargeBinary, ForeignKey("task.id", ondelete="CASCADE"), nullable=False),
-    Column("period", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),  # of a period, or of a round
     Column("state", String, nullable=False, default="open"),  # open, sealed, dropping, dropped (its reports are deleted)
     Column("sealed", BigInteger),
     Column("reports", BigInteger, nullable=False, default=0),
     Column("repeated", BigInteger, nullable=False, default=0),
     Column("digest", LargeBinary),
-    UniqueConstraint("task", "period"),
+    UniqueConstraint("task", "number"),
 )
 # What is to be done is found without walking past all that is done; a query must say the very same words to be answered from these.
 UNFINISHED, KEPT = "state IN ('open', 'dropping')", "state = 'sealed'"
 unfinished = Index(
-    "bucket_unfinished", bucket.c.task, bucket.c.period, sqlite_where=sql.text(UNFINISHED), postgresql_where=sql.text(UNFINISHED)
+    "bucket_unfinished", bucket.c.task, bucket.c.number, sqlite_where=sql.text(UNFINISHED), postgresql_where=sql.text(UNFINISHED)
 )
 kept = Index("bucket_kept", bucket.c.task, bucket.c.sealed, sqlite_where=sql.text(KEPT), postgresql_where=sql.text(KEPT))
 tally = Table(
