@@ -1,7 +1,7 @@
 """What the pages say besides Python: commands that the command line takes, files that are read, names and tests that there are.
 
-Python in the pages is executed elsewhere: prompts as doctests, scripts by test_structure, Beam and Spark by tests/engines, the page of the
-JavaScript client in a browser. Here commands are not run, but for one: their words are held against the real options.
+test_pages runs Python and the commands of consoles; tests/engines run Beam and Spark, and a browser runs the JavaScript client's page.
+All other commands are checked here against the real options.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SCRIPT = ROOT / "clients" / "js" / "README.md"
 PAGES = [*READMES, SCRIPT, *sorted((ROOT / "docs").rglob("*.md"))]
 ROOTS = (ROOT, ROOT / "src", ROOT / "src" / "deniable", ROOT / "tests")
 """From where pages name files."""
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*)(?: [^\n]*)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_NAMES = {"dn.URR"}
 """What CONTRIBUTING.md makes, step by step."""
 ELSEWHERE = ("deniable.engines.beam", "deniable.engines.gpu")
@@ -72,7 +72,9 @@ def prose(page):
 def told_commands(page):
     """Every command line on a page, as words: in fences after a prompt or on lines of their own, and between backticks."""
     lines = [line for text in fences(page, "sh") for line in text.splitlines()]
-    lines += [line[2:] for text in fences(page, "text", "") for line in text.replace("\\\n", " ").splitlines() if line.startswith("$ ")]
+    lines += [
+        line[2:] for text in fences(page, "text", "console", "") for line in text.replace("\\\n", " ").splitlines() if line.startswith("$ ")
+    ]
     lines += [code for code in prose(page) if re.match(r"(deniable|make) [a-z]", code) and code not in SIGNED]
     for line in (re.sub(r"\[(--.*?)\]", r"\1", line) for line in lines):  # what may be left out is parsed, too
         lexer = shlex.shlex(line, posix=True, punctuation_chars="&|;<>")

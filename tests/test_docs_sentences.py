@@ -12,7 +12,7 @@ import deniable as dn
 from deniable.errors import MissingExtra, install_command
 from tests.conftest import ROOT
 from tests.test_docs_commands import FENCE, PAGES, of, text_of
-from tests.test_structure import PAGES as RUN_PAGES
+from tests.test_pages import RUN
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PYTEST = PROJECT["tool"]["pytest"]["ini_options"]
@@ -43,21 +43,14 @@ def test_the_python_that_is_not_run_is_what_the_pages_say():
 
 
 def test_all_other_python_is_run_by_a_test():
-    """Prompts by pytest's doctests, or by Beam's tests in their own environment; scripts by test_structure, Spark's by its own tests."""
-    roots = [ROOT / path for path in PYTEST["testpaths"]]
-    assert re.findall(r"--ignore=(\S+\.md)", PYTEST["addopts"]) == ["docs/how-to/beam.md"]
+    """Pages by test_pages, Beam's in its own environment, what CONTRIBUTING adds in a copy of the project."""
     assert 'PAGE = ROOT / "docs" / "how-to" / "beam.md"' in (ROOT / "tests" / "engines" / "test_beam.py").read_text()
-    for page in PAGES:
-        for kind, text in FENCE.findall(text_of(page)):
-            if kind == "python" and text.startswith("# src/"):
-                assert of(page) == "CONTRIBUTING.md"  # its files are tested in a copy of the project, by test_contributing
-            elif ">>> " in text:
-                assert any(page.is_relative_to(root) for root in roots), of(page)
-            elif kind == "python":
-                assert page in RUN_PAGES, of(page)
-                ast.parse(text)
-            elif kind == "py":
-                assert of(page) == "docs/how-to/engines.md"
+    assert {of(page) for page in PAGES if "python" in kinds(page)} - {of(page) for page in RUN} == {"docs/how-to/beam.md"}
+    assert [of(page) for page in PAGES if "py" in kinds(page)] == ["docs/how-to/engines.md"]
+
+
+def kinds(page):
+    return {kind for kind, _ in FENCE.findall(text_of(page))}
 
 
 def test_nothing_advises_to_install_a_package_that_is_on_no_index():

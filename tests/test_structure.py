@@ -201,20 +201,6 @@ def test_every_mechanism_has_a_bulk_half_and_a_public_name():
     }
 
 
-def plain_python(page):
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    return "\n".join(block for block in blocks if ">>>" not in block and not block.startswith("# src/"))
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if plain_python(page)], ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_in_the_docs_runs(page, tmp_path):
-    """Blocks fenced as python without prompts are one script per page (those with prompts are doctests)."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", plain_python(page)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_in_the_docs_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,20 @@ from figure_frame import Recipe
 
 from deniable.core.chart import Chart, stacked
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.pages import Page
+
 DOCS = Path(__file__).parents[2] / "docs"
 Names = dict[str, Any]
 
 
 def drawn(page: str, last: str, draw: Callable[[Names], Chart]) -> Chart:
     """Run a page until it has given this name, and draw from all its names."""
-    names: Names = {}
-    for example in doctest.DocTestParser().get_examples((DOCS / page).read_text()):
-        exec(compile(example.source, page, "exec"), names)  # noqa: S102  # the page is ours
-        if last in names:
-            return draw(names)
-    raise KeyError(f"{page} gives no {last}")
+    with TemporaryDirectory() as folder:
+        names = Page(DOCS / page, Path(folder)).run(until=last)
+    if last not in names:
+        raise KeyError(f"{page} gives no {last}")
+    return draw(names)
 
 
 def marginals(names: Names) -> Chart:

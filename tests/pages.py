@@ -1,0 +1,198 @@
+"""A page of the docs, run as a reader would run it: from top to bottom, in one empty folder.
+
+What is run, in the order of the page:
+
+- Python with prompts, as a doctest.
+- Python without prompts, as it stands. If a block marked ``text`` follows directly, it is what the code prints.
+- Blocks marked ``console``: each line after ``$`` is a command, and what follows is its output. Servers stay up until the page ends.
+- Blocks with a title, such as ``toml title="tea.toml"``: files, written into the folder.
+
+Outputs compare as doctests do: ``...`` stands for anything, and spaces are not counted. Randomness comes from the page's name instead of
+the system, so that numbers repeat. Ports from 8000 to 8099 stand for ports that are free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from hashlib import shake_256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from typer.testing import CliRunner
+
+from deniable.cli.app import command_line, outline
+from deniable.cli.commands import COMMANDS
+from deniable.contract.source import SYSTEM
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+PORT = re.compile(r"(127\.0\.0\.1:|localhost:|--port )(80\d\d)\b")
+SERVERS = ("serve", "shuffle", "aggregate")
+PATIENCE = 30.0
+BIN = Path(sys.executable).parent
+
+
+class Block(NamedTuple):
+    """One fence of a page."""
+
+    language: str
+    title: str | None
+    text: str
+    line: int
+    follows: bool
+    """True if nothing but empty lines is between it and the block before."""
+
+
+def blocks(page: str) -> list[Block]:
+    """All fences of a page that name a language."""
+    found, end = [], 0
+    for fence in FENCE.finditer(page):
+        between = page[end : fence.start()]
+        found.append(Block(fence[1], fence[2], fence[3], page.count("\n", 0, fence.start(3)) + 1, not between.strip()))
+        end = fence.end()
+    return found
+
+
+class Randomness:
+    """What ``os.urandom`` gives our own modules while a page runs: a stream that depends on the name of the page.
+
+    Other libraries get the system's: how often they ask depends on what is cached.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.calls, self.system = name, 0, os.urandom
+
+    def __call__(self, count: int) -> bytes:
+        if not sys._getframe(1).f_globals["__name__"].startswith("deniable."):
+            return self.system(count)
+        self.calls += 1
+        return shake_256(f"{self.name} {self.calls}".encode()).digest(count)
+
+
+@contextlib.contextmanager
+def repeatable(name: str):
+    """Take all randomness from a name for a while."""
+    real, os.urandom = os.urandom, Randomness(name)
+    SYSTEM._buffer.clear()
+    try:
+        yield
+    finally:
+        os.urandom = real
+        SYSTEM._buffer.clear()
+
+
+class Page:
+    """A page while it runs: its names, its folder and its servers."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.folder = path, folder
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.ports: dict[str, str] = {}
+        self.servers: list[subprocess.Popen[str]] = []
+
+    def run(self, until: str | None = None) -> dict[str, Any]:
+        """Run all blocks, or those up to the one that gives a name; return the names."""
+        found = blocks(PORT.sub(self._port, self.path.read_text()))
+        try:
+            with contextlib.chdir(self.folder), repeatable(self.path.name):
+                for i, block in enumerate(found):
+                    after = found[i + 1] if i + 1 < len(found) else None
+                    self._run(block, after.text if after and after.follows and after.language == "text" else None)
+                    if until in self.names:
+                        break
+        finally:
+            for server in self.servers:
+                server.terminate()
+                server.communicate()
+        return self.names
+
+    def _run(self, block: Block, printed: str | None) -> None:
+        if block.title:
+            Path(block.title).write_text(block.text)
+        elif block.language == "console":
+            for command, output in commands(block.text):
+                self._compare(block, command, output, self._command(command, output))
+        elif block.text.startswith("# src/"):
+            return  # a file that CONTRIBUTING adds: its tests add it, too
+        elif block.language == "python" and ">>> " in block.text:
+            for example in doctest.DocTestParser().get_examples(block.text):
+                self._example(block, example)
+        elif block.language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile("\n" * (block.line - 1) + block.text, self.path, "exec"), self.names)
+            self._compare(block, block.text, printed or "", out.getvalue())
+
+    def _example(self, block: Block, example: doctest.Example) -> None:
+        test = doctest.DocTest([example], self.names, self.path.name, str(self.path), block.line - 1, None)
+        test.globs = self.names  # a copy otherwise
+        out = io.StringIO()
+        if doctest.DocTestRunner(optionflags=FLAGS, verbose=False).run(test, out=out.write, clear_globs=False).failed:
+            raise AssertionError(out.getvalue())
+
+    def _command(self, command: str, expected: str) -> str:
+        """What a command prints: deniable's run in this process, whose randomness is known; all others in a shell."""
+        words = shlex.split(command)
+        environment = {"COLUMNS": "100", "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+        if words[0] == "deniable" and not {"|", ">", ">>", "&&", ";"} & set(words):
+            if words[1] in SERVERS:
+                return self._serve(words, expected, environment)
+            app = command_line(words[1]) if words[1] in COMMANDS else outline()
+            return CliRunner().invoke(app, words[1:], env=environment).output
+        done = subprocess.run(
+            command,
+            shell=True,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return done.stdout
+
+    def _serve(self, words: list[str], expected: str, environment: dict[str, str]) -> str:
+        """Start a server and read as many lines as are expected of it."""
+        environment |= {"DENIABLE_PORT": self.ports.get("8000") or self._free("8000")}
+        log = self.folder / f".server-{len(self.servers)}"
+        with log.open("w") as out:
+            server = subprocess.Popen([BIN / "deniable", *words[1:]], env=os.environ | environment, stdout=out, stderr=out, text=True)
+        self.servers.append(server)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and server.poll() is None:
+            if doctest.OutputChecker().check_output(expected, log.read_text(), FLAGS):
+                break
+            time.sleep(0.05)
+        return log.read_text()
+
+    def _compare(self, block: Block, source: str, want: str, got: str) -> None:
+        checker = doctest.OutputChecker()
+        if not checker.check_output(want, got, FLAGS):
+            difference = checker.output_difference(doctest.Example(source, want), got, FLAGS)
+            raise AssertionError(f"{self.path}, the block of line {block.line}:\n{source}\n{difference}")
+
+    def _port(self, found: re.Match[str]) -> str:
+        return found[1] + (self.ports.get(found[2]) or self._free(found[2]))
+
+    def _free(self, port: str) -> str:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.ports[port] = str(probe.getsockname()[1])
+        return self.ports[port]
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """The commands of a block and what each prints; a line that ends with a backslash goes on."""
+    found: list[tuple[str, str]] = []
+    for part in re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        found.append((command, output))
+    return found
