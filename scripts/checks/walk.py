@@ -24,7 +24,6 @@ import deniable
 from deniable.client import FileLedger, Reporter
 from deniable.collect.clock import Clock
 from deniable.collect.kit.server import ProcessServer, port, server_config
-from deniable.collect.lifecycle import close_period
 from deniable.collect.server import Service
 from deniable.collect.settings import Settings
 from deniable.collect.storage.block import Bucket
@@ -85,7 +84,7 @@ def walk_twice() -> Walk:
                         reporter.report("tea")
                 ahead[0] += 3 * HOUR
                 with walk.stage("closed"):
-                    close_period(collector, Bucket(task.id, 0), again=False)  # as tending does, without its other duties
+                    collector.close_period(Bucket(task.id, 0), again=False)  # as tending does, without its other duties
                 with walk.stage("shown"):
                     urlopen(f"{url}/tasks/{task.id.hex()}").read()  # noqa: S310  # the collector's address, above
     sys.setprofile(None)

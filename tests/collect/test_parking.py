@@ -12,10 +12,9 @@ import pytest
 import deniable as dn
 from deniable.collect.analysis.analyst import estimate, task_status
 from deniable.collect.collector import Collector
-from deniable.collect.lifecycle import close_period
 from deniable.collect.round_process import UnfinishedError, finish, finish_alone
+from deniable.collect.storage.attempts import LEASE, TRIES
 from deniable.collect.storage.block import Bucket
-from deniable.collect.storage.parking import LEASE, TRIES
 from deniable.collect.storage.store import Store
 from deniable.contract.envelope import Envelope
 from deniable.contract.work import Work
@@ -211,11 +210,11 @@ def test_an_admin_has_a_parked_period_counted_again(collector, clock, monkeypatc
     clock.now = NOON + 210
     collector.tend()
     with pytest.raises(MemoryError):
-        close_period(collector, Bucket(survey.id, 0), again=True)
+        collector.close_period(Bucket(survey.id, 0), again=True)
     assert collector.tend() == []
     assert tried == [0, 1, 0]
     monkeypatch.undo()
-    assert close_period(collector, Bucket(survey.id, 0), again=True)
+    assert collector.close_period(Bucket(survey.id, 0), again=True)
     assert list(collector.task(survey.id).parked) == [1]
     collector.close_task(survey.id)
     assert not collector.task(survey.id).parked

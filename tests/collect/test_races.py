@@ -7,7 +7,6 @@ import threading
 from dataclasses import replace
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 import deniable as dn
 from deniable.collect.collector import Collector
@@ -170,7 +169,7 @@ def test_who_comes_while_it_is_read_waits_for_the_next_look():
 
 def test_not_too_many_wait_for_news_and_a_database_that_is_gone_is_told():
     def refresh():
-        raise OperationalError("SELECT", {}, Exception("gone"))
+        raise StorageError("database", "gone", allowed="one that answers", fix="wait")
 
     async def ask():
         news = News(refresh)

@@ -161,7 +161,7 @@ def test_an_admin_names_the_round_and_forces_one_with_few_reports(collector):
     with pytest.raises(ProtocolError, match=r"4 reports or more in round 0"):
         collector.advance(task.id, 0)
     assert collector.advance(task.id, 0, force=True)
-    with pytest.raises(ProtocolError, match=r"round: got 0; allowed: 1, the round at hand"):
+    with pytest.raises(ProtocolError, match=r"round: got 0; allowed: 1, the current round"):
         collector.advance(task.id, 0, force=True)
     assert send(collector, *answers(collector, task, 4)) == {}
     assert not collector.advance(task.id, 1)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from deniable.client import GRR
+from deniable.collect.storage.attempts import Attempts
 from deniable.collect.storage.backends import BACKENDS, find_backend
 from deniable.collect.storage.batches import Batches
 from deniable.collect.storage.block import Block, Bucket, digest, sort_once
-from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.public_log import PublicLog
 from deniable.collect.storage.records import StoredRound, StoredTask
 from deniable.collect.storage.secrets import Secrets
@@ -219,7 +219,7 @@ def test_secrets_tokens_and_codes(store):
 
 
 def test_what_could_not_be_closed_stays_parked(store):
-    first, second = Parking(store.catalog, b"first"), Parking(store.catalog, b"second")
+    first, second = Attempts(store.catalog, b"first"), Attempts(store.catalog, b"second")
     assert first.begin(TASK, 0, NOW, again=False).tries == 1
     first.park(TASK, 0, NOW, "MemoryError")
     assert second.parked() == {TASK: {0: "MemoryError"}}

@@ -14,6 +14,6 @@ def test_the_walk_of_a_report_does_not_grow():
     done = subprocess.run([sys.executable, "scripts/checks/walk.py", "--list"], cwd=ROOT, capture_output=True, text=True, check=True)
     *_, last = done.stdout.splitlines()
     assert "client/reporter.py: answered\n" in done.stdout
-    assert "collect/lifecycle.py: closed\n" in done.stdout
+    assert "collect/collector.py: closed\n" in done.stdout
     assert "collect/dashboard/task_pages.py: shown\n" in done.stdout
     assert int(last.split(" ")[0]) <= MOST

@@ -1,92 +1,41 @@
-"""The collector without its network: what it takes, when it counts, and how its tasks go on.
+"""The collector without its network: an intake whose periods and rounds end, once, when they are over or when somebody asks.
 
-Everything that depends on time goes through the clock that was given; what cannot be undone goes by ``now``, which does not follow that
-clock when it jumps ahead. ``tend`` is called every second or so.
+Reports are deleted when their retention is over. ``tend`` does all that is due, and is called every second or so.
+
+Any of several collectors of one database may do it, and each of them may be killed in between: every step is one transaction, and is done
+once. What was done for a round meanwhile is not done to the one that followed. What was sealed long ago is not looked at before its reports
+are due to be deleted. What cannot be closed is parked: whatever is wrong with it, trying again and again would take the other tasks' time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 
-from deniable.client.answerable import check_answerable
-from deniable.collect.admission import Admission, LiveTask, Rows, bucket_of
-from deniable.collect.batch_intake import Received, Receiver
-from deniable.collect.clock import SYSTEM_CLOCK, Watch
+from deniable.collect.admission import LiveTask
 from deniable.collect.faults import fault_point
-from deniable.collect.issuer import Issuer
-from deniable.collect.keys import AnalystKeys
-from deniable.collect.lifecycle import close_period, close_round, tend
-from deniable.collect.registry import TaskRegistry
-from deniable.collect.roster import Roster
-from deniable.collect.round_process import Outcome, finish
-from deniable.collect.storage.batches import Batches
-from deniable.collect.storage.block import ID_BYTES, Block, Bucket
-from deniable.collect.storage.catalog import database_errors
+from deniable.collect.intake import Intake
+from deniable.collect.round_process import UnfinishedError
+from deniable.collect.storage.attempts import TRIES, Attempt
+from deniable.collect.storage.block import Bucket
 from deniable.collect.storage.log import StorageError
-from deniable.collect.storage.parking import Parking
-from deniable.collect.storage.store import Store, Tallies
-from deniable.collect.tasks.limits import check_size, protocol_of
+from deniable.collect.storage.records import StoredBucket
 from deniable.contract.admission import TOKEN
-from deniable.contract.batch import Batch
-from deniable.contract.blind_rsa import draw_bytes
-from deniable.contract.envelope import Envelope
-from deniable.contract.question import Question
-from deniable.contract.source import SYSTEM
-from deniable.contract.task import Task
-from deniable.errors import ParameterError, ProtocolError
+from deniable.contract.protocol import Protocol
+from deniable.errors import ProtocolError
+
+DAY = 86_400
+STORAGE = (StorageError, OSError)
+"""What fails where the database is away or the disk is full: that passes."""
+Step = Callable[[], str | None]
+"""Does something if it is due, and says in words what."""
 
 
-class Collector:
+class Collector(Intake):
     """One collector: tasks in, reports in, sealed tallies out."""
 
-    def __init__(self, store: Store, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
-        self.store = store
-        self.clock = clock
-        self.watch = Watch(clock)
-        self.registry = TaskRegistry(store)
-        self.issuer = Issuer(store.catalog)
-        self.admission = Admission()
-        self.parking = Parking(store.catalog, draw_bytes(SYSTEM, 16))
-        self._roster = Roster(store, self.registry, self.issuer, self.admission, self.parking)
-        self._begun: set[Bucket] = set()
-        self.keys = AnalystKeys(store.catalog, store.signing_key())
-        self.batches = Batches(store)
-        self._receiver = Receiver(self.batches, self.keys, self.append)
-        self.refresh()
-        with suppress(StorageError):  # a full disk must not keep it from starting: it is tried again, and told, by tend
-            self.finish_batches()  # before anything is sealed
-
-    def now(self) -> float:
-        """The time that counting goes by: the clock's, or while that is in doubt what it should be."""
-        return self.watch.now().earliest
-
-    # --- tasks ---
-
-    def refresh(self) -> None:
-        """Learn what has changed in the store, by this collector or another."""
-        self._roster.read(self.now())
-
-    def publish(self, task: Task, *, new_meaning: bool = False) -> None:
-        """Sign a task, log it, and begin to collect."""
-        if task.mixing is not None:
-            from deniable.collect.tasks.batch_price import check_claim  # here: a collector that publishes nothing starts without
-
-            check_claim(task)
-        protocol = protocol_of(task)
-        check_size(task, protocol)
-        if task.rounds:
-            check_answerable(task, protocol.open())  # as devices do: a task that nobody answers stays for good
-        self.issuer.prepare(task)
-        self.registry.publish(task, self.now(), new_meaning=new_meaning)
-        self.refresh()
-        self.tend_keys()
-
-    def task(self, task: bytes) -> LiveTask:
-        """A published task; ParameterError if there is none."""
-        if task not in self.admission.tasks:
-            raise ParameterError("task", task.hex(), allowed="the id of a published task", fix="see the list of tasks")
-        return self.admission.tasks[task]
+    # --- closing, once ---
 
     def close_task(self, task: bytes, *, again: bool = True) -> None:
         """Take no more reports, and count those that are there; those of parked periods only if that is asked for ``again``."""
@@ -94,131 +43,32 @@ class Collector:
         self.registry.close(task)
         self.refresh()
         for stored in self.store.buckets(task, ["open"]):
-            close_period(self, stored.bucket, again=again)
+            self.close_period(stored.bucket, again=again)
 
-    def delete_task(self, task: bytes) -> None:
-        """Forget a task with its reports and tallies; what it asked stays beside its entry in the public log."""
-        live = self.task(task)
-        self.registry.close(task)
-        self.store.delete_task(task)
-        self.issuer.forget(live.task)
-        self.refresh()
+    def close_period(self, bucket: Bucket, *, again: bool) -> bool:
+        """Close a period; False if it is parked and nobody asks for it ``again``, or if another collector is at it.
 
-    # --- reports ---
-
-    def admit(self, envelopes: Sequence[Envelope]) -> tuple[Rows, list[tuple[int, str]]]:
-        """What may be stored now, and the position and code of what may not."""
-        return self.admission.admit(envelopes, self.watch.now())
-
-    def append(self, rows: Rows) -> frozenset[Bucket]:
-        """Make reports durable; the buckets returned were sealed meanwhile. StorageError if nothing was stored."""
-        blocks: dict[Bucket, list[Block]] = {}
-        for address, parts in rows.items():
-            block = Block.of(address[2], address[3], len(parts[0]) - ID_BYTES, b"".join(parts))
-            blocks.setdefault(bucket_of(address), []).append(block)
-        for bucket in blocks.keys() - self._begun:
-            try:
-                with database_errors():
-                    self.store.begin_bucket(bucket)
-            except StorageError:
-                self.store.log.doubt()
-                raise
-            self._begun.add(bucket)
-        sealed = self.store.log.append(blocks)
-        fault_point("reports durable")
-        for bucket in blocks:
-            live = self.admission.tasks.get(bucket.task)
-            if live is not None:  # sealed perhaps by another collector: whoever asks next which ids it holds must be told
-                (live.sealed if bucket in sealed else live.begun).add(bucket.number)
-        return sealed
-
-    def receive(self, batch: Batch) -> Received:
-        """Take a shuffled batch that its task's last shuffler signed; BatchRefused if it may not be taken."""
-        with database_errors():
-            return self._receiver.receive(self.task(batch.manifest.task), batch, self.watch.now())
-
-    def finish_batches(self) -> str | None:
-        """Finish the shuffled batches that were interrupted; says in words what was done."""
-        with database_errors():
-            return self._receiver.recover()
-
-    def tend_keys(self) -> str | None:
-        """Make and delete keys for sealed reports as their time comes; says in words what was done."""
-        return self.keys.tend([live.task for live in self.admission.tasks.values()], self.now())
-
-    def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
-        """Whether one of these is for a bucket that takes no more and is not sealed yet: nobody can say now what it holds."""
-        lives = ((self.admission.tasks.get(envelope.task), envelope.period) for envelope in envelopes)
-        return any(live is not None and period in live.begun and period not in live.sealed for live, period in lives)
-
-    def known(self, envelopes: Sequence[Envelope]) -> frozenset[bytes]:
-        """The ids among these that a sealed bucket holds: sending those again is a success."""
-        lives = self.admission.tasks
-        asked = {Bucket(*envelope[:2]) for envelope in envelopes if envelope.task in lives}
-        with database_errors():
-            self._roster.learn({bucket for bucket in asked if bucket.number not in lives[bucket.task].sealed})
-        sent: dict[Bucket, list[Envelope]] = {}
-        for envelope in envelopes:
-            live = lives.get(envelope.task)
-            if live is not None and envelope.period in live.sealed and envelope.period not in live.dropped:
-                sent.setdefault(Bucket(envelope.task, envelope.period), []).append(envelope)
-        # A device sends the same bytes again: anyone may ask, so only one block is searched for each.
-        asked_for = {
-            bucket: ([envelope.id for envelope in again], [(envelope.question, envelope.stratum) for envelope in again])
-            for bucket, again in sent.items()
-        }
-        with database_errors():
-            return frozenset(self.store.sealed_ids(asked_for))
-
-    def is_full(self, rows: Rows, most: int) -> bool:
-        """True if a bucket that these rows are for takes so many bytes or more."""
-        return any(self.store.log.is_full(bucket, most) for bucket in {bucket_of(address) for address in rows})
-
-    def ready(self) -> str | None:
-        """Why no report can be stored now; None if it can."""
-        try:
-            self.store.catalog.check()
-            return self.store.log.trouble()
-        except (StorageError, OSError) as error:
-            return str(error)
-
-    # --- counting ---
-
-    def questions(self, bucket: Bucket) -> tuple[Question, ...]:
-        """What was asked in a bucket, candidates included."""
-        live = self.task(bucket.task)
-        return self.registry.state(bucket.task, bucket.number).open().questions if live.task.rounds else live.task.survey.questions
-
-    def seal(self, task: bytes, number: int) -> None:
-        """Count a period, or in a task of several rounds a round; reports that come for it later are refused."""
-        bucket = Bucket(task, number)
-        live = self.task(task)
-        self.store.seal(bucket, self.questions(bucket), self.now(), once=live.task.admission == TOKEN)
-        live.sealed.add(number)
-        live.begun.discard(number)
-        self.admission.forget()
-
-    def tallies(self, task: bytes, periods: Collection[int] | None = None) -> Tallies:
-        """Tallies by period, question and stratum, of some periods or all: sealed ones, and for open periods what is there so far."""
-        live = self.task(task)
-        once = live.task.admission == TOKEN
-        found = {} if live.unreadable else self.store.open_tallies(task, self.questions, periods, once=once)
-        return found | self.store.tallies(task, periods)  # read last: a period that is sealed meanwhile is here, whole
-
-    # --- rounds ---
+        A period that cannot be closed raises, and is parked.
+        """
+        with self._attempt(bucket, again=again) as attempt:
+            if attempt is not None:
+                self.seal(*bucket)
+        if again:
+            self.refresh()  # it is no longer parked
+        return attempt is not None
 
     def advance(self, task: bytes, number: int | None = None, *, force: bool = False) -> bool:
-        """Close the round at hand; True if another one was opened, False if the protocol has its result.
+        """Close the current round; True if another one was opened, False if the protocol has its result.
 
-        ProtocolError if another round than ``number`` is at hand, or if it has fewer reports than the task's minimum batch and is not
-        closed by ``force``.
+        ProtocolError if the current round is not ``number``, or if it has fewer reports than the task's minimum batch and is not closed
+        by ``force``.
         """
         self.refresh()
         live = self.task(task)
         if not live.task.rounds or live.closed:
             raise ProtocolError("task", live.task.name, allowed="an open task of several rounds", fix="seal a period of this one instead")
         if number is not None and number != live.round:
-            raise ProtocolError("round", number, allowed=f"{live.round}, the round at hand", fix="it was advanced already")
+            raise ProtocolError("round", number, allowed=f"{live.round}, the current round", fix="it was advanced already")
         if not force and live.round not in live.sealed and self.lacks_reports(live):
             allowed = f"{live.task.minimum_batch:,} reports or more in round {live.round}, as the task promises"
             raise ProtocolError("round", "fewer", allowed=allowed, fix="wait, or force it: what few people said shows in the next round")
@@ -227,29 +77,130 @@ class Collector:
             raise ProtocolError("round", live.round, allowed="one that nobody is closing", fix="another collector is at it: wait")
         return more
 
-    def lacks_reports(self, live: LiveTask) -> bool:
-        """Whether the round at hand has fewer reports than the task's minimum batch."""
-        return self.reports_now(live) < live.task.minimum_batch
-
-    def reports_now(self, live: LiveTask) -> int:
-        """The reports that the current round would be sealed with now."""
-        return self.store.count(Bucket(live.task.id, live.round), once=live.task.admission == TOKEN)
-
     def close_round(self, live: LiveTask, *, again: bool = False) -> bool | None:
-        """Close the round that a task was seen in; see ``lifecycle``."""
-        return close_round(self, live, again=again)
+        """Close the round that a task was seen in; True if another round was opened.
 
-    def outcome(self, task: bytes, number: int, *, alone: bool = False) -> Outcome:
-        """What a sealed round led to: the next state, or the result. In a process of its own if that is heavy, or asked for ``alone``."""
-        state = self.registry.state(task, number)
-        asked = state.open().questions
-        return finish(state, self.store.totals(task, number, asked), alone=alone)
+        None if the round is parked and nobody asks for it ``again``, or if another collector is at it. A round that cannot be closed
+        raises, and is parked.
+        """
+        task, number = live.task.id, live.round
+        with self._attempt(Bucket(task, number), again=again) as attempt:
+            if attempt is None:
+                return None
+            self.seal(task, number)
+            fault_point("round sealed")
+            after = self.outcome(task, number, alone=attempt.tries > 1)
+            if isinstance(after, Protocol):
+                self.registry.open_round(live.task, number + 1, after, self.now())
+            else:
+                self.registry.close(task)
+            fault_point("next round opened")
+        self.refresh()
+        return isinstance(after, Protocol)
 
-    # --- time ---
+    @contextmanager
+    def _attempt(self, bucket: Bucket, *, again: bool) -> Iterator[Attempt | None]:
+        """One attempt, on record before anything is read: a process that dies in it is found out. What fails is parked."""
+        attempt = self.attempts.begin(*bucket, self.now(), again=again)
+        try:
+            if attempt is not None and attempt.tries > TRIES:
+                fix = "see how much memory there is, then try again"
+                raise UnfinishedError("closing", f"{TRIES} processes that died", allowed="one that survives it", fix=fix)
+            yield attempt
+            if attempt is not None:
+                self.attempts.done(*bucket)
+        except STORAGE:
+            with suppress(*STORAGE):
+                self.attempts.done(*bucket)  # this process did not die of it
+            raise  # the database's trouble or the disk's, not the round's or the period's: it is tried again
+        except Exception as error:
+            self.attempts.park(*bucket, self.now(), f"{type(error).__name__}: {error}")
+            self.refresh()
+            raise
+
+    # --- what is due ---
 
     def tend(self, say: Callable[[str], object] = bool) -> list[str]:
-        """Seal what is over, open the rounds that are due, delete what was kept long enough; says in words what was done.
+        """Do what is due, and say of each step what was done; the first error is raised when all were tried."""
+        self.watch.follow()
+        self.refresh()
+        done, failed = [], []
+        for step in self._steps(self.now()):
+            try:
+                words = step()
+            except Exception as error:  # raised below: what is damaged must not keep the rest from being counted
+                failed.append(error)
+            else:
+                if words:
+                    done.append(words)
+                    say(words)
+        if failed:
+            raise failed[0]
+        return done
 
-        ``say`` is told of each step when it is done: all but the one that failed were, if this raises.
-        """
-        return tend(self, say)
+    def _steps(self, now: float) -> Iterator[Step]:
+        lives, store = self.admission.tasks, self.store
+        yield store.sweep
+        yield store.log.compact
+        yield self.tend_keys
+        yield self.finish_batches
+        for live in lives.values():
+            if live.task.rounds and not live.closed:
+                yield partial(self._tend_round, live, now)
+        unfinished = [stored for stored in store.unfinished() if stored.bucket.task in lives]
+        for stored in unfinished:
+            yield partial(self._seal_if_over, stored, now) if stored.state == "open" else partial(self._drop, stored)
+        # A token counts once in all periods, and the ids of those that are sealed tell which were spent: after a long stop they are needed.
+        needed = {each.bucket.task for each in unfinished if each.state == "open" and lives[each.bucket.task].task.admission == TOKEN}
+        kept = {task: now - live.task.retention * DAY for task, live in lives.items() if task not in needed}
+        for stored in store.sealed_until(kept):
+            yield partial(self._drop, stored)
+
+    def _seal_if_over(self, stored: StoredBucket, now: float) -> str | None:
+        task, period = stored.bucket
+        live = self.task(task)
+        if not live.closed and (live.task.rounds or now < live.task.period_span(period)[1] + live.task.late):
+            return None
+        if period in live.parked:
+            return None  # until somebody asks for another attempt
+        try:
+            return f"sealed {stored.bucket}" if self.close_period(stored.bucket, again=False) else None
+        except Exception:  # whatever made it fail, it is parked by now and reported, or it is raised
+            why = self.task(task).parked.get(period)
+            if why is None:
+                raise  # the storage's trouble: it is tried again
+            return f"parked period {period} of {live.task.name}, which cannot be closed: {why}"
+
+    def _drop(self, stored: StoredBucket) -> str:
+        self.task(stored.bucket.task).dropped.add(stored.bucket.number)
+        self.store.drop_reports(stored.bucket)
+        return f"dropped the reports of {stored.bucket}"
+
+    def _tend_round(self, live: LiveTask, now: float) -> str | None:
+        """Close the current round if its time is over and it has enough reports, or if a collector that was stopped began to close it."""
+        if live.trouble:
+            return None  # until somebody asks for another attempt
+        times, _ = live.round_times(now)
+        over, few = now >= live.task.end + live.task.late, f"fewer than {live.task.minimum_batch:,} reports in round {live.round}"
+        if live.round not in live.sealed:
+            if not over and times <= live.prolonged.get(live.round, 0):
+                return None
+            if self.lacks_reports(live):
+                if over:
+                    self.close_task(live.task.id, again=False)
+                    return f"closed {live.task.name} without a result: {few}"
+                live.prolonged[live.round] = times
+                return f"prolonged {live.task.name}: {few}"
+        return self._close_due_round(live)
+
+    def _close_due_round(self, live: LiveTask) -> str | None:
+        """Close a round that is due. One that cannot be closed is parked, and the other tasks go on."""
+        try:
+            more = self.close_round(live)
+        except Exception as error:
+            if not self.task(live.task.id).parked:
+                raise  # the storage's trouble: it is tried again
+            return f"parked round {live.round} of {live.task.name}, which cannot be closed: {error}"
+        if more is None:
+            return None
+        return f"closed round {live.round} of {live.task.name}, " + ("opened the next" if more else "the last")

@@ -13,8 +13,8 @@ from dataclasses import replace
 from deniable.collect.admission import Admission, LiveTask
 from deniable.collect.issuer import Issuer
 from deniable.collect.registry import TaskRegistry
+from deniable.collect.storage.attempts import Attempts
 from deniable.collect.storage.block import Bucket
-from deniable.collect.storage.parking import Parking
 from deniable.collect.storage.records import StoredBucket
 from deniable.collect.storage.store import Store
 from deniable.contract.protocol import Protocol
@@ -28,12 +28,12 @@ OVER = ("sealed", "dropping", "dropped")
 class Roster:
     """Keeps ``admission.tasks`` as the store has them."""
 
-    def __init__(self, store: Store, registry: TaskRegistry, issuer: Issuer, admission: Admission, parking: Parking) -> None:
+    def __init__(self, store: Store, registry: TaskRegistry, issuer: Issuer, admission: Admission, attempts: Attempts) -> None:
         self._store = store
         self._registry = registry
         self._issuer = issuer
         self._admission = admission
-        self._parking = parking
+        self._attempts = attempts
         self._open: set[Bucket] = set()
         self._reading = threading.Lock()
 
@@ -43,7 +43,7 @@ class Roster:
             self._read(now)
 
     def _read(self, now: float) -> None:
-        tasks, parked = {}, self._parking.parked()
+        tasks, parked = {}, self._attempts.parked()
         for task, closed in self._store.closed().items():
             live = self._admission.tasks.get(task) or self._meet(task)
             if live is not None:

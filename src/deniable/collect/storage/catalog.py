@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import ClassVar
 
@@ -44,7 +44,7 @@ class Catalog(ABC):
         self.engine = engine
         self._reader = engine.execution_options(**{READING: True})
         try:
-            with opening(engine), self.changing() as connection:
+            with opening(engine), engine.begin() as connection:
                 self.wait(connection, Queue.SCHEMA)  # collectors that start together make the tables once
                 migrate(connection, self.metadata)
         except BaseException:
@@ -67,13 +67,17 @@ class Catalog(ABC):
 
     # --- transactions ---
 
-    def reading(self) -> Connection:
-        """A connection for reading, to be used in a ``with`` statement; it never waits for a seal."""
-        return self._reader.connect()
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for reading; it never waits for a seal. StorageError if the database fails."""
+        with database_errors(), self._reader.connect() as connection:
+            yield connection
 
-    def changing(self) -> AbstractContextManager[Connection]:
-        """One transaction, next to those of other collectors: it locks the rows that it needs."""
-        return self.engine.begin()
+    @contextmanager
+    def changing(self) -> Iterator[Connection]:
+        """One transaction, next to those of other collectors: it locks the rows that it needs. StorageError if the database fails."""
+        with database_errors(), self.engine.begin() as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -84,7 +88,7 @@ class Catalog(ABC):
 
     def check(self) -> None:
         """Raise StorageError unless the database answers."""
-        with database_errors(), self.reading() as connection:
+        with self.reading() as connection:
             connection.execute(sql.select(1))
 
     def close(self) -> None:

@@ -35,8 +35,8 @@ class Inventory:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
 
-    def reading(self) -> Connection:
-        """A connection for reading, to be used in a ``with`` statement; it never waits for a seal."""
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A connection for reading; it never waits for a seal."""
         return self.catalog.reading()
 
     def writing(self) -> AbstractContextManager[Connection]:

@@ -15,7 +15,6 @@ from deniable.collect.collector import Collector
 from deniable.collect.issuer import CodeError
 from deniable.collect.kit.answers import JSON, Refusal, json_response, unknown_task
 from deniable.collect.kit.log import note
-from deniable.collect.lifecycle import close_period
 from deniable.collect.storage.block import Bucket
 from deniable.collect.web.access import OPEN
 from deniable.collect.web.metrics import Metrics
@@ -175,7 +174,7 @@ class Api:
         last = live.round if live.task.rounds else live.task.period_count - 1
         if period > last:
             raise ParameterError("period", period, allowed=f"from 0 to {last}", fix="see the status of the task")
-        close_period(self.collector, Bucket(call.task, period), again=True)
+        self.collector.close_period(Bucket(call.task, period), again=True)
         self._metrics.sealed.inc()
         note("sealed a period", task=call.task.hex()[:12], period=period)
 

@@ -11,8 +11,6 @@ from urllib.parse import parse_qsl
 import anyio
 import anyio.to_thread
 import msgspec
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -162,7 +160,7 @@ def _storage(error: Exception) -> Refusal:
 
 
 ROWS: dict[type[BaseException], Callable[[Any], Refusal]] = {
-    **dict.fromkeys((StorageError, OperationalError, InterfaceError, NoConnection), _storage),
+    StorageError: _storage,
     ProtocolError: lambda error: Refusal(409, "not_now", str(error)),
     DeniableError: lambda error: Refusal(422, "refused", str(error)),
 }

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable
 
 from deniable.collect.kit.answers import Refusal
-from deniable.collect.storage.catalog import database_errors
 
 UNHEARD = frozenset({"unknown_task", "wrong_round"})
 """Codes that another collector may have made obsolete."""
@@ -43,8 +42,4 @@ class News:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, self._last + LEAST_SECONDS - loop.time()))
         self._next, self._last = None, loop.time()  # whoever comes from now on needs another look
-        await asyncio.to_thread(self._ask)
-
-    def _ask(self) -> None:
-        with database_errors():
-            self._refresh()
+        await asyncio.to_thread(self._refresh)

@@ -1,4 +1,4 @@
-"""Rounds and periods that are being closed, and those that could not be: they are parked until somebody asks for another try.
+"""Attempts at closing rounds and periods. Those that cannot be closed are parked until somebody asks for another attempt.
 
 A collector records that it begins before it closes one. If its process dies, the next process finds the record and tries once more, and
 computes what a round leads to in a process of its own. What ended two processes, or failed with an error, is parked.
@@ -29,8 +29,8 @@ class Attempt(NamedTuple):
     why: str | None
 
 
-class Parking:
-    """The tries at closing rounds and periods, in the database: after a restart, and for all collectors that share it."""
+class Attempts:
+    """The attempts at closing rounds and periods, in the database: after a restart, and for all collectors that share it."""
 
     def __init__(self, catalog: Catalog, owner: bytes) -> None:
         self._catalog = catalog
