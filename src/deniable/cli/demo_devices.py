@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
@@ -15,6 +15,7 @@ from deniable.client.file_ledger import FileLedger
 from deniable.client.ledger import SENT, Ledger, MemoryLedger
 from deniable.client.reporter import Receipt, Reporter
 from deniable.client.transport import HTTPTransport
+from deniable.contract.protocol import Progress
 from deniable.errors import ProtocolError
 
 CONNECTIONS = 32
@@ -39,7 +40,7 @@ class Devices:
     def __init__(self, board: Board, pool: ThreadPoolExecutor, ledgers: Sequence[Ledger]) -> None:
         self._board, self._pool, self._ledgers = board, pool, ledgers
 
-    def report(self, task: bytes, held: Sequence[Any], places: Sequence[int], progress: Callable[[int, int], None]) -> dict[int, Receipt]:
+    def report(self, task: bytes, held: Sequence[Any], places: Sequence[int], progress: Progress) -> dict[int, Receipt]:
         """Have devices answer a task; receipts by place of those that were asked anything now."""
 
         def answer(place: int) -> tuple[int, Receipt | None]:

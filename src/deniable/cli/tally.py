@@ -20,7 +20,7 @@ from deniable.contract.task import Task
 from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
-    from deniable.core.run import Progress
+    from deniable.contract.protocol import Progress
     from deniable.core.tally import Tally
 
 NAMED = 5

@@ -26,6 +26,8 @@ from deniable.contract.source import SYSTEM, Source
 from deniable.contract.work import Work, together
 from deniable.errors import MissingExtra, ProtocolError
 
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is to do: people, or steps."""
 PROTOCOLS = Registry(
     "protocol",
     "protocol",
@@ -124,7 +126,7 @@ class Protocol(Document, ABC):
         """
         return values
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Any:
         """Ask a crowd held in memory, from the first round to the estimate; a survey gives a mapping of estimates.
 
         ``values`` is what ``read`` takes. ``progress`` is called with the number
@@ -154,7 +156,7 @@ class MemoryProtocol(Protocol, abstract=True):
         return 1
 
     @abstractmethod
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Any:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Any:
         """Ask a crowd held in memory; ``progress`` is called with the steps done and all steps."""
 
     def _refusal(self, asked: str) -> ProtocolError:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from deniable.contract.numbers import Numbers
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
 from deniable.contract.spec import Spec
 from deniable.core.comparison import Comparison
@@ -19,7 +20,7 @@ from deniable.core.figure import Figure
 from deniable.core.interval import check_level
 from deniable.core.mean import MeanEstimate
 from deniable.core.replicates import Fit, Replicates
-from deniable.core.resampling import REPLICATES, Progress
+from deniable.core.resampling import REPLICATES
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 

@@ -14,13 +14,13 @@ import numpy as np
 import scipy
 
 from deniable.contract.numbers import Numbers
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
 from deniable.core.distribution import DistributionEstimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.mean import MeanEstimate
 from deniable.core.postprocess import norm_sub
 from deniable.core.replicates import Fit
-from deniable.core.resampling import Progress
 from deniable.core.stream import serve_everyone
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
+from deniable.contract.protocol import Progress
 from deniable.contract.replay import ReplaySource
 from deniable.contract.source import Source
 from deniable.core.interval import Limits
 from deniable.core.law import Law
-from deniable.core.resampling import REPLICATES, Progress
+from deniable.core.resampling import REPLICATES
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
 from deniable.core.stream import cores, in_parallel, serve_everyone
 from deniable.kernels.compiled import Array
@@ -16,8 +17,6 @@ from deniable.kernels.multinomial import draw_tallies
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
-"""Called with what is done and what there is in all."""
 
 REPLICATES = 200
 """Enough for a standard error that is good to a twentieth."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.contract.arguments import typed
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Progress, Protocol
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
 from deniable.core.sets import ItemSets
@@ -21,8 +21,6 @@ from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below
 
-Progress = Callable[[int, int], None]
-"""Called with what is done and what there is to do: people, or steps."""
 CHUNK = 1 << 18
 """People asked at a time: memory stays flat however large the crowd is. What replayed people say depends on it where encoders draw."""
 BYTES = 1 << 26

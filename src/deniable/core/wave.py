@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable.client.square_wave import SquareWave
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
 from deniable.core.replicates import Fit
-from deniable.core.resampling import Progress, patiently, resample
+from deniable.core.resampling import patiently, resample
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array

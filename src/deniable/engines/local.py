@@ -16,9 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from deniable.contract.arguments import typed
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Progress, Protocol
 from deniable.contract.spec import Spec
-from deniable.core.run import Progress
 from deniable.core.stream import in_parallel
 from deniable.core.tally import Tally
 from deniable.engines.checkpoint import Checkpoint

@@ -12,7 +12,7 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.contract.arguments import typed
+from deniable.contract.protocol import Progress
 from deniable.core.stream import cores
 from deniable.errors import ParameterError, ProtocolError
 from deniable.lab.experiment import Experiment, GridCell
@@ -40,7 +41,7 @@ def run(
     folder: str | PathLike[str],
     *,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Results:
     """Run what is not finished yet of an experiment, and leave ``NAME.parquet`` in the folder.
 

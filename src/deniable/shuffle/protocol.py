@@ -25,12 +25,12 @@ from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.mixing import SHUFFLE
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import MemoryProtocol, Protocol
+from deniable.contract.protocol import MemoryProtocol, Progress, Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.frequency import FrequencyEstimate
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.shuffle.certificate import Certificate

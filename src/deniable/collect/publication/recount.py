@@ -18,8 +18,8 @@ from typing import Any
 
 from deniable.collect.analysis.selection import ReportSelection
 from deniable.collect.publication.open_tally import OpenTally
+from deniable.contract.protocol import Progress
 from deniable.contract.task import Task
-from deniable.core.run import Progress
 from deniable.core.tally import Tally
 from deniable.engines import local
 from deniable.engines.dataset import Dataset

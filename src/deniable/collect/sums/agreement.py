@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import ceil
-from typing import Any
+from math import ceil, sqrt
+from typing import Any, Self
 
 from deniable.contract.form import TABLE
 from deniable.contract.guarantee import Guarantee
@@ -47,6 +47,23 @@ class Bounds(Plain):
     norm_1: float
     norm_2: float
     bits: int
+
+    @classmethod
+    def of(cls, unit: str, length: int, *, largest: float, norm_1: float | None, norm_2: float | None, bits: int) -> Self:
+        """The bounds of ``length`` numbers; what was left out follows from the rest, on the safe side."""
+        if unit == PERSON:
+            norm_1 = 1.0 if norm_1 is None else norm_1
+            norm_2 = norm_1 if norm_2 is None else norm_2
+        else:
+            norm_1 = largest * length if norm_1 is None else norm_1
+            norm_2 = min(norm_1, largest * sqrt(length)) if norm_2 is None else norm_2
+        return cls(largest=float(largest), norm_1=float(norm_1), norm_2=float(norm_2), bits=bits)
+
+    def codec(self, unit: str, length: int) -> FixedPoint:
+        """How numbers become integers: those about persons are whole, and their norms bound what one person changes."""
+        whole = unit == PERSON
+        limits = {"largest": self.largest, "norm_1": self.norm_1, "norm_2": self.norm_2}
+        return FixedPoint(length=length, bits=self.bits, whole=whole, of_people=whole, **limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +123,7 @@ class Agreement(Document):
     @cached_property
     def codec(self) -> FixedPoint:
         """How numbers become integers."""
-        return codec_for(self.unit, self.length, self.numbers)
+        return self.numbers.codec(self.unit, self.length)
 
     @cached_property
     def plan(self) -> PrivateSum:
@@ -156,13 +173,6 @@ class Agreement(Document):
         """What is promised."""
         found, trusted = self.plan.guarantee, self.roles.trusted
         return replace(found, honest=f"{found.honest}; and {trusted}") if trusted else found
-
-
-def codec_for(unit: str, length: int, bounds: Bounds) -> FixedPoint:
-    """How numbers become integers: those about persons are whole, and their norms bound what one person changes."""
-    whole = unit == PERSON
-    limits = {"largest": bounds.largest, "norm_1": bounds.norm_1, "norm_2": bounds.norm_2}
-    return FixedPoint(length=length, bits=bounds.bits, whole=whole, of_people=whole, **limits)
 
 
 def described(agreement: Agreement) -> dict[str, Any]:

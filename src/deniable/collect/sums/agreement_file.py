@@ -42,10 +42,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
-from deniable.collect.sums.agreement import PARTY, PERSON, Agreement, Bounds, Member, codec_for
+from deniable.collect.sums.agreement import PARTY, PERSON, Agreement, Bounds, Member
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.declared import read_settings, read_toml
@@ -64,16 +63,6 @@ class NumbersTable:
     norm_1: float | None = None
     norm_2: float | None = None
     bits: int = 0
-
-    def bounds(self, unit: str, length: int) -> Bounds:
-        """What bounds the numbers; what was left out follows from the rest, on the safe side."""
-        if unit == PERSON:
-            norm_1 = 1.0 if self.norm_1 is None else self.norm_1
-            norm_2 = norm_1 if self.norm_2 is None else self.norm_2
-        else:
-            norm_1 = self.largest * length if self.norm_1 is None else self.norm_1
-            norm_2 = min(norm_1, self.largest * sqrt(length)) if self.norm_2 is None else self.norm_2
-        return Bounds(largest=float(self.largest), norm_1=float(norm_1), norm_2=float(norm_2), bits=self.bits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +93,8 @@ class AgreementFile:
             raise ParameterError("unit", self.unit, allowed=f"{PARTY!r} or {PERSON!r}", fix="say who is hidden by the noise")
         masking, length = self.engine == MASKING, self._length()
         dealt = not masking or self.key is not None or self.decryptors is not None
-        bounds, parties = self.numbers.bounds(self.unit, length), _members(self.parties)
+        bounds, parties = Bounds.of(self.unit, length, **vars(self.numbers)), _members(self.parties)
         same: dict[str, Any] = {"honest": self.honest, "epsilon": float(self.epsilon), "delta": float(self.delta)}
-        codec = codec_for(self.unit, length, bounds)
         return Agreement(
             name=self.name,
             nonce=draw_bytes(source, 16),
@@ -114,7 +102,7 @@ class AgreementFile:
             length=length,
             values=self.values or (),
             unit=self.unit,
-            word_bits=PrivateSum(parties=len(parties), codec=codec, **same).word_bits,
+            word_bits=PrivateSum(parties=len(parties), codec=bounds.codec(self.unit, length), **same).word_bits,
             signed=masking if self.signed is None else self.signed,
             hybrid=self.hybrid,
             engine=self.engine,

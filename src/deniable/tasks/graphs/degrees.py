@@ -11,9 +11,9 @@ import numpy as np
 from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.source import SYSTEM, Source
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs.degree_estimate import DegreeEstimate

@@ -12,11 +12,11 @@ import numpy as np
 from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import Estimate
 from deniable.core.law import Unknown
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.core.stream import random_words
 from deniable.errors import DomainError, ParameterError, shorten
 from deniable.kernels.compiled import Array

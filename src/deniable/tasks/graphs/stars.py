@@ -12,10 +12,10 @@ import numpy as np
 from deniable.central.laplace import Laplace
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import NumberEstimate
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.graphs import bounds

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 from deniable.client.rr import RR
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import NORMAL_FROM
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.errors import DomainError
 from deniable.tasks.graphs.count import GraphCount, graph_count
 from deniable.tasks.graphs.few import FEW_EVENTS, FewTriangles, too_few

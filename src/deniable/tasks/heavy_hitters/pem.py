@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -16,7 +16,7 @@ from deniable.contract.domain import Domain
 from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol, State
+from deniable.contract.protocol import Progress, Protocol, State
 from deniable.contract.question import Question, Round
 from deniable.contract.record import INSTEAD, RESOLVED, STATE, UNWRITTEN, form_of, wire
 from deniable.contract.source import Source
@@ -207,7 +207,7 @@ def heavy_hitters(
     k: int,
     epsilon: float,
     source: Source | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> FrequencyEstimate:
     """The k most frequent of many people's values, each reported once and privately; integers, text or bytes.
 

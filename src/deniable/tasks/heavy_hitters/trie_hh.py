@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,7 +20,7 @@ from deniable.contract.encoder import Prefix
 from deniable.contract.form import HEXADECIMALS
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon, exp_below, floor_threshold
-from deniable.contract.protocol import MemoryProtocol, State
+from deniable.contract.protocol import MemoryProtocol, Progress, State
 from deniable.contract.record import INSTEAD, STATE, wire
 from deniable.contract.source import ONE, Source
 from deniable.core.run import crowd_size, take
@@ -194,7 +194,7 @@ class TrieHH(MemoryProtocol):
             return self.learned(stage=self.state.stage + 1, prefixes=grown)
         return Trie(self, [value_of(self.domain, code) for code in grown])
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Trie:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Trie:
         state: TrieHH | Trie = self
         while isinstance(state, TrieHH):
             state = state.close({VOTES: state.vote(values, source)})

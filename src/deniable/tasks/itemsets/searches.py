@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ import scipy
 
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
 from deniable.contract.subsets import Subsets
 from deniable.core.estimate import Estimate, PeopleEstimate
@@ -32,7 +32,7 @@ def frequent_items(
     k: int,
     epsilon: float,
     source: Source | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> FrequencyEstimate:
     """The k items that most people hold, where everybody holds a set of them and reports once, privately.
 
@@ -61,7 +61,7 @@ def frequent_itemsets(
     k: int,
     epsilon: float,
     source: Source | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> PeopleEstimate:
     """The k sets of items, single ones among them, that most people hold as a part of theirs.
 

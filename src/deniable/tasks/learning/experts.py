@@ -35,8 +35,9 @@ from deniable.central.selection import ExponentialMechanism
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import SMALLEST_EPSILON, check_epsilon
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole

@@ -18,8 +18,9 @@ from deniable.central.selection import ExponentialMechanism
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.learning.experts import best_rate, check_game, check_losses, hedge_bound, promise

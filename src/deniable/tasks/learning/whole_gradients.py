@@ -13,11 +13,11 @@ from deniable.contract.domain import Domain
 from deniable.contract.features import HALF, Features, check_integers
 from deniable.contract.gradient import LARGEST_WEIGHT, ONE_PROBABILITY, ONE_WEIGHT
 from deniable.contract.guarantee import Guarantee
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.record import form_of, wire
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.features import FeatureTable, sigmoids, table_of
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.core.stream import serve_everyone
 from deniable.kernels.compiled import Array
 from deniable.kernels.sampling import fill_below

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -12,7 +12,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.cells import Cell
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Progress, Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.record import UNWRITTEN, form_of, wire
 from deniable.contract.source import Source
@@ -141,7 +141,7 @@ def marginals(
     method: str = "auto",
     views: Sequence[Sequence[str]] | None = None,
     source: Source | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> TableEstimate:
     """How the columns of a table go together, each person reporting once and privately.
 

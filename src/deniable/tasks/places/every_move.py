@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import TOOK_PART, Guarantee
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.source import Source
 from deniable.core.tracks import visits_of
 from deniable.errors import DomainError
@@ -64,7 +63,7 @@ class EveryMove(MemoryProtocol, AboutTracks):
         kind = "Event-level: a relaxation. Single visits are protected; habits, which many visits show, are not."
         return f"{self.guarantee.statement()}\nTrue answers are {self.guarantee.neighbors}. {kind}"
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> Flows:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Flows:
         """Ask a crowd held in memory: ``Tracks``, or a list with the visited cells of each person."""
         tracks = visits_of(self.domain, values)
         if len(tracks) and int(tracks.moves.max()) > self.longest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from deniable.contract.encoder import Attribute
 from deniable.contract.form import Form, tuple_of
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.record import form_of, wire
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.tally import Tally
@@ -155,7 +155,7 @@ class PersonalPlaces(MemoryProtocol):
 
     # --- many people ---
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> NamedPlaces:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> NamedPlaces:
         """Ask a crowd held in memory: the columns "place", "region" and "epsilon", the last two as people declared them."""
         places, regions, epsilons = (Attribute(name).column(values) for name in ("place", "region", "epsilon"))
         leaves = self.taxonomy.places(places)

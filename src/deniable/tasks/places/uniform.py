@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import IndexRange
 from deniable.contract.guarantee import TOOK_PART, Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Progress, Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.core.frequency import FrequencyEstimate
@@ -116,7 +116,7 @@ class UniformGrid(Protocol):
         """Return everybody's cell, from points in rows of x and y or in two columns; a column of integers is cells."""
         return self.grid.checked(values) if is_column(values) else self.grid.cells(values)
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> PlacesEstimate:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> PlacesEstimate:
         """Ask a crowd held in memory; a grid of one cell asks nobody."""
         cells = self.read(values)
         if self.grid.values < 2:

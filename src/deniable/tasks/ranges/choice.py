@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from math import sqrt
 from typing import Any
@@ -13,6 +12,7 @@ from deniable.client.rr import RR
 from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.probability import check_epsilon
+from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
 from deniable.core.choice import Choice
 from deniable.core.run import crowd_size
@@ -158,7 +158,7 @@ def private_ranges(
     epsilon: float,
     adaptive: bool = False,
     source: Source | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> RangeEstimate:
     """How many people lie in any range, how they are spread, and where the quantiles are; each person reports once and privately.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -16,7 +16,7 @@ from deniable.contract.domain import Domain, IndexRange
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.lines import Parity
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import Protocol
+from deniable.contract.protocol import Progress, Protocol
 from deniable.contract.question import Question, Round
 from deniable.contract.source import Source
 from deniable.core.postprocess import norm_sub
@@ -142,7 +142,7 @@ class HaarHRR(Protocol):
         asked = zip(self.masks, shares, strict=True)
         return Round(tuple(Question(name=f"mask-{m:x}", spec=coin, encoder=Parity(self.domain, m), share=share) for (_, m), share in asked))
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Callable[[int, int], None] | None = None) -> RangeEstimate:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> RangeEstimate:
         """As every protocol; but values are looked up once, and not for every question."""
         keyed = replace(self, domain=IndexRange(self.domain.size))
         found: RangeEstimate = super(HaarHRR, keyed).run(keys_of(self.domain, values), source=source, progress=progress)

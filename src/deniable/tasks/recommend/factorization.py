@@ -12,10 +12,10 @@ import numpy as np
 from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
-from deniable.contract.protocol import MemoryProtocol
+from deniable.contract.protocol import MemoryProtocol, Progress
 from deniable.contract.source import SYSTEM, Source
 from deniable.core.ratings import Ratings
-from deniable.core.run import Progress, Steps
+from deniable.core.run import Steps
 from deniable.core.stream import serve_everyone
 from deniable.errors import DomainError, ParameterError, ProtocolError
 from deniable.kernels.compiled import Array
