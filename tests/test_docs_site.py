@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 import deniable as dn
+from deniable.lab.experiments import shipped
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,6 +35,14 @@ def test_every_page_and_every_public_name_is_there(site):
     described = set(re.findall(r'id="deniable\.[\w.]*?(\w+)"', reference))
     names = {name for name in dir(dn) if callable(getattr(dn, name))}
     assert names - described == set()
+
+
+def test_every_experiment_is_on_its_page_with_a_figure(site):
+    page = (site / "how-to" / "experiments" / "index.html").read_text()
+    words = html.unescape(re.sub(r"<[^>]+>", "", page))
+    for name, experiment in shipped().items():
+        assert experiment.found.replace("`", "") in words, name
+        assert f"lab-{name}.svg" in page, name
 
 
 def leaves(entry):

@@ -1,4 +1,5 @@
-"""What the docs site has besides the pages in docs/: files of the repository that they point to, and the reference of public names.
+"""What the docs site has besides the pages in docs/: files of the repository that they point to, the shipped
+experiments, and the reference of public names.
 
 MkDocs calls the functions whose names begin with ``on_``.
 """
@@ -15,6 +16,8 @@ from docs_notebooks import notebook_pages
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+from deniable.lab.experiments import shipped
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -84,6 +87,8 @@ REFERENCE = {
 """The reference's pages: a title, and the public names of each: all that a module offers, or single ones."""
 API = "reference/api"
 """Where they are."""
+EXPERIMENTS = "how-to/experiments.md"
+"""The page that gets a section for each shipped experiment."""
 OUTSIDE = re.compile(r"\]\(((?:\.\./)+|)([^)#\s:]+)(#[^)]*)?\)")
 
 
@@ -140,8 +145,20 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def experiments() -> str:
+    """Return a section for each shipped experiment: its question, what it found, how to run it, its figures."""
+    parts = []
+    for name, each in shipped().items():
+        parts.append(f"## {name}\n\n*{each.question}* {each.found}\n\n```text\n$ deniable lab run {name} --out results\n```")
+        for figure in (name, f"{name}-example")[: 1 if each.example is None else 2]:
+            parts.append(f"![{each.title}](../figures/lab-{figure}.svg)")
+    return "\n\n".join(parts)
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to files of the repository to where the site has them, or to their names if it has not."""
+    """Add the experiments to their page; lead links to files of the repository to where the site has them, or to their names."""
+    if page.file.src_uri == EXPERIMENTS:
+        markdown = f"{markdown}\n\n{experiments()}"
     back = {target: source for source, target in PAGES.items()}
     here = PurePosixPath(back.get(page.file.src_uri, f"docs/{page.file.src_uri}")).parent
 

@@ -34,7 +34,7 @@ RUNS = {
     "table-marginals": 6,
     "word-topics": 4,
 }
-"""Experiments whose figure has fewer runs than they declare, so that all figures take minutes; the page of experiments says the same."""
+"""Experiments whose figure has fewer runs than they declare, so that all figures take minutes."""
 
 
 def figured(name: str) -> Experiment:

@@ -43,13 +43,21 @@ def invoke(tmp_path, monkeypatch):
 
 
 def test_help_and_list(invoke):
-    for command in ("list", "run"):
+    for command in ("list", "show", "run"):
         assert "--json" in invoke(command, "--help").stdout
     assert "oracle-shootout" in invoke("list").stdout
     known = json.loads(invoke("list", "--json").stdout)["experiments"]
     shootout = next(entry for entry in known if entry["name"] == "oracle-shootout")
     assert shootout["metrics"] == ["mse", "max_error", "tv"]
     assert shootout["cells"] == 6800
+
+
+def test_show_what_was_asked_and_found(invoke):
+    shown = " ".join(invoke("show", "oracle-shootout").stdout.split())
+    for words in ("Which frequency oracle has the smallest error?", "GRR is the worst at epsilon 1/2", "Zipf(1.1, 64)", "6,800"):
+        assert words in shown
+    content = json.loads(invoke("show", "mine.toml", "--json").stdout)
+    assert (content["question"], content["mechanisms"], content["cells"]) == ("", ["GRR", "RR"], 48)
 
 
 def test_run_a_file(invoke, tmp_path):

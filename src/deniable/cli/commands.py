@@ -51,6 +51,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "simulate": ("simulate answers.csv --column drink --epsilon 1", "simulate answers.parquet --column drink --json"),
     "lab": ("lab list", "lab run oracle-shootout --out results"),
     "lab list": ("lab list", "lab list --json"),
+    "lab show": ("lab show oracle-shootout", "lab show mine.toml --json"),
     "lab run": ("lab run oracle-shootout --out results", "lab run mine.toml --quick --out results"),
     "audit": ("audit OUE", "audit GRR --epsilon 2 --domain-size 5 --trials 100000", "audit --spec spec.json --json"),
     "account": ("account events.toml --delta 1e-6", "account ledger.journal --chart spent.svg"),

@@ -28,15 +28,39 @@ def list_experiments(json_output: Json = False) -> None:
     if json_output:
         print_json({"experiments": [_content(experiment) for experiment in known.values()]})
         return
-    rows = table("Experiments", ("name", "what", "cells"), words=("what",), caption="to run one: deniable lab run NAME --out FOLDER")
+    caption = "what one found: deniable lab show NAME; to run it: deniable lab run NAME --out FOLDER"
+    rows = table("Experiments", ("name", "question", "cells"), words=("question",), whole=("name",), caption=caption)
     for name, experiment in known.items():
-        rows.add_row(name, experiment.title, f"{experiment.size:,}")
+        rows.add_row(name, experiment.question, f"{experiment.size:,}")
     out.print(rows)
+
+
+Which = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped experiment, or a .toml file that declares your own.")]
+
+
+@lab.command()
+def show(name: Which, json_output: Json = False) -> None:
+    """Show what an experiment asks, what it found and what it varies."""
+    experiment = _named(name)
+    if json_output:
+        print_json(_content(experiment))
+        return
+    for text in (experiment.question, experiment.found):
+        if text:
+            tell(text)
+    rows = table("", (experiment.name, experiment.title), words=(experiment.title,))
+    for label, cells in _content(experiment).items():
+        if isinstance(cells, list):
+            rows.add_row(label, "\n".join(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in cells))
+    rows.add_row("repetitions", f"{experiment.repetitions:,}")
+    rows.add_row("cells", f"{experiment.size:,}")
+    out.print(rows)
+    tell(f"to run it: deniable lab run {name} --out results")
 
 
 @lab.command()
 def run(
-    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped experiment, or a .toml file that declares your own.")],
+    name: Which,
     folder: Annotated[Path, typer.Option("--out", help="Where results and chart go; run again to go on where it stopped.")],
     repetitions: Annotated[int | None, typer.Option(help="How often each combination is repeated, instead of as declared.", min=1)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: two repetitions, the smallest crowd.")] = False,
@@ -44,12 +68,10 @@ def run(
     json_output: Json = False,
 ) -> None:
     """Run an experiment: a Parquet file with every measurement, a chart, and the means in a table."""
-    from deniable.lab.declared import experiment_from_toml
-    from deniable.lab.experiments import experiment as shipped_experiment
     from deniable.lab.runner import results_path
     from deniable.lab.runner import run as run_experiment
 
-    experiment = experiment_from_toml(name) if name.endswith(".toml") else shipped_experiment(name)
+    experiment = _named(name)
     experiment = experiment.quick() if quick else experiment
     experiment = experiment if repetitions is None else replace(experiment, repetitions=repetitions)
     folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
@@ -78,6 +100,14 @@ def run(
     tell(f"Measurements: {files[0]}, {drawn}: {', '.join(map(str, files[1:]))}")
 
 
+def _named(name: str) -> Experiment:
+    """The shipped experiment of a name, or the one that a file declares."""
+    from deniable.lab.declared import experiment_from_toml
+    from deniable.lab.experiments import experiment as shipped_experiment
+
+    return experiment_from_toml(name) if name.endswith(".toml") else shipped_experiment(name)
+
+
 def _print(experiment: Experiment, results: Results) -> None:
     """The first metric, one table for each crowd; the file has the rest."""
     import polars as pl
@@ -99,6 +129,8 @@ def _content(experiment: Experiment) -> dict[str, Any]:
     return {
         "name": experiment.name,
         "title": experiment.title,
+        "question": experiment.question,
+        "found": experiment.found,
         "populations": [population.describe() for population in experiment.populations],
         "mechanisms": [method.label for method in experiment.mechanisms],
         "epsilons": list(experiment.epsilons),

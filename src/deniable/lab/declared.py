@@ -22,7 +22,9 @@ from deniable.lab.populations import POPULATIONS, Population
 from deniable.lab.protocol_run import OF_THE_GRID, ProtocolRun, known_protocols, named_protocol
 
 REQUIRED = ("name", "epsilons", "people", "repetitions", "metrics", "populations", "mechanisms")
-OPTIONAL = ("title", "against", "k", "leave_out")
+OPTIONAL = ("title", "question", "found", "against", "k", "leave_out")
+
+PLAIN = ("name", "question", "found", "epsilons", "people", "repetitions", "metrics", "against", "leave_out")
 
 
 @typed
@@ -56,9 +58,7 @@ def experiment_from(content: Mapping[str, Any], folder: Path) -> Experiment:
     for name in ("populations", "mechanisms"):
         if not isinstance(content[name], list) or not all(isinstance(entry, Mapping) for entry in content[name]):
             raise ParameterError(name, content[name], allowed="tables", fix=f"begin each with [[{name}]]")
-    plain = {
-        name: content[name] for name in ("name", "epsilons", "people", "repetitions", "metrics", "against", "leave_out") if name in content
-    }
+    plain = {name: content[name] for name in PLAIN if name in content}
     populations = [population_from(entry, folder) for entry in content["populations"]]
     mechanisms = [method_from(entry, content.get("k")) for entry in content["mechanisms"]]
     title = content.get("title", content["name"])

@@ -94,6 +94,10 @@ class Experiment:
     """Whether combinations that a mechanism cannot do are left out, and listed in ``left_out``, rather than refused."""
     example: Callable[[], Chart] | None = None
     """A picture of single outcomes beside the chart of all: an importable function that draws it."""
+    question: str = ""
+    """The question that it answers."""
+    found: str = ""
+    """What its chart shows, in one to three sentences."""
 
     def __post_init__(self) -> None:
         for name in ("populations", "mechanisms", "epsilons", "people", "metrics"):

@@ -1,7 +1,4 @@
-"""Why answers are kept: what an observer knows after so many reports, of devices that keep their permanent answers and of some that do not.
-
-Fresh noise averages out, and the value is known. Noise that was drawn once does not: the line stays below the bound of epsilon for good.
-"""
+"""What an observer of one device's reports learns if the device keeps its permanent answer, and if it does not."""
 
 from __future__ import annotations
 
@@ -12,6 +9,11 @@ from deniable.lab.populations import Uniform
 EXPERIMENT = Experiment(
     name="averaging",
     title="Which of 4 values is it? How often an observer is right after so many reports",
+    question="Why do devices keep their answers?",
+    found=(
+        "If a device keeps its permanent answer, an observer names its value no more often than epsilon = 1 allows (the line), after 300 "
+        "reports as after 3. If it draws new noise for each report, the observer knows the value after 100 reports."
+    ),
     populations=[Uniform(0, 3)],
     mechanisms=[
         Observer("value", "LongitudinalGRR", label="LongitudinalGRR", first=0.8),

@@ -1,8 +1,6 @@
-"""How well an observer tells *that* a value changed, by the number of reports before and after, with and without noise of their own.
+"""How well an observer sees that a value changed, by the number of reports before and after.
 
-Bits that are sent as they were kept show a change whenever they differ, from the first report on. With noise of its own for each report the
-observer needs more reports, but comes to know the permanent answers all the same: noise makes it slower, not impossible. What it cannot
-see is a change between values whose permanent answers happen to be equal. A half is pure chance.
+Half of the devices change. A change between values whose permanent answers happen to be equal cannot be seen.
 """
 
 from __future__ import annotations
@@ -14,6 +12,11 @@ from deniable.lab.populations import Uniform
 EXPERIMENT = Experiment(
     name="change-detection",
     title="Did the value change? How often an observer is right: 4 values, so many reports before and after",
+    question="Can an observer tell that a value changed?",
+    found=(
+        "Permanent answers that are sent without further noise show a change in the first report (97 % right; guessing gives 50 %). Noise "
+        "in each report delays this to between 10 and 100 reports and does not prevent it."
+    ),
     populations=[Uniform(0, 3)],
     mechanisms=[
         Observer("change", "DBitFlipPM", {"bits": 4}, label="DBitFlipPM, as kept", first=None),

@@ -1,8 +1,6 @@
-"""How many reports until Chrome's configuration identifies a value, among a hundred that it may be.
+"""How often an observer of Chrome's configuration of 2014 names one of a hundred values.
 
-One report has epsilon = 2.04: hardly more than a guess. As reports come in the observer learns the permanent answer, and after about five
-of them there is nothing more to learn: it names the value of nine devices in a hundred. That is far below what epsilon = 4.39 allows (45 in
-a hundred), since RAPPOR spreads it over four bits. A device that drew its permanent noise anew would be known after thirty reports.
+One report has epsilon = 2.04, all of them epsilon = 4.39, which RAPPOR spreads over four bits.
 """
 
 from __future__ import annotations
@@ -15,6 +13,11 @@ from deniable.lab.populations import Uniform
 EXPERIMENT = Experiment(
     name="chrome-identification",
     title="Which of 100 values is it? How often an observer of Chrome's RAPPOR is right after so many reports",
+    question="After how many reports does Chrome's RAPPOR identify a value?",
+    found=(
+        "After about five reports an observer knows the permanent answer, and further reports add nothing: 9 of 100 values are named, "
+        "where epsilon = 4.39 would allow 45. Without permanent answers the same configuration shows 88 of 100 values after 30 reports."
+    ),
     populations=[Uniform(0, 99)],
     mechanisms=[FilterObserver("Chrome, 2014"), FilterObserver("Chrome, permanent noise not kept", forgetful=True)],
     epsilons=[chrome_2014.epsilon],

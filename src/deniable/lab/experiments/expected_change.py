@@ -1,8 +1,4 @@
-"""What is learned when the change is predictable, such as an age that grows by one: the observer knows which values to compare.
-
-Each value has a permanent answer of its own, and all of them are now about one fact. Every step adds another epsilon, as the predicted
-bounds show: the permanent answers for 3, 4 and 5 are three noisy views of the number that was 3 at first.
-"""
+"""What an observer learns who knows when each value changes, and to which one."""
 
 from __future__ import annotations
 
@@ -13,6 +9,11 @@ from deniable.lab.populations import Uniform
 EXPERIMENT = Experiment(
     name="expected-change",
     title="Which value was it at first? 16 values, 30 reports for each step that everybody takes",
+    question="What does a predictable change reveal, such as an age that grows by one?",
+    found=(
+        "Every step adds a permanent answer about the same fact. At epsilon = 2 an observer names 32 of 100 values without a step and 69 "
+        "after seven. The lines are what 1, 2, 4 and 8 times epsilon allow."
+    ),
     populations=[Uniform(0, 15)],
     mechanisms=[
         Observer(

@@ -1,9 +1,4 @@
-"""What privacy costs someone who learns from experts: regret per day and its bound, on random losses and on two made to hurt.
-
-On a needle the bounds are nearly reached: a private learner is slow, and loses nearly every day until it knows. On the comb there is
-nothing to learn, so all lose the same. The slides' rate is a quarter of the accountant's. The tree pays a fixed price for noisy sums: much
-for few days, and the least for many.
-"""
+"""Regret per day of private learners and its bound, on random losses and on two sequences made to hurt."""
 
 from __future__ import annotations
 
@@ -13,6 +8,12 @@ from deniable.lab.experts import Learner, LossSequence
 EXPERIMENT = Experiment(
     name="experts-regret",
     title="Regret per day of learning from 10 experts, delta = 1e-6, one day protected; n: days; lines: bounds",
+    question="What does privacy cost if you learn from experts day by day?",
+    found=(
+        "When one expert is always right (the needle), weighted majority loses 0.103 a day over 10,000 days with the rate that the "
+        "accountant allows, and 0.468 with a rate 4.6 times smaller that is often taught. Noisy sums in a tree lose least over 10,000 "
+        "days and do not help over 100. On the comb there is nothing to learn, and all learners lose about the same."
+    ),
     populations=[LossSequence("random"), LossSequence("needle"), LossSequence("comb")],
     mechanisms=[
         Learner("no privacy", "no privacy"),

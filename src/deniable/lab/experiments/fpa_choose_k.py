@@ -1,10 +1,6 @@
-"""Choosing the right k: the error of FPA against the number of frequencies kept, and what it is made of.
+"""The error of FPA against the number of frequencies kept, and its two parts: noise, and what is lost.
 
-The grid's number is here k, the number of frequencies. More of them bring more noise and lose less of the series, so there is a best k. It
-depends on the number of people, since the noise does not grow with them and what is lost does: for people who switch it is about 10 at
-1,000 of them, 20 at 10,000 and 100 at 100,000, where k = 2 is worse than noise on every point. At so many people the yearly waves of the
-sea need so many frequencies that no k up to 200 pays. Looking at the data to choose is not private. EFPA does it privately, and is off by
-about half as much again as the best k.
+The grid's number of people is here k. Choosing k by looking at the data is not private.
 """
 
 from __future__ import annotations
@@ -18,6 +14,12 @@ CROWDS = (1000, 10_000, 100_000)
 EXPERIMENT = Experiment(
     name="fpa-choose-k",
     title="FPA at epsilon = 1: mean absolute error at a point; n: frequencies kept, k",
+    question="How many frequencies of a time series should you keep?",
+    found=(
+        "The noise grows with k and not with the crowd; what the cut loses does the opposite. So the best k moves from 10 (1,000 people) "
+        "to 20 (10,000) and 100 (100,000), where k = 2 is worse than noise on every point; for 100,000 people who rise and fall like the "
+        "sea, so is every k up to 200. EFPA chooses k privately and stays within twice the best error."
+    ),
     populations=[*(Switching(people=people) for people in CROWDS), Recorded(people=CROWDS[-1], name="elnino")],
     mechanisms=[
         SeriesRelease("FPA", "FPA"),

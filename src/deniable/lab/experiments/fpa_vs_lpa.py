@@ -1,8 +1,6 @@
-"""Noise on every point of a series, or on a few coefficients? The literature's comparison, with the baselines that it left out.
+"""Releases of time series: noise on every point, on a few coefficients, and the baselines that papers left out.
 
-On people who switch, Laplace noise on 2,000 points is useless: saying half of the people at all times is 21 times better. Twenty low
-frequencies are 75 times better, and every hundredth point 100 times. The gain comes from asking few questions, and not from Fourier. With
-many people it turns into a loss: what is not asked grows with the crowd, and the noise does not. EFPA chooses how much to ask.
+People who hold 0 or 1 and switch now and then, and three measured series (CO2 in the air, sunspots, the sea at El Nino).
 """
 
 from __future__ import annotations
@@ -26,6 +24,13 @@ def example() -> Chart:
 EXPERIMENT = Experiment(
     name="fpa-vs-lpa",
     title="Releases of a time series at epsilon = 1 (delta = 1e-6 where Gaussian): mean absolute error at a point",
+    question="Should you add noise to every point of a time series, or to a few coefficients?",
+    found=(
+        "With 1,000 people who switch, noise on each of 2,000 points is off by 2,000 people; 20 frequencies are 75 times better, every "
+        'hundredth point is 103 times better, and saying "half of them" 21 times. With 100,000 people the order turns around on the '
+        "measured series: 20 frequencies of the sunspots are off by 15,187 people, 49 times more than noise on every point. EFPA adapts "
+        "and is never far off; Gaussian noise on every point, with a delta, is the best there."
+    ),
     populations=[Switching(), Recorded(name="co2"), Recorded(name="sunspots"), Recorded(name="elnino")],
     mechanisms=[
         SeriesRelease("LPA", "LPA"),

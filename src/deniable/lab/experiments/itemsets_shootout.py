@@ -1,8 +1,7 @@
-"""Who holds what: searches for frequent items among people who hold sets, and what their counts are worth.
+"""Searches for frequent items among people who hold sets, and what their counts are worth.
 
 A shop of 1,000 items, of which people take four on average, by Zipf's law, and the 32 most frequent ones are wanted; and a menu of 12, for
-the strawman that counts all 4,096 sets. The slides say that SVIM finds "3x more frequent items" than LDPMiner "with 3 magnitudes less
-errors". ``f1`` is how much of the list is right, ``hit_rmse`` the root mean squared error of the frequencies of what is rightly in it.
+the strawman that counts all 4,096 sets.
 """
 
 from __future__ import annotations
@@ -15,6 +14,13 @@ K = 32
 EXPERIMENT = Experiment(
     name="itemsets-shootout",
     title="Frequent items of people who hold sets: 32 of 1,000 in a shop, 6 of 12 on a menu",
+    question='Does SVIM find "3x more frequent items" than LDPMiner, "with 3 magnitudes less errors"?',
+    found=(
+        "For items, yes: with 100,000 people at epsilon 4, 91 % of SVIM's list is right and 25 % of LDPMiner's as published, and mean "
+        "squared errors are 460 to 2,000 times smaller from 10,000 people on. Padding and sampling in one round finds as much or more at "
+        "epsilon 4 and on the menu. Two thirds of the list take a million people at epsilon 1 and 10,000 at epsilon 4; with 1,000 people "
+        "at epsilon 1 no search has more than 12 % of it right."
+    ),
     populations=[Baskets(items=1000), Baskets(items=12)],
     mechanisms=[
         SetSearch("SVIM", "SVIM", K),

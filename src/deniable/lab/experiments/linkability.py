@@ -1,7 +1,6 @@
-"""Matching two sets of reports of one device over time: a permanent answer is a fingerprint.
+"""Matching two sets of reports, half of which come from one device.
 
-A longer answer is a better one: the bits of a unary encoding tell devices apart that hold the same value. Mechanisms that send something
-personal in the open (LOLOHA's hash function) are not shown: two reports match or they do not. A half is pure chance.
+Mechanisms that send something personal in the open (LOLOHA's hash function) are not shown: two reports match or they do not.
 """
 
 from __future__ import annotations
@@ -13,6 +12,11 @@ from deniable.lab.populations import Uniform
 EXPERIMENT = Experiment(
     name="linkability",
     title="Are these two sets of reports from one device? 6 values, so many reports in each set",
+    question="Can an observer tell that two sets of reports come from one device?",
+    found=(
+        "A permanent answer is a fingerprint: with ten reports in each set an observer is right in 84 to 92 of 100 cases, where guessing "
+        "gives 50. Devices that keep nothing have no fingerprint, but then the value itself shows, and links the reports."
+    ),
     populations=[Uniform(0, 5)],
     mechanisms=[
         Observer("link", "LongitudinalGRR"),

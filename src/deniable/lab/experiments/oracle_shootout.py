@@ -1,8 +1,4 @@
-"""Every frequency oracle on a skewed and on a flat crowd, next to the error that theory predicts.
-
-The mean squared error hardly depends on the crowd: noise comes mostly from the people who do not hold a value. Oracles that share hash
-functions (FLH, CMS, HCMS) are the exception, since a skewed crowd makes their collisions heavier.
-"""
+"""Every frequency oracle on a skewed and on a flat crowd, next to the error that theory predicts."""
 
 from __future__ import annotations
 
@@ -22,6 +18,11 @@ ORACLES = sorted(
 EXPERIMENT = Experiment(
     name="oracle-shootout",
     title="Frequency oracles: 64 values",
+    question="Which frequency oracle has the smallest error?",
+    found=(
+        "The mean squared error hardly depends on the crowd and follows theory (the lines). GRR is the worst at epsilon 1/2 and among the "
+        "best at 4. Oracles that share hash functions (FLH, CMS, HCMS) do worse on a skewed crowd, where collisions weigh more."
+    ),
     populations=[Zipf(exponent=1.1, size=64), Uniform(0, 63)],
     mechanisms=[Oracle(name) for name in ORACLES],
     epsilons=[0.5, 1.0, 2.0, 4.0],

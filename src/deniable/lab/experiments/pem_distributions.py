@@ -1,7 +1,6 @@
-"""The experiment of the PEM slides: 1,000 people, 16-bit values, the nine most frequent ones, four crowds.
+"""A prefix search on four crowds: 1,000 people, 16-bit values, the nine most frequent ones, equal groups.
 
-Lines are reference values: a simulation of 1,000 runs for each point that shares no code with this package. Few people need a large
-epsilon; people who are spread out over many values are harder to read; and where the truth itself is nearly a tie, no epsilon helps.
+Lines are reference values: a simulation of 1,000 runs for each point that shares no code with this package.
 """
 
 from __future__ import annotations
@@ -69,6 +68,12 @@ def slides_search(oracle: str, groups: int) -> ProtocolRun:
 EXPERIMENT = Experiment(
     name="pem-distributions",
     title="The experiment of the PEM slides: 16 bits, the nine most frequent values",
+    question="Does PEM do what it should, and on which crowds?",
+    found=(
+        "The points lie on the lines, which are means of 1,000 runs by other code. Concentrated crowds (Poisson(5)) are easy above "
+        "epsilon 3; of a uniform crowd the nine most frequent values are nearly tied, so scores stay low at any epsilon. More groups are "
+        "better at a small epsilon, fewer at a large one."
+    ),
     populations=list(CROWDS.values()),
     mechanisms=[slides_search(oracle, groups) for oracle, groups in SETTINGS],
     epsilons=EPSILONS,

@@ -1,8 +1,4 @@
-"""How many people does a prefix search need? The number of people against the score, for four epsilons.
-
-Errors shrink with the root of the number of people and grow about as 1 / epsilon where epsilon is small: half of it takes four times the
-people.
-"""
+"""A prefix search: the number of people against the score, for four epsilons."""
 
 from __future__ import annotations
 
@@ -13,6 +9,12 @@ from deniable.lab.populations import Poisson
 EXPERIMENT = Experiment(
     name="pem-population-size",
     title="People needed by PEM: 16 bits, the nine most frequent values",
+    question="How many people does a prefix search need?",
+    found=(
+        "Half the epsilon takes more than three times the people: 30,000 at epsilon 1/2 score about as well as 1,000 at epsilon 2. The "
+        "defaults (few long steps, growing groups) lead at epsilon 4; at 1/2 they are level with eight groups of OUE or behind them, "
+        "since long steps give noise too many candidates."
+    ),
     populations=[Poisson(100.0)],
     mechanisms=[
         pem("GRR, 8 equal groups", oracle="GRR", groups=8),

@@ -1,7 +1,7 @@
-"""Three clusters of irises: how many people private k-means needs, against k-means that is not private, and against noisy records.
+"""Three clusters of irises: private k-means against k-means without privacy, k-means of noisy records, and one center for all.
 
-Crowds drawn with replacement from 150 real flowers. The error is that of taking a flower for its nearest center. One center for all, the
-mean, is on the same chart: centers that are worse were worth nobody's report.
+Crowds are drawn with replacement from 150 flowers. The error is that of a length, in ranges from -1 to 1, if each flower is taken for its
+nearest center.
 """
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ from deniable.lab.flowers import Clustered, Irises
 EXPERIMENT = Experiment(
     name="private-clusters",
     title="Three clusters of irises: error of a length, of a range from -1 to 1, if each flower is its center",
+    question="How many people does private k-means need?",
+    found=(
+        "With two lengths at epsilon 4 the error is 0.23 with 1,000 people and 0.138 with 30,000; without privacy it is 0.134. At epsilon "
+        "1 it takes 100,000 people for 0.16; with four lengths and 3,000 people the centers (0.48) are worse than one center for all "
+        "(0.46). Clusters of records with Laplace noise stay between 0.36 and 0.55 however many people there are."
+    ),
     populations=[Irises(features=2), Irises(features=4)],
     mechanisms=[
         Clustered("private", "private k-means"),

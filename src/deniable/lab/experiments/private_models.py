@@ -1,8 +1,6 @@
-"""Telling malignant from benign tumors: how many people a logistic model needs whose gradients are private, against one that is not.
+"""A logistic model of private gradients, against one without privacy and the larger class: malignant or benign tumors.
 
-A crowd drawn with replacement from 379 real records, and a test on 190 others. Gradients are sent coordinate by coordinate, exactly, or
-as a whole, in floating point. The model that is not private and the larger class are on the same chart: between them is what there is to
-learn.
+Crowds are drawn with replacement from 379 records, so a larger crowd only averages more noise out; the test is on 190 others.
 """
 
 from __future__ import annotations
@@ -13,6 +11,13 @@ from deniable.lab.models import Fitted, Tumors
 EXPERIMENT = Experiment(
     name="private-models",
     title="Tumors told apart by a logistic model: accuracy on records that nobody was asked about",
+    question="How many people does a private logistic model need?",
+    found=(
+        "At epsilon 4, 1,000 people give 92 % accuracy on records that nobody was asked about, and 30,000 give 93 % with 10 features and "
+        "96 % with 30; without privacy it is 93 and 98 %, and the larger class alone gives 60 %. At epsilon 1, 1,000 people are not "
+        "enough (one of four fits to 30 features is right on 50 %), and 10,000 give about 90 %. Five rotating models are worse than one "
+        "everywhere."
+    ),
     populations=[Tumors(features=10), Tumors(features=30)],
     mechanisms=[
         Fitted("private", "private gradients"),

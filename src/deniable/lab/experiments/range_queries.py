@@ -1,9 +1,4 @@
-"""Ranges of 256 values: the error of the share of people in a range, averaged over all 32,896 ranges, for every way of asking.
-
-The naive way counts every value and adds up: its error grows with the range. A tree's hardly does. On the evenly spread crowd nothing is
-gained by adapting; on the doctor's visits, where nine people of ten lie in the first ten values, AHEAD asks about few cells. What is said
-without asking anyone is drawn for scale: an answer that errs more was not worth anyone's report.
-"""
+"""Ranges of 256 values: the root mean squared error of a share over all 32,896 ranges, for every way of asking."""
 
 from __future__ import annotations
 
@@ -15,6 +10,13 @@ from deniable.lab.ranges import DoctorVisits, Ranges
 EXPERIMENT = Experiment(
     name="range-queries",
     title="Share of people in a range of 256 values: root mean squared error over all ranges",
+    question="How accurately can you count the people in a range of values?",
+    found=(
+        "At epsilon 1, of the doctor's visits of 100,000 people, counting every value is off by 5.1 % of all people, trees by 2.0 to 2.3 "
+        "% and AHEAD, which asks in rounds, by 0.6 %. Trees hardly differ, and one bit (HaarHRR) is enough at epsilon 1 and not at 4. "
+        "With 1,000 people at epsilon 1 every method in one round is off by about 20 % or more and AHEAD by 6 to 10 %: too much to be of "
+        "use."
+    ),
     populations=[DoctorVisits(), Uniform(0, 255)],
     mechanisms=[
         Oracle("OUE", label="naive: counts of all values"),

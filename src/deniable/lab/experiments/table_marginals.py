@@ -1,7 +1,6 @@
-"""How the columns of a table go together: all pairs of four columns of a real survey, against the number of people.
+"""All pairs of four columns of a survey of 6,366 married women, by the mean total variation from the truth.
 
-Everyone reports once. The naive way asks everybody about all six pairs, with a sixth of epsilon each. "Nobody asked" takes all cells to be
-alike, and costs nothing: where a method is above it, local privacy is not usable.
+Everyone reports once. The naive way asks everybody about all six pairs, with a sixth of epsilon each.
 """
 
 from __future__ import annotations
@@ -12,6 +11,13 @@ from deniable.lab.tables import Marriages, Pairs
 EXPERIMENT = Experiment(
     name="table-marginals",
     title="All pairs of four columns (marriage, affair, religious, age): the mean total variation from the truth",
+    question="How many people does it take to see how the columns of a table go together?",
+    found=(
+        "At epsilon 1 asking everybody about all six pairs takes eight or nine times the people that `split` takes. `views` of three "
+        "columns catch up at epsilon 4; `fourier` is close at 1/2 and falls behind at a large epsilon. Below about 22,000 people at "
+        "epsilon 1/2, 5,000 at 1 and 1,000 at 2 you do better by assuming that all combinations are equally likely (the flat line), "
+        "without any report."
+    ),
     populations=[Marriages()],
     mechanisms=[
         Pairs("split", "split: a pair each"),
