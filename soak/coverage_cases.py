@@ -15,7 +15,7 @@ import deniable as dn
 from deniable.central import BinaryTreeCounter, LocalGaussianHistogram, Session
 from deniable.contract.subsets import Subsets
 from deniable.contract.survey import Survey
-from deniable.core.vector import VectorEstimate
+from deniable.core.vector import vector_of_means
 from deniable.local.longitudinal.counter_crowd import CounterCrowd
 from deniable.local.longitudinal.crowd import Crowd
 from deniable.multiparty.curators import Curators
@@ -124,7 +124,7 @@ def vector(source: ReplaySource) -> Limits:
     survey = Survey.of(east=dn.Hybrid(low=0, high=3, epsilon=1.0), north=dn.Hybrid(low=0, high=3, epsilon=1.0))
     people = {"east": drawn(source), "north": 3 - drawn(source)}
     center = SHARES @ np.arange(4)
-    return *VectorEstimate.from_means(survey.run(people, source=source)).interval(), np.array([center, 3 - center])
+    return *vector_of_means(survey.run(people, source=source)).interval(), np.array([center, 3 - center])
 
 
 @case("deniable.core.replicates.Replicates")

@@ -17,12 +17,13 @@ GONE = {
     "graphs": ["CountEstimate"],
     "heavy_hitters": ["HeavyHitters"],
     "itemsets": ["AssociationRules", "FrequentSets", "ItemEstimate", "SetEstimate"],
+    "learning": ["Play"],
     "marginals": ["Association", "ConditionalShares", "Reconstruction"],
     "places": ["RegionCount"],
     "plan": ["MeanPlan"],
     "ranges": ["RangeChoice", "RangeCounts"],
-    "series": ["RepeatedMean"],
-    "text": ["FoundWords", "PairCounts", "Trends"],
+    "series": ["RepeatedMean", "SeriesEstimate"],
+    "text": ["FoundWords", "PairCounts", "Topics", "Trends"],
 }
 """What the packages of tasks had before one estimate had all results."""
 SOURCES = "\n".join(path.read_text() for path in (ROOT / "src" / "deniable").rglob("*.py"))

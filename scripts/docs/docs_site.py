@@ -52,7 +52,7 @@ ESTIMATES = (
 ESTIMATES += ("saved.estimate_from_json", "frequency", "comparison", "mean", "distribution.DistributionEstimate", "vector")
 ESTIMATES += ("law.Law", "law.CountLaw", "law.Unknown", "integrity")
 CHOOSING = ("oracle_choice.frequency_oracle", "mean_choice.mean_oracle")
-RELEASED = ("curator.Curator", "quantiles.QuantileEstimate")
+RELEASED = ("curator.Curator",)
 REFERENCE = {
     "device": ("Reporting and the ledger", *(f"deniable.client.{name}" for name in DEVICE)),
     "mechanisms": ("What a device sends", "deniable.client"),

@@ -71,7 +71,7 @@ def measured(epsilon: float) -> Entry:
     people = np.zeros((PEOPLE, DIMENSION))
     people[np.arange(PEOPLE), np.arange(PEOPLE) % DIMENSION] = 1.0
     found = spec.estimate(spec.tally(spec.privatize(people, source=ReplaySource.from_key(f"vectors {epsilon}"))))
-    return {"name": "PrivUnit", "epsilon": epsilon, "error": float(np.linalg.norm(found.mean - people.mean(axis=0)))}
+    return {"name": "PrivUnit", "epsilon": epsilon, "error": float(np.linalg.norm(found.point - people.mean(axis=0)))}
 
 
 FIGURES: dict[str, Recipe] = {"square-wave": square_wave, "priv-unit": priv_unit}

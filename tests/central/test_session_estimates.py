@@ -60,10 +60,10 @@ def test_numbers_compare_and_show_themselves():
     with pytest.raises(MergeError):
         below.compare(session.sum("x", low=0, high=1, epsilon=0.5))
     found = session.quantiles("x", [0.25, 0.5], low=0, high=2000, steps=200, epsilon=2.0)
-    assert found.quantile(0.5) == found.point[1]
+    assert found.only(0.5).value == found.point[1]
     assert [limit.tolist() for limit in found.interval(simultaneous=True)] == [[0, 0], [2000, 2000]]  # all that is known of a smaller error
-    assert found.select([1]).to_arrow()["missed"].to_pylist() == [found.missed[1]]
-    for wrong in (lambda: found.quantile(0.4), lambda: found.interval(0.99)):
+    assert found.select([1]).to_arrow()["missed"].to_pylist() == [found.law.missed[1]]
+    for wrong in (lambda: found.only(0.4), lambda: found.interval(0.99)):
         with pytest.raises(ParameterError):
             wrong()
     for answer in (below, mean, change, found):

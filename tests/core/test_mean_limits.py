@@ -13,7 +13,7 @@ from scipy import stats
 import deniable as dn
 from deniable.core.average import Average
 from deniable.core.mean import MeanEstimate
-from deniable.core.vector import VectorEstimate
+from deniable.core.vector import mean_vector, vector_of_means
 from deniable.errors import ParameterError
 from tests.estimates import with_law
 
@@ -145,14 +145,14 @@ def test_a_change_of_moments_is_a_time():
 
 
 def test_limits_of_a_vector():
-    vector = VectorEstimate.of(SPEC, 500, np.array([1.0, -3.0]), np.array([0.04, 0.09]), np.array([0.16, 0.25]))
-    assert vector.distance == pytest.approx(sqrt(0.13))
+    vector = mean_vector(SPEC, 500, np.array([1.0, -3.0]), np.array([0.04, 0.09]), np.array([0.16, 0.25]))
+    assert np.linalg.norm(vector.stderr) == pytest.approx(sqrt(0.13))
     assert vector.stderr.tolist() == pytest.approx([0.2, 0.3])
     for population, errors in ((False, [0.2, 0.3]), (True, [0.4, 0.5])):
         for simultaneous, z in ((False, stats.norm.isf(0.02)), (True, stats.norm.isf(0.01))):
             low, high = vector.interval(0.96, population=population, simultaneous=simultaneous)
-            assert (high - vector.mean).tolist() == pytest.approx([z * error for error in errors])
-            assert (vector.mean - low).tolist() == pytest.approx([z * error for error in errors])
+            assert (high - vector.point).tolist() == pytest.approx([z * error for error in errors])
+            assert (vector.point - low).tolist() == pytest.approx([z * error for error in errors])
     assert vector.rows()["high"].tolist() == pytest.approx([1 + 0.2 * stats.norm.isf(0.025), -3 + 0.3 * stats.norm.isf(0.025)])
     assert vector.order().tolist() == [1, 0]
     assert vector.rows()["value"] == [0, 1]
@@ -163,7 +163,7 @@ def test_limits_of_a_vector():
     assert {name: record[name] for name in ("value", "mean")} == {"value": "1", "mean": -3.0}
     assert (record["low"], record["high"]) == pytest.approx((low[1], high[1]))
     assert "for all 2 values together" in chart["title"]["text"]
-    named = VectorEstimate.from_means({"east": MANY, "north": replace(with_law(MANY, n=0), spec=dn.Piecewise(low=-1, high=9, epsilon=1.0))})
+    named = vector_of_means({"east": MANY, "north": replace(with_law(MANY, n=0), spec=dn.Piecewise(low=-1, high=9, epsilon=1.0))})
     assert named.spec == SPEC
-    assert (named.n, list(named.values), named.mean.tolist(), named.law.noise.tolist()) == (400, ["east", "north"], [4, 4], [0.09, inf])
+    assert (named.n, list(named.values), named.point.tolist(), named.law.noise.tolist()) == (400, ["east", "north"], [4, 4], [0.09, inf])
     assert "noise and sampling" in repr(named)

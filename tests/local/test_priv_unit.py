@@ -16,7 +16,7 @@ from deniable.contract.registry import FLOATING
 from deniable.contract.spec import MECHANISMS, spec_from_json
 from deniable.core.reports import Reports
 from deniable.core.tally import Tally
-from deniable.core.vector import VectorEstimate
+from deniable.core.vector import vector_of_means
 from deniable.errors import DomainError, MergeError, ParameterError, WireError
 from deniable.kernels.directions import normal_quantile
 from deniable.local.vector.caps import best_cap, gaussian_cap, sphere_cap
@@ -138,7 +138,7 @@ def test_unbiased_with_the_stated_variance(dimension, epsilon):
     people = 3 * directions(n, dimension) * (np.arange(n) % 3 / 2)[:, None]
     sent = spec.privatize(np.tile(people, (groups, 1)), source=ReplaySource.from_key("honest")).columns["point"]
     found = [spec.estimate(spec.tally(Reports(spec, n, {"point": part}))) for part in np.split(sent, groups)]
-    z, cells = np.array([(estimate.mean - people.mean(axis=0)) / estimate.stderr for estimate in found]), groups * dimension
+    z, cells = np.array([(estimate.point - people.mean(axis=0)) / estimate.stderr for estimate in found]), groups * dimension
     assert np.abs(z.mean(axis=0)).max() * sqrt(groups) < SIGMAS + 1
     assert abs((z**2).mean() - 1) < SIGMAS * sqrt(2 / cells)
     assert abs((0.9 * z**2).mean() - 1) > SIGMAS * sqrt(2 / cells)
@@ -153,7 +153,7 @@ def test_a_bolder_twin_is_rejected():
     for shipped in (spec, bolder):
         sent = shipped.privatize(people, source=ReplaySource.from_key("bolder")).columns["point"]
         found = spec.estimate(spec.tally(Reports(spec, n, {"point": sent})))
-        z.append((found.mean @ x - 1) / found.stderr[0])
+        z.append((found.point @ x - 1) / found.stderr[0])
     assert abs(z[0]) < SIGMAS < z[1]
 
 
@@ -205,7 +205,7 @@ def test_the_estimate_is_one_of_the_family():
     assert np.all((low <= people[0]) & (people[0] <= high))
     wider = found.interval(0.95, population=True)
     assert np.all(wider[1] - wider[0] >= narrow[1] - narrow[0])
-    assert found.distance == pytest.approx(sqrt(30 / 5000) / spec.cap.m, rel=1e-4)
+    assert np.linalg.norm(found.stderr) == pytest.approx(sqrt(30 / 5000) / spec.cap.m, rel=1e-4)
     assert found.to_polars()["value"].to_list() == list(range(30))
     assert repr(found).splitlines()[2].startswith("7 ")
     assert found.chart().altair.to_dict()["layer"]
@@ -248,9 +248,9 @@ def test_a_vector_from_a_survey_of_its_coordinates():
     survey = dn.Survey.of(**{f"x{i}": dn.Hybrid(low=-1, high=1, epsilon=2.0) for i in range(4)})
     people = np.clip(1.5 * directions(2000, 4, "survey") + 0.2, -1, 1)
     columns = {f"x{i}": people[:, i] for i in range(4)}
-    found = [VectorEstimate.from_means(survey.run(columns, source=ReplaySource.from_key(f"run {run}"))) for run in range(400)]
+    found = [vector_of_means(survey.run(columns, source=ReplaySource.from_key(f"run {run}"))) for run in range(400)]
     assert {estimate.n for estimate in found} == {2000}
-    z = np.array([(estimate.mean - people.mean(axis=0)) / estimate.stderr for estimate in found])
+    z = np.array([(estimate.point - people.mean(axis=0)) / estimate.stderr for estimate in found])
     assert np.abs(z.mean(axis=0)).max() * 20 < SIGMAS
     # Each crowd is asked once for each coordinate, without replacement: its error is at most that of a sample, and at least the noise's.
     assert 0.75 < (z**2).mean() < 1 + SIGMAS * sqrt(2 / z.size)
@@ -258,4 +258,4 @@ def test_a_vector_from_a_survey_of_its_coordinates():
     assert found[0].to_polars()["value"].to_list() == ["x0", "x1", "x2", "x3"]
     assert "noise and sampling" in repr(found[0])
     with pytest.raises(ParameterError, match="means"):
-        VectorEstimate.from_means({})
+        vector_of_means({})

@@ -49,12 +49,12 @@ def test_unbiased_with_the_stated_error(dimension, projected, epsilon):
         people = np.tile(vector, (n, 1))
         sent = spec.privatize(people, source=ReplaySource.from_key("honest"))
         found = spec.estimate(spec.tally(sent))
-        z = (found.mean - vector) / found.stderr
+        z = (found.point - vector) / found.stderr
         assert np.abs(z).max() < SIGMAS + 1
-        assert found.distance**2 * n == pytest.approx(spec.variance(n=1), rel=0.06)
+        assert (found.stderr**2).sum() * n == pytest.approx(spec.variance(n=1), rel=0.06)
     other = bolder.privatize(np.tile(x, (n, 1)), source=ReplaySource.from_key("bolder"))
     found = spec.estimate(spec.tally(Reports(spec, n, other.columns)))
-    assert ((found.mean - x) @ x) / 2 / found.stderr[0] > SIGMAS
+    assert ((found.point - x) @ x) / 2 / found.stderr[0] > SIGMAS
 
 
 def test_scalar_and_bulk_agree_word_by_word_and_specs_travel():
@@ -89,11 +89,11 @@ def test_a_few_coordinates_each_are_unbiased_with_the_stated_error():
     sampling = CoordinateSampling(dimension=5, low=-1, high=1, epsilon=8.0)
     people = np.clip(np.random.default_rng(3).normal(0.2, 0.5, (1000, 5)), -1, 1)
     found = [sampling.run(people, source=ReplaySource.from_key(f"run {run}")) for run in range(200)]
-    z = np.array([(estimate.mean - people.mean(axis=0)) / estimate.stderr for estimate in found])
+    z = np.array([(estimate.point - people.mean(axis=0)) / estimate.stderr for estimate in found])
     assert np.abs(z.mean(axis=0)).max() * sqrt(200) < SIGMAS
     assert 0.6 < (z**2).mean() < 1 + SIGMAS * sqrt(2 / z.size)
     assert found[0].n == 3000
-    squared = np.mean([((estimate.mean - people.mean(axis=0)) ** 2).sum() for estimate in found])
+    squared = np.mean([((estimate.point - people.mean(axis=0)) ** 2).sum() for estimate in found])
     assert squared < sampling.variance(1000) < CoordinateSampling(dimension=5, low=-1, high=1, epsilon=8.0, asked=1).variance(1000)
     with pytest.raises(DomainError):
         sampling.run(people + 9)

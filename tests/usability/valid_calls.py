@@ -36,15 +36,14 @@ RR, DRINKS = dn.RR(epsilon=1.0), dn.GRR(domain=dn.Categories("tea", "coffee", "w
 QUESTION = dn.Question(name="drink", spec=DRINKS)
 MADE_HERE = """
 accounting: Bill
-central: QuantileEstimate
 client: Receipt
 core: Answers Candidates Chart Choice Comparison CountLaw DistributionEstimate Estimate Figure FrequencyEstimate IntegrityReport
-core: Law Listing MeanEstimate Measured NumberEstimate PeopleEstimate Ratings Reports Tally Texts Unknown VectorEstimate
+core: Law Listing MeanEstimate Measured NumberEstimate PeopleEstimate Ratings Reports Tally Texts Unknown
 lab: Audit Check EmpiricalAudit Results
 tasks: ClusterEstimate DegreeEstimate Flows Graph
 tasks: GraphGuarantee LinearModel MarginalEstimate NamedPlaces NextWords PairShares PlacesEstimate Plan
-tasks: Play RangeEstimate Recommender RepeatedEstimate SeriesEstimate
-tasks: SyntheticGraph TableEstimate Topics Tracks Trie
+tasks: RangeEstimate Recommender RepeatedEstimate
+tasks: SyntheticGraph TableEstimate Tracks Trie
 """
 """Results, and containers that a method ``of`` fills: nobody calls these constructors but deniable."""
 RESULTS = {(room, name) for line in MADE_HERE.split("\n") if line for room, _, names in [line.partition(":")] for name in names.split()}

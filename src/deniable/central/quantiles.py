@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -119,34 +119,19 @@ class ChosenQuantiles(Law):
         return replace(self, **{name: getattr(self, name)[positions] for name in ("numbers", "low", "high", "missed")})
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class QuantileEstimate(Estimate):
-    """Quantiles of a column at the shares ``values``, with limits at the level that was asked for; ``spec`` is the release."""
-
-    law: ChosenQuantiles
-    quantity: str = "quantile"
-
-    kind: str = "quantiles"
-
-    @classmethod
-    def of(cls, release: Release, q: Sequence[float], law: ChosenQuantiles, bias: str) -> Self:
-        """The quantiles behind a release, at the shares q; ``bias`` says how values count."""
-        told: dict[str, Any] = {"about": release.headline(), "guarantee": release.guarantee, "title": release.ask, "spec": release}
-        remark = "missed: by how many people the share below a value is off at most, at the same level"
-        return cls(values=list(q), law=law, bias=bias, details={"missed": law.missed}, remarks=(remark,), **told)
-
-    @property
-    def missed(self) -> Array:
-        """How many people the share below each value is off by, at most, at the level that was asked for."""
-        return self.law.missed
-
-    def quantile(self, q: float) -> float:
-        """The quantile at a share q, one of those that were asked for."""
-        if q not in self.values:
-            allowed = f"one of {list(self.values)}"
-            raise ParameterError("q", q, allowed=allowed, fix="every quantile has its price: ask for it in the question")
-        return float(self.point[list(self.values).index(q)])
-
-    @property
-    def labels(self) -> list[Any]:
-        return [f"{100 * q:g} % at most" for q in self.values]
+def quantile_estimate(release: Release, q: Sequence[float], law: ChosenQuantiles, bias: str) -> Estimate:
+    """Return the quantiles behind a release, at the shares q; ``bias`` says how values count."""
+    return Estimate(
+        spec=release,
+        kind="quantiles",
+        values=list(q),
+        shown_as=[f"{100 * share:g} % at most" for share in q],
+        law=law,
+        about=release.headline(),
+        guarantee=release.guarantee,
+        quantity="quantile",
+        title=release.ask,
+        bias=bias,
+        details={"missed": law.missed},
+        remarks=("missed: by how many people the share below a value is off at most, at the same level",),
+    )

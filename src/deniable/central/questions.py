@@ -33,14 +33,14 @@ from deniable.central.curator import Curator
 from deniable.central.histogram import released_counts
 from deniable.central.laplace import Laplace
 from deniable.central.number import LaplaceNumber, LaplaceRatio, released_number
-from deniable.central.quantiles import CHOICES, ChosenQuantiles, QuantileEstimate, Ranking, read_quantiles
+from deniable.central.quantiles import CHOICES, ChosenQuantiles, Ranking, quantile_estimate, read_quantiles
 from deniable.central.release import Release, TableQuestion
 from deniable.central.rows import Clip
 from deniable.central.selection import ExponentialMechanism, PermuteAndFlip
 from deniable.contract.arguments import typed
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
-from deniable.core.estimate import NumberEstimate
+from deniable.core.estimate import Estimate, NumberEstimate
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
 from deniable.errors import ParameterError
@@ -186,7 +186,7 @@ def ask_top(pending: PendingQuestion, column: str, k: int, values: Sequence[Any]
     return released_counts(release, peeled, found[k : 2 * k], noise.scale, rows=public, counted=counted).top(k)
 
 
-def ask_quantiles(pending: PendingQuestion, column: str, q: Any, grid: tuple[float, float, int], level: float) -> QuantileEstimate:
+def ask_quantiles(pending: PendingQuestion, column: str, q: Any, grid: tuple[float, float, int], level: float) -> Estimate:
     """Quantiles on a grid, each with its limits."""
     rows.numeric(pending.curator.empty, column)
     low, high, steps = grid
@@ -221,7 +221,7 @@ def ask_quantiles(pending: PendingQuestion, column: str, q: Any, grid: tuple[flo
         ends=(float(points[0]), float(points[-1])),
         level=level,
     )
-    return QuantileEstimate.of(release, [float(one) for one in wanted], law, told)
+    return quantile_estimate(release, [float(one) for one in wanted], law, told)
 
 
 @typed

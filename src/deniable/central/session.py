@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from deniable.central.curator import Curator
-from deniable.central.quantiles import QuantileEstimate
 from deniable.central.questions import PendingQuestion, ask_count, ask_histogram, ask_mean, ask_quantiles, ask_sum, ask_top
-from deniable.core.estimate import NumberEstimate
+from deniable.core.estimate import Estimate, NumberEstimate
 from deniable.core.frequency import FrequencyEstimate
 
 
@@ -96,7 +95,7 @@ class Session(Curator):
         epsilon: float,
         level: float = 0.95,
         request: str | None = None,
-    ) -> QuantileEstimate:
+    ) -> Estimate:
         """Quantiles of a column, at the shares ``q``, on a grid of so many steps from low to high, with limits at the level."""
         return ask_quantiles(PendingQuestion(self, where, epsilon, request), column, q, (low, high, steps), level)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
 from deniable.core.interval import NORMAL_FROM, Limits, few_large
-from deniable.core.law import Crossed, Law
+from deniable.core.law import BOTH, Crossed, Law
+from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
 
@@ -73,7 +74,11 @@ class Average(Law):
         return self  # there is one number
 
     def change(self, other: Law) -> Law:
-        return AverageChange(self, other) if isinstance(other, Average) else Crossed(self, other)
+        if not isinstance(other, Average):
+            return Crossed(self, other)
+        if not (self.n and other.n):
+            raise ParameterError("n", (self.n, other.n), allowed="reports on both sides", fix="collect some first")
+        return AverageChange(self, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +90,22 @@ class AverageChange(Law):
 
     first: Average
     second: Average
+    changed: ClassVar[str] = ""
+
+    @property
+    def covers(self) -> str:
+        """Both crowds count as samples, always."""
+        return BOTH
 
     @property
     def n(self) -> tuple[int, int]:
         """How many people reported on each side."""
         return self.first.n, self.second.n
+
+    @property
+    def sides(self) -> tuple[Array, Array]:
+        """The means before and after."""
+        return self.first.point, self.second.point
 
     @property
     def point(self) -> Array:

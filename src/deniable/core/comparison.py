@@ -35,6 +35,8 @@ class Comparison(Estimate):
 
     first: Any
     second: Any
+    law: Any
+    """The law of the change: it knows its ``sides``."""
     level: float = 0.95
     """The level of the limits that views show."""
 
@@ -48,13 +50,14 @@ class Comparison(Estimate):
         else:
             sizes = [f"{each.n:,} reports" if isinstance(each.n, int | np.integer) else each.about for each in (first, second)]
             about = f"Comparison of {sizes[0].removesuffix(' reports')} with {sizes[1]}"
+        law = first.law.change(second.law)
         return cls(
             values=first.values,
-            law=first.law.change(second.law),
+            law=law,
             about=about,
             quantity="change",
             family_size=first.family_size,
-            covers=first.change_covers,
+            covers=law.covers or first.covers,
             single=first.single,
             first=first,
             second=second,
@@ -80,7 +83,7 @@ class Comparison(Estimate):
     @property
     def p_values(self) -> Array:
         """The chance of a change at least as clear, if there was none; two-sided."""
-        return self.law.p_values
+        return np.asarray(self.law.p_values)
 
     @property
     def p_value(self) -> float:
@@ -130,7 +133,8 @@ class Comparison(Estimate):
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval(self.level, simultaneous=not self.single)
-        sides = {"before": self.first.compared, "after": self.second.compared, "change": self.difference, "low": low, "high": high}
+        before, after = map(self.first._shown, self.law.sides)
+        sides = {"before": before, "after": after, "change": self.difference, "low": low, "high": high}
         test = {"p": self.p_values} if self.single else {"p_adjusted": self.adjusted}
         return {"value": self.labels, **{name: [cell] if self.single else cell for name, cell in sides.items()}, **test}
 
@@ -148,6 +152,4 @@ class Comparison(Estimate):
 
     def figures(self) -> tuple[Figure, ...]:
         told = f"{level_text(self.level)} {'interval' if self.single else 'intervals that hold together'}"
-        return (
-            Figure(mark="points", number="change", axis=f"change of the {self.first.compared_name or self.first.quantity}", interval=told),
-        )
+        return (Figure(mark="points", number="change", axis=f"change of the {self.law.changed or self.first.quantity}", interval=told),)

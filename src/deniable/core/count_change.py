@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
 from deniable.core.interval import NORMAL_TAILS_FROM, Limits, few_large, smallest_error
-from deniable.core.law import CountLaw, Law
+from deniable.core.law import BOTH, CountLaw, Law
 from deniable.kernels.compiled import Array
 
 
@@ -25,15 +25,27 @@ class CountChange(Law):
 
     first: CountLaw
     second: CountLaw
+    changed: ClassVar[str] = "frequency"
+
+    @property
+    def covers(self) -> str:
+        """Both crowds count as samples, always."""
+        return BOTH
 
     @property
     def n(self) -> tuple[int, int]:
         """How many people reported on each side."""
         return self.first.n, self.second.n
 
+    @property
+    def sides(self) -> tuple[Array, Array]:
+        """The shares of people before and after."""
+        before, after = (np.asarray(side.point / max(side.n, 1)) for side in self._sides)
+        return before, after
+
     @cached_property
     def point(self) -> Array:
-        before, after = (side.point / max(side.n, 1) for side in self._sides)
+        before, after = self.sides
         return np.asarray(after - before)
 
     def variance(self, at: Array, *, population: bool = True) -> Array:

@@ -94,10 +94,6 @@ class DistributionEstimate(Estimate):
         """The mean, without the bias of the shares, and with its error."""
         return self.law.fit.mean
 
-    @property
-    def compared(self) -> Any:
-        return self.mean.value
-
     def cdf(self, x: Any) -> Any:
         """The share of people at or below x, or below each entry of a list of them."""
         below = np.concatenate([[0.0], np.cumsum(self.frequencies)])[self._places(x)]

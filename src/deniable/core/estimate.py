@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -37,18 +37,14 @@ class Estimate(Measured):
     figure: Mapping[str, Any] = field(default_factory=dict)
     """How the picture differs from bars or points of the numbers: fields of ``Figure``, of which ``group`` may be an axis."""
 
-    compared_name: ClassVar[str] = ""
-    """What ``compared`` is called, if not as the numbers."""
-    change_covers: ClassVar[str] = "noise only"
-    """What intervals of a change between two of these are about."""
-
     # --- other estimates ---
 
     def select(self, positions: Any) -> Self:
         """The estimate for some of the values, by position. Simultaneous statements stay about all that were estimated."""
         at = row_numbers(positions, len(self.values))
         details = {name: np.asarray(column)[at] for name, column in self.details.items()}
-        return replace(self, values=[self.values[i] for i in at], law=self.law.select(at), details=details)
+        shown = [self.shown_as[i] for i in at if self.shown_as]
+        return replace(self, values=[self.values[i] for i in at], law=self.law.select(at), details=details, shown_as=shown)
 
     def top(self, k: int = 10) -> Self:
         """The k largest numbers, the largest first."""
@@ -68,6 +64,23 @@ class Estimate(Measured):
         """The strongest candidates of a search in their order, significant or not; of any other estimate, all values."""
         return self if self.screening is None else self.screening.ranked
 
+    def only(self, value: Any) -> NumberEstimate:
+        """The number of one value, by itself: its ``value``, ``stderr`` and ``interval()`` are numbers.
+
+        >>> from deniable import GRR, Categories
+        >>> spec = GRR(domain=Categories("no", "yes"), epsilon=20.0)
+        >>> spec.estimate(spec.tally(spec.privatize(["yes"] * 30 + ["no"] * 10))).only("yes")
+        40 reports, GRR, epsilon = 20; low and high: 95 %, noise only
+        value  count    stderr  low  high
+        yes       30  0.000287   30    30
+        """
+        known = list(self.values)
+        if value not in known:
+            raise ParameterError("value", value, allowed=f"one that was estimated, such as {known[:3]}", fix="check it, or ask for it")
+        same = {name: getattr(self, name) for name in ("about", "guarantee", "quantity", "covers", "bias", "spec", "unit")}
+        place = known.index(value)
+        return NumberEstimate(values=[str(self.labels[place])], law=self.law.select(np.array([place])), **same)
+
     def compare(self, other: Estimate) -> Comparison:
         """The change from this estimate to the ``other`` one of its kind, with a test."""
         from deniable.core.comparison import Comparison
@@ -75,6 +88,8 @@ class Estimate(Measured):
         if getattr(other, "kind", None) != self.kind:
             allowed = f"an estimate of the same kind, {self.kind}"
             raise ParameterError("other", other, allowed=allowed, fix="estimate the other crowd first")
+        if (self.unit is not None and self.unit.times) != (other.unit is not None and other.unit.times):
+            raise MergeError("unit", other.unit, allowed="the same units: times on both sides, or on none", fix="compare like with like")
         if list(self.values) != list(other.values):
             allowed = "the same values in the same order"
             raise MergeError("values", list(other.values)[:5], allowed=allowed, fix="estimate both with one list")
@@ -121,11 +136,6 @@ class Estimate(Measured):
         from deniable.core.saved import write_estimate
 
         return write_estimate(self)
-
-    @property
-    def compared(self) -> Any:
-        """What ``compare`` compares, in the units that people see."""
-        return self._shown(self.point)
 
     # --- pictures ---
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -38,7 +38,6 @@ class FrequencyEstimate(PeopleEstimate):
     kind: str = "frequency"
     figure: Mapping[str, Any] = field(default_factory=lambda: {"axis": "people"})
     falling: bool = True
-    compared_name: ClassVar[str] = "frequency"
 
     @classmethod
     def of(cls, spec: Any, values: Sequence[Any], law: CountLaw, **options: Any) -> Self:
@@ -61,10 +60,6 @@ class FrequencyEstimate(PeopleEstimate):
     @property
     def out_of(self) -> float:
         return float(max(self.n, 1))
-
-    @property
-    def compared(self) -> Array:
-        return self.frequencies
 
     @property
     def frequency_stderr(self) -> Array:

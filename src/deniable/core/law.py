@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from deniable.core.interval import Limits, smallest_error
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
+BOTH = "both crowds as samples"
+"""What the limits of a change are about, where people are drawn at random on both sides."""
 LAWS: dict[str, type[Law]] = {}
 """Every law by its name: what a saved estimate may name."""
 
@@ -56,6 +58,11 @@ class Law(ABC):
         """Return the law of some of the numbers, by position."""
 
     @property
+    def covers(self) -> str:
+        """What limits are about, in words; empty where only the estimate can say."""
+        return ""
+
+    @property
     def stderr(self) -> Array:
         """The standard error of each number: the mechanism's noise, for the people who reported."""
         return np.asarray(np.sqrt(np.maximum(self.variance(self.point), 0.0)))
@@ -71,7 +78,7 @@ class Law(ABC):
         raise ParameterError("law", type(self).__name__, allowed=allowed, fix="combine before estimating, or compare two estimates")
 
     def change(self, other: Law) -> Law:
-        """Return the law of the differences, ``other`` less this one."""
+        """Return the law of the differences, ``other`` less this one: it knows its two ``sides``, and what it is the change of."""
         return Crossed(self, other)
 
     @property
@@ -146,6 +153,9 @@ class Unknown(Law):
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         raise ParameterError("interval", "asked for", allowed=f"none: {self.why}", fix="read point, or stderr where there is one")
 
+    def change(self, other: Law) -> Law:
+        raise ParameterError("compare", "asked for", allowed=f"none: {self.why}", fix="subtract point, or compare estimates with intervals")
+
     def select(self, positions: Array) -> Unknown:
         errors = None if self.errors is None else self.errors[positions]
         return Unknown(self.n, self.numbers[positions], self.why, errors)
@@ -157,11 +167,18 @@ class Crossed(Law):
 
     first: Law
     second: Law
+    changed: ClassVar[str] = ""
+    """What changes; empty for the numbers as they are."""
 
     @property
     def n(self) -> tuple[Any, Any]:
         """How many people reported on each side."""
         return self.first.n, self.second.n
+
+    @property
+    def sides(self) -> tuple[Array, Array]:
+        """The numbers before and after."""
+        return self.first.point, self.second.point
 
     @property
     def point(self) -> Array:

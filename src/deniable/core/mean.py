@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import floor, isfinite, log10
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from deniable.contract.numbers import Numbers
 from deniable.contract.spec import Spec
 from deniable.core.average import Average
-from deniable.core.estimate import Estimate, NumberEstimate
+from deniable.core.estimate import NumberEstimate
 from deniable.core.interval import check_level
 from deniable.core.table import cell_text
-from deniable.errors import MergeError, ParameterError
+from deniable.errors import ParameterError
 
 if TYPE_CHECKING:
-    from deniable.core.comparison import Comparison
+    pass
 
 CLIPPED = "values out of range counted as the nearest end: this is the mean of the clipped values, and no report shows how far that is off"
 
@@ -34,7 +34,6 @@ class MeanEstimate(NumberEstimate):
     quantity: str = "mean"
 
     kind: str = "mean"
-    change_covers: ClassVar[str] = "both crowds as samples"
 
     @classmethod
     def of(cls, spec: Spec, n: int, center: float, *, name: str = "mean", **law: Any) -> Self:
@@ -71,16 +70,6 @@ class MeanEstimate(NumberEstimate):
             return self.interval(level)
         reach = law.hoeffding(1 - level) if method == "hoeffding" else float(law.bernstein(1 - level, population=False))
         return self.domain.shown(law.center - reach), self.domain.shown(law.center + reach)
-
-    def compare(self, other: Estimate) -> Comparison:
-        """The change of the mean from this estimate to the ``other`` one, with a test."""
-        if isinstance(other, MeanEstimate):
-            ours, theirs = self.domain, other.domain
-            if ours.times != theirs.times:
-                raise MergeError("other", theirs, allowed=f"values in the units of {ours!r}", fix="compare numbers with numbers")
-            if not (self.n and other.n):
-                raise ParameterError("n", (self.n, other.n), allowed="reports on both sides", fix="collect some first")
-        return super().compare(other)
 
     # --- what people see ---
 

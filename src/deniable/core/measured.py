@@ -43,6 +43,8 @@ class Measured(Table):
     """What was asked, where that has a name."""
     axes: tuple[str, ...] = ("value",)
     """What a value is made of: with other axes than this one every value is a tuple, and is shown in a column for each."""
+    shown_as: Sequence[str] = ()
+    """How the values are shown, where this is not as they are."""
     screening: Screening | None = None
     """What a search tested, and dropped, before it named these values; None where the values were listed beforehand."""
 
@@ -52,6 +54,8 @@ class Measured(Table):
     """What sort of estimate this is: only those of one kind are compared."""
     falling: bool = False
     """Whether the largest number comes first where values are shown."""
+    far_first: bool = False
+    """Whether numbers far from 0 come first where values are shown."""
     single: bool = False
     """Whether this is about one number: then errors and limits are numbers, and no lists."""
     unit: Numbers | None = None
@@ -139,7 +143,7 @@ class Measured(Table):
     @property
     def labels(self) -> list[Any]:
         """The values as they are shown."""
-        return [value_text(value) if isinstance(value, tuple) else value for value in self.values]
+        return list(self.shown_as) or [value_text(value) if isinstance(value, tuple) else value for value in self.values]
 
     @property
     def axis_names(self) -> tuple[str, ...]:
@@ -179,7 +183,9 @@ class Measured(Table):
         return "\n".join(filter(None, (f"{self.about}; {limits}", self.bias)))
 
     def order(self) -> Array:
-        return np.argsort(-self.point, kind="stable") if self.falling else np.arange(len(self.values))
+        if not (self.falling or self.far_first):
+            return np.arange(len(self.values))
+        return np.argsort(-np.abs(self.point) if self.far_first else -self.point, kind="stable")
 
     def notes(self) -> list[str]:
         searched = () if self.screening is None else (self.screening.told(len(self.values)), self.screening.how)

@@ -28,7 +28,7 @@ from deniable.lab.methods import Method
 from deniable.lab.outcome import Outcome
 from deniable.lab.populations.base import Population, require_one_of
 from deniable.local.oracle_choice import check_people
-from deniable.tasks.learning import TreeExperts, WeightedMajority
+from deniable.tasks.learning import TreeExperts, WeightedMajority, regret
 from deniable.tasks.learning.experts import slides_rate
 
 KINDS = ("random", "needle", "comb")
@@ -135,7 +135,7 @@ class Learner(Method):
 
     def run(self, setup: Game, values: Any, source: Source) -> Outcome:
         made = setup.made
-        return Outcome([], np.empty(0), rate=made.run(values, source=source).regret, predicted={"regret": made.regret_bound})
+        return Outcome([], np.empty(0), rate=regret(values, made.run(values, source=source)), predicted={"regret": made.regret_bound})
 
     @property
     def gives(self) -> set[str]:

@@ -96,7 +96,7 @@ class SeriesRelease(Method):
             return Outcome(range(truth.size), truth, said, predicted={"mae": float(np.abs(said - truth).mean())})
         asked = truth if setup.changes is None else values.limited(setup.changes)
         estimate = mechanism_of(setup).release(asked, source=source)
-        kept = estimate.mechanism.reconstruct(estimate.mechanism.ask(asked))
+        kept = estimate.spec.reconstruct(estimate.spec.ask(asked))
         if self.part == "lost":
             return Outcome(range(truth.size), truth, kept)
         told = estimate.point - (kept - truth if self.part == "noise" else 0)

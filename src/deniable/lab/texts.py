@@ -229,7 +229,8 @@ class Grouped(_Way):
             each = np.stack([rows[:, pair] for pair in several], axis=1).ravel()
             epsilon, texts = epsilon / len(several), Texts(values.labels, each, np.arange(0, each.size + 1, 2))
         found: PairShares = WordPairs(vocabulary=values.labels, epsilon=epsilon, people=len(texts)).run(texts, source=source)
-        return np.asarray(found.topics(population.topics).weights.argmax(axis=0))
+        weights = found.topics(population.topics).parts["weights"].point
+        return np.asarray(weights.reshape(population.topics, -1).argmax(axis=0))
 
     @property
     def gives(self) -> set[str]:

@@ -7,9 +7,10 @@ import pytest
 
 from deniable.contract.mixing import LOCAL
 from deniable.contract.protocol import MemoryProtocol, protocol_from_json
+from deniable.core.estimate import Estimate
 from deniable.core.saved import estimate_from_json
 from deniable.errors import ParameterError, ProtocolError, WireError
-from deniable.tasks.learning import LinearModel, Play, TreeExperts, WeightedMajority, WholeGradients
+from deniable.tasks.learning import LinearModel, TreeExperts, WeightedMajority, WholeGradients, regret
 from deniable.testing import ReplaySource
 from tests.tasks.learning.test_logistic import ILL, RANGES, crowd
 
@@ -17,8 +18,8 @@ GAME = {"experts": 3, "days": 20, "delta": 1e-6, "neighbors": "replace"}
 LOSSES = np.array([[0, 1, 1], [1, 0, 1], [0, 0, 1]] * 5)
 CASES = {
     "gradients": (WholeGradients(features=RANGES, label="ill", classes=ILL, epsilon=4.0, rounds=3), crowd(300), 3, LinearModel),
-    "majority": (WeightedMajority(**GAME, epsilon=2.0), LOSSES, 15, Play),
-    "tree": (TreeExperts(**GAME, epsilon=2.0, resolution=2), LOSSES, 15, Play),
+    "majority": (WeightedMajority(**GAME, epsilon=2.0), LOSSES, 15, Estimate),
+    "tree": (TreeExperts(**GAME, epsilon=2.0, resolution=2), LOSSES, 15, Estimate),
 }
 each = pytest.mark.parametrize("name", CASES)
 
@@ -60,11 +61,12 @@ def test_experts_trust_a_curator_and_say_so():
 
 def test_a_play_shows_its_choices_and_no_true_loss():
     play = ran("majority", CASES["majority"][0])
-    assert play.point.tolist() == np.bincount(play.chosen, minlength=3).tolist()
+    assert play.point.tolist() == np.bincount(play.parts["days"].point.astype(int), minlength=3).tolist()
     assert (play.n, play.point.sum(), play.stderr.tolist()) == (15, 15.0, [0, 0, 0])
     with pytest.raises(ParameterError, match="the choices themselves"):
         play.interval()
     saved = estimate_from_json(play.to_json())
     assert list(saved.rows()) == ["value", "days", "stderr"]
-    assert not hasattr(saved, "losses")
-    assert play.losses.tolist() == LOSSES[np.arange(15), play.chosen].tolist()
+    assert saved.parts["days"].point.tolist() == play.parts["days"].point.tolist()
+    with pytest.raises(ParameterError, match="15 days x 3 experts"):
+        regret(LOSSES[1:], play)

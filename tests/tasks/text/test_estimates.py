@@ -14,7 +14,7 @@ from deniable.errors import MergeError, MissingExtra, ParameterError
 from deniable.lab.texts import Sentences, Talk
 from deniable.tasks.marginals.groups import Moments
 from deniable.tasks.text import Bigrams, NewWords, NextWords, Terms, Texts, WordPairs, trending
-from deniable.tasks.text.topics import Topics, factorize
+from deniable.tasks.text.topics import factorize, topics_of
 from deniable.testing import ReplaySource
 
 KNOWN = ["i", "drink", "tea"]
@@ -174,10 +174,9 @@ def test_topics_are_seen_where_n_allows_it_and_denied_where_it_does_not():
     asked = WordPairs(vocabulary=population.values, epsilon=4.0, people=20_000)
     counts = asked.run(population.draw(20_000, source), source=source)
     assert counts.visible == 3
-    topics = counts.topics()
-    assert sorted(sorted(topics.words(topic, 4)) for topic in range(3)) == sorted(sorted(population.values[i::3]) for i in range(3))
-    for topic in range(3):
-        share, error = topics.checked(topic, 4)
+    topics = counts.topics(words=4)
+    assert sorted(map(sorted, topics.values)) == sorted(sorted(population.values[i::3]) for i in range(3))
+    for share, error in zip(topics.point, topics.stderr, strict=True):
         assert share > 0.15  # six pairs of 66 are 0.09 by chance
         assert 0 < error < 0.02
     assert "NOISE" not in topics.headline().upper()
@@ -196,7 +195,8 @@ def test_the_error_of_a_checked_topic_is_as_large_as_it_is_said_to_be():
     for run in range(100):
         crowd = Texts(list(asked.vocabulary), draws.integers(0, 6, 4000), np.arange(2001) * 2)
         counts = asked.run(crowd, source=ReplaySource.from_key(f"checked/{run}"))
-        told.append(Topics.of(counts, np.array([[0.4, 0.3, 0.3, 0, 0, 0]])).checked(0, 3))
+        found = topics_of(counts, np.array([[0.4, 0.3, 0.3, 0, 0, 0]]), words=3)
+        told.append((found.point[0], found.stderr[0]))
     squares = sum(((share - 6 / 36) / error) ** 2 for share, error in told)
     assert stats.chi2.ppf(1e-6, 100) < squares < stats.chi2.isf(1e-6, 100)
     assert stats.chi2.sf(squares / 0.6**2, 100) < 1e-6

@@ -14,9 +14,10 @@ from deniable.client.hybrid import Hybrid
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import SYSTEM, Source
+from deniable.core.estimate import Estimate
 from deniable.core.number_column import number_column
 from deniable.core.stream import serve_everyone
-from deniable.core.vector import VectorEstimate
+from deniable.core.vector import vector_of_means
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.buckets import fill_sets
 
@@ -89,7 +90,7 @@ class CoordinateSampling:
             chosen.add(newest if drawn in chosen else drawn)
         return [(place, self.spec.randomize(value[place], source)) for place in sorted(chosen)]
 
-    def run(self, values: Any, *, source: Source | None = None) -> VectorEstimate:
+    def run(self, values: Any, *, source: Source | None = None) -> Estimate:
         """Ask everybody, one row of a matrix each, and estimate the mean vector."""
         rows = np.asarray(values)
         if rows.ndim != 2 or rows.shape[1] != self.dimension:
@@ -97,7 +98,7 @@ class CoordinateSampling:
         number_column(self.spec.domain, rows.ravel())  # whoever is not asked for a number that is not allowed is told so too
         chosen = np.zeros((len(rows), self.asked), dtype=np.uint32)
         serve_everyone(len(rows), lambda part, words: fill_sets(self.dimension, chosen[part], words), source)
-        return VectorEstimate.from_means({place: self._mean(rows, chosen, place, source) for place in range(self.dimension)})
+        return vector_of_means({place: self._mean(rows, chosen, place, source) for place in range(self.dimension)})
 
     def _mean(self, rows: Any, chosen: Any, place: int, source: Source | None) -> Any:
         answers = rows[(chosen == place).any(axis=1), place]

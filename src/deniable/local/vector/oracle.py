@@ -11,10 +11,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.core.reports import Reports
 from deniable.core.stream import cores, in_parallel
 from deniable.core.tally import WHOLE_DOMAIN, Tally, require_same_spec
-from deniable.core.vector import VectorEstimate
+from deniable.core.vector import mean_vector
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.local.vector.priv_unit import PrivUnit
@@ -41,7 +42,7 @@ class VectorOracle(ABC, Generic[SpecType]):
         """The same in units of noise: means of numbers and of squares, each coordinate by itself."""
 
     @abstractmethod
-    def estimated(self, n: int, mean: Array, spread: Array) -> VectorEstimate:
+    def estimated(self, n: int, mean: Array, spread: Array) -> Estimate:
         """What n reports say, with this mean and this variance, in units of noise."""
 
     def tally(self, reports: Any, candidates: Any) -> Tally:
@@ -62,7 +63,7 @@ class VectorOracle(ABC, Generic[SpecType]):
         self.add(reports, part, counters)
         return counters
 
-    def estimate(self, tally: Any, candidates: Any) -> VectorEstimate:
+    def estimate(self, tally: Any, candidates: Any) -> Estimate:
         _refuse(candidates)
         if not isinstance(tally, Tally):
             raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
@@ -71,7 +72,7 @@ class VectorOracle(ABC, Generic[SpecType]):
         if tally.digest != WHOLE_DOMAIN or tally.counters.size != 2 * size:
             raise MergeError("counters", tally.counters.size, allowed=f"{2 * size} for {spec!r}", fix="tally again")
         if not n:
-            return VectorEstimate.of(spec, 0, np.zeros(size), np.full(size, np.inf), np.full(size, np.inf))
+            return mean_vector(spec, 0, np.zeros(size), np.full(size, np.inf), np.full(size, np.inf))
         mean, square = self.moments(tally.counters[:size] / n, tally.counters[size:] / n)
         if np.any(square < mean**2 - 1e-6):
             raise MergeError("counters", "sums", allowed="sums of numbers and of their squares", fix="the tally was damaged or made up")

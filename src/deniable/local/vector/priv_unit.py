@@ -21,9 +21,9 @@ from deniable.kernels.compiled import Array
 from deniable.local.vector.caps import Cap, best_cap, cap_from, gaussian_cap
 
 if TYPE_CHECKING:
+    from deniable.core.estimate import Estimate
     from deniable.core.reports import Reports
     from deniable.core.tally import Tally
-    from deniable.core.vector import VectorEstimate
 
 
 LARGEST_DIMENSION = 1 << 20
@@ -138,7 +138,7 @@ class PrivUnit(Spec):
 
         def privatize(self, values: Any, *, source: Source | None = None) -> Reports: ...
         def tally(self, reports: Any, *, candidates: Any = None) -> Tally: ...
-        def estimate(self, tally: Tally, *, candidates: Any = None) -> VectorEstimate: ...
+        def estimate(self, tally: Tally, *, candidates: Any = None) -> Estimate: ...
 
     @cached_property
     def domain(self) -> Ball:  # type: ignore[override]  # follows from dimension and radius, which travel

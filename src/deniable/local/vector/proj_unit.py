@@ -12,9 +12,10 @@ import numpy as np
 from deniable.contract.source import SYSTEM, Source
 from deniable.contract.spec import BulkHalf
 from deniable.contract.wire import Column, Layout
+from deniable.core.estimate import Estimate
 from deniable.core.reports import Reports
 from deniable.core.stream import serve_everyone
-from deniable.core.vector import VectorEstimate
+from deniable.core.vector import mean_vector
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 from deniable.kernels.projections import project, unfold
@@ -142,7 +143,7 @@ class BulkProjUnit(VectorOracle[ProjUnit]):
     def moments(self, number: Array, square: Array) -> tuple[Array, Array]:
         return (number - self.spec.offset) / UNITS, square / UNITS**2
 
-    def estimated(self, n: int, mean: Array, spread: Array) -> VectorEstimate:
+    def estimated(self, n: int, mean: Array, spread: Array) -> Estimate:
         scale = self.spec.radius / (self.spec.cap.m * self.spec.kappa)
         drawn = scale**2 * spread / n  # the noise is part of it, and not known by itself
-        return VectorEstimate.of(self.spec, n, scale * mean, drawn, drawn)
+        return mean_vector(self.spec, n, scale * mean, drawn, drawn)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.core.reports import Reports
 from deniable.core.stream import serve_everyone
-from deniable.core.vector import VectorEstimate
+from deniable.core.vector import mean_vector
 from deniable.kernels.compiled import Array
 from deniable.kernels.directions import add_points, perturb_direction
 from deniable.local.vector.oracle import VectorOracle
@@ -61,7 +62,7 @@ class BulkPrivUnit(VectorOracle[PrivUnit]):
     def moments(self, number: Array, square: Array) -> tuple[Array, Array]:
         return (number - MIDDLE) / RESOLUTION, (square - 2 * MIDDLE * number + MIDDLE**2) / RESOLUTION**2
 
-    def estimated(self, n: int, mean: Array, spread: Array) -> VectorEstimate:
+    def estimated(self, n: int, mean: Array, spread: Array) -> Estimate:
         spec, scale = self.spec, self.spec.radius / self.spec.cap.m
         noise = np.full(spec.dimension, scale**2 * max(spec.spread, 1.0) / n)  # the same for every vector where gamma = m
-        return VectorEstimate.of(spec, n, scale * mean, noise, np.maximum(scale**2 * spread / n, noise))
+        return mean_vector(spec, n, scale * mean, noise, np.maximum(scale**2 * spread / n, noise))

@@ -37,11 +37,12 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import SMALLEST_EPSILON, check_epsilon
 from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.core.run import Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.learning.play import ExpertProtocol, Play
+from deniable.tasks.learning.play import ExpertProtocol, play_of
 
 ONE_DAY = "one day: the losses of all experts on it, over all choices together"
 
@@ -57,9 +58,10 @@ class WeightedMajority(ExpertProtocol):
     >>> learner = WeightedMajority(experts=10, days=1000, epsilon=1.0, delta=1e-6, neighbors="replace")
     >>> round(learner.rate, 5), round(learner.regret_bound, 3), learner.guarantee.epsilon <= 1.0
     (0.00698, 0.331, True)
+    >>> from deniable.tasks.learning import regret
     >>> from deniable.testing import ReplaySource
     >>> losses = [[0] + [1] * 9] * 1000
-    >>> round(learner.run(losses, source=ReplaySource.from_key("experts")).regret, 3)
+    >>> round(regret(losses, learner.run(losses, source=ReplaySource.from_key("experts"))), 3)
     0.32
     """
 
@@ -113,7 +115,7 @@ class WeightedMajority(ExpertProtocol):
         """What the regret per day is at most, in expectation, for losses that were fixed beforehand."""
         return min(1.0, hedge_bound(self.rate, self.experts, self.days))
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Play:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Estimate:
         """Follow experts through days of losses, an array of days x experts; each day is seen only after its choice."""
         table = check_losses(values, self.experts, self.days)
         totals, steps = [0] * self.experts, Steps(len(table), progress)
@@ -122,7 +124,7 @@ class WeightedMajority(ExpertProtocol):
             chosen.append(self.mechanism.choose([-total for total in totals], source))
             totals = [total + loss for total, loss in zip(totals, day, strict=True)]
             steps.next()
-        return Play.of(table, chosen, learner=self.kind, guarantee=self.guarantee)
+        return play_of(chosen, self.experts, learner=self.kind, guarantee=self.guarantee)
 
 
 def best_rate(experts: int, days: int) -> float:

@@ -38,6 +38,7 @@ class LinearModel(Estimate):
     spec: Spec
     """The mechanism of every report."""
     quantity: str = "weight"
+    far_first: bool = True
 
     kind: str = "model"
 
@@ -86,6 +87,3 @@ class LinearModel(Estimate):
         if truth.size != found.size or not truth.size:
             raise DomainError("labels", truth.size, allowed=f"{found.size}, one for each row, and at least one", fix="align the columns")
         return float(np.mean(found == (truth > 0)))
-
-    def order(self) -> Array:
-        return np.argsort(-np.abs(self.weights), kind="stable")

@@ -20,11 +20,12 @@ from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.protocol import Progress
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.core.run import Steps
 from deniable.errors import DomainError
 from deniable.kernels.compiled import Array
 from deniable.tasks.learning.experts import best_rate, check_game, check_losses, hedge_bound, promise
-from deniable.tasks.learning.play import ExpertProtocol, Play
+from deniable.tasks.learning.play import ExpertProtocol, play_of
 
 _TOGETHER = 1024
 
@@ -99,7 +100,7 @@ class TreeExperts(ExpertProtocol):
         """What the regret per day is at most, in expectation, for losses that were fixed beforehand."""
         return min(1.0, hedge_bound(self.rate, self.experts, self.days) + self.spread * sqrt(2 * log(self.experts)) / self.days)
 
-    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Play:
+    def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Estimate:
         """Follow experts through days of losses, an array of days x experts; each day is seen only after its choice."""
         table = check_losses(values, self.experts, self.days)
         losses, days = self._grid(table), Steps(len(table), progress)
@@ -111,7 +112,7 @@ class TreeExperts(ExpertProtocol):
             chosen.append(draw.choose((-sums - next(fresh)).tolist(), source))  # of what is noisy already: no privacy is spent
             sums = np.array([int(counter.add(entry)) for counter, entry in zip(counters, entries, strict=True)])
             days.next()
-        return Play.of(table, chosen, learner=self.kind, guarantee=self.guarantee)
+        return play_of(chosen, self.experts, learner=self.kind, guarantee=self.guarantee)
 
     def _fresh(self, counter: BinaryTreeCounter, source: Source | None) -> Iterator[Array]:
         """For each day, the noise that its sums lack to all levels; drawn for many days at a time."""

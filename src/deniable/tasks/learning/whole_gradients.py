@@ -111,9 +111,10 @@ class WholeGradients(MemoryProtocol):
             pace = self.step * (self.rounds - stage) / self.rounds
             asked = self._gradients(table, tuple(weights.astype(int).tolist()))[group == stage]
             found = self.spec.estimate(self.spec.tally(self.spec.privatize(asked, source=source)))
-            moved = found.mean if found.n else 0.0  # nobody moves nothing, and knows nothing
+            moved = found.point if found.n else 0.0  # nobody moves nothing, and knows nothing
             weights = np.clip(np.rint(weights - pace * moved * ONE_WEIGHT), -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            noise = noise + pace**2 * (np.maximum(found.law.drawn, found.law.noise) if found.n else np.inf)
+            spread = np.maximum(*(found.law.variance(found.point, population=drawn) for drawn in (True, False)))
+            noise = noise + pace**2 * (spread if found.n else np.inf)
             steps.next()
         return LinearModel.of(
             self.features,

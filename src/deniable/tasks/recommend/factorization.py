@@ -170,7 +170,7 @@ class MatrixFactorization(MemoryProtocol):
             counted = spec.tally(spec.privatize(part, source=source))
             tally = counted if tally is None else tally + counted
         estimate = spec.estimate(tally)  # type: ignore[arg-type]  # there is someone in the group
-        return estimate.mean, estimate.law.noise
+        return estimate.point, estimate.law.variance(estimate.point)
 
     # --- inside ---
 

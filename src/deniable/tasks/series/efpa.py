@@ -25,8 +25,9 @@ from deniable.contract.arguments import typed
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.kernels.compiled import Array
-from deniable.tasks.series.estimate import SeriesEstimate
+from deniable.tasks.series.estimate import promised
 from deniable.tasks.series.mechanism import FLOATS, LARGEST, check_series
 from deniable.tasks.series.perturbation import BASES, FPA
 from deniable.tasks.series.sensitivity import sequence_sensitivity
@@ -93,8 +94,8 @@ class EFPA:
         kept = self._kept(k)
         return sqrt(2 * kept.questions) * kept.sensitivity(1) / kept.epsilon
 
-    def release(self, series: Array, *, source: Source | None = None) -> SeriesEstimate:
+    def release(self, series: Array, *, source: Source | None = None) -> Estimate:
         """The noisy series."""
         series = check_series(series, self.points)
         kept = self._kept(self.choices[self.selection.choose(self.scores(series), source)])
-        return kept.release(series, source=source).promised(self)
+        return promised(kept.release(series, source=source), self)

@@ -25,10 +25,11 @@ from deniable.central.laplace import Laplace
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.probability import check_epsilon
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
-from deniable.tasks.series.estimate import SeriesEstimate
+from deniable.tasks.series.estimate import series_estimate
 
 FLOATS = 2.0**-48
 """More than what a transform in floating point can lose of an answer, relative to the length of the series."""
@@ -108,12 +109,12 @@ class SeriesMechanism(ABC):
             honest="whoever holds the data",
         )
 
-    def release(self, series: Array, *, source: Source | None = None) -> SeriesEstimate:
+    def release(self, series: Array, *, source: Source | None = None) -> Estimate:
         """The noisy series; DomainError if it is none of ``points`` finite numbers."""
         series = check_series(series, self.points)
         asked = _nearest(self.ask(series) * 2**self.bits)
         answers = np.asarray(self.noise.release(asked, source=source), dtype=float) / 2**self.bits
-        return SeriesEstimate.of(self, np.asarray(self.reconstruct(answers)), noise=self.stderr**2, step=self.spacing)
+        return series_estimate(self, np.asarray(self.reconstruct(answers)), noise=self.stderr**2, step=self.spacing)
 
     @property
     def stderr(self) -> Array:

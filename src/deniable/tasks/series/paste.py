@@ -21,11 +21,12 @@ import numpy as np
 from deniable.accounting.event import ADD_REMOVE
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.source import Source
+from deniable.core.estimate import Estimate
 from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.multiparty.fixed_point import FixedPoint
 from deniable.multiparty.private_sum import PrivateSum
-from deniable.tasks.series.estimate import SeriesEstimate
+from deniable.tasks.series.estimate import series_estimate
 from deniable.tasks.series.mechanism import SeriesMechanism, check_series
 
 BITS = 4
@@ -75,10 +76,10 @@ class Paste:
             )
         return self.sum.contribution(self.mechanism.ask(series), source)
 
-    def estimate(self, total: Array, *, survivors: int | None = None) -> SeriesEstimate:
+    def estimate(self, total: Array, *, survivors: int | None = None) -> Estimate:
         """The series behind the sum that an engine opened, with the noise of so many survivors; of all parties if left out."""
         answers = self.sum.codec.decode(total)
         ratio = float(self.sum.stderr(survivors)[0]) ** 2 / (self.mechanism.noise.variance / 4**self.mechanism.bits)
         found = np.asarray(self.mechanism.reconstruct(answers))
         spacing = self.mechanism.spacing * (1 << self.mechanism.bits) / (1 << self.bits)
-        return SeriesEstimate.of(self.mechanism, found, noise=self.mechanism.stderr**2 * ratio, step=spacing)
+        return series_estimate(self.mechanism, found, noise=self.mechanism.stderr**2 * ratio, step=spacing)

@@ -7,9 +7,8 @@ from deniable.tasks.text.new_words import NewWords
 from deniable.tasks.text.next_words import Bigrams, NextWords
 from deniable.tasks.text.pairs import PairShares, WordPairs
 from deniable.tasks.text.terms import Terms, trending
-from deniable.tasks.text.topics import Topics
 
-__all__ = ["Bigrams", "NewWords", "NextWords", "PairShares", "Terms", "Texts", "Topics", "WordPairs", "trending"]
+__all__ = ["Bigrams", "NewWords", "NextWords", "PairShares", "Terms", "Texts", "WordPairs", "trending"]
 __all__ += ["words_of"]
 
 explain_removed(__name__)

@@ -22,7 +22,7 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.text.laws import COVERS, DrawnShares
 from deniable.tasks.text.listed import Listed
-from deniable.tasks.text.topics import Topics, factorize
+from deniable.tasks.text.topics import SHOWN, factorize, topics_of
 
 FIND, CHECK = "find", "check"
 SHARES = {FIND: Fraction(3, 4), CHECK: Fraction(1, 4)}
@@ -113,16 +113,18 @@ class PairShares(Estimate):
         """How many topics the noise allows to see: the eigenvalues above its edge, with a tenth to spare."""
         return int((np.linalg.eigvalsh(self.matrix) > 1.1 * self.edge).sum()) if self.n else 0
 
-    def topics(self, k: int | None = None) -> Topics:
+    def topics(self, k: int | None = None, words: int = SHOWN) -> Estimate:
         """So many topics, or as many as are visible, by non-negative factorization of the projected matrix (extra ``lab``).
 
+        Each topic is shown as its first ``words``, with the share of pairs of these among those who check, and its standard error.
         Where k is larger than ``visible`` the topics say so: some of them are made of noise.
         """
         wanted = max(self.visible, 1) if k is None else k
         check_whole("k", wanted, 1, len(self.vocabulary), fix="leave it out for what is visible")
+        check_whole("words", words, 2, fix="5 words show what a topic is about")
         total = float(np.clip(self.point.sum(), 0.0, 1.0))
         likely = norm_sub(self.point, total) if total > 0 else np.zeros(self.point.size)
-        return Topics.of(self, factorize(self._symmetric(likely), wanted))
+        return topics_of(self, factorize(self._symmetric(likely), wanted), words)
 
     def _symmetric(self, shares: Array) -> Array:
         size, place = len(self.vocabulary), {word: i for i, word in enumerate(self.vocabulary)}

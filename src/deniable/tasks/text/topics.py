@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from deniable.core.estimate import Estimate
 from deniable.core.law import Unknown
-from deniable.core.table import row_numbers
 from deniable.errors import MissingExtra
 from deniable.kernels.compiled import Array
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from deniable.tasks.text.pairs import PairShares
 
 SHOWN = 5
-"""How many words of a topic are shown and checked."""
+"""How many words of a topic are shown and checked, unless another number is asked for."""
 WHY = "no intervals, since the errors of a topic's pairs depend on each other"
 
 
@@ -41,66 +39,44 @@ def factorize(matrix: Array, k: int) -> Array:
     return np.asarray(np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1 / len(matrix)))
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Topics(Estimate):
-    """Topics as weights of words, and the share of all pairs that are of a topic's first words.
+def topics_of(pairs: PairShares, weights: Array, words: int = SHOWN) -> Estimate:
+    """Return the share of all pairs that are of each topic's first ``words``; ``weights`` has a row for each topic.
 
     That share is what people say who did not help to find the topics: an estimate with an error, which no choice has touched. The weights
-    themselves have no error that would be known. The part ``pairs`` is what the topics were found in, and are checked with.
+    themselves, part ``weights``, have no error that would be known. The part ``pairs`` is what the topics were found in.
     """
-
-    weights: Array
-    """Topics x words, in rows that add up to one."""
-    quantity: str = "share"
-
-    kind: str = "topics"
-    falling: bool = True
-
-    @classmethod
-    def of(cls, pairs: PairShares, weights: Array) -> Self:
-        """Topics with these weights, checked with the pairs."""
-        shares, errors = np.array([_checked(pairs, weights[topic], SHOWN) for topic in range(len(weights))]).T
-        words, shown = weights.shape[1], min(SHOWN, weights.shape[1])
-        chance = np.full(len(weights), shown * (shown - 1) / words / max(words - 1, 1))
-        n, doubt = pairs.n + pairs.parts["check"].n, len(weights) > pairs.visible
-        return cls(
-            weights=weights,
-            values=[tuple(pairs.vocabulary[i] for i in _best(topic, SHOWN)) for topic in weights],
-            law=Unknown(n, shares, WHY, errors),
-            about=f"topics from {n:,} reports: share of pairs of their {SHOWN} words, checked by others",
-            guarantee=pairs.guarantee,
-            bias=f"only {pairs.visible} topics can be seen: the others are made of noise" if doubt else None,
-            parts={"pairs": pairs},
-            details={"by chance": chance},
-        )
-
-    def words(self, topic: int, k: int = SHOWN) -> list[str]:
-        """The k words of a topic that weigh most."""
-        return [self._pairs.vocabulary[i] for i in _best(self.weights[topic], k)]
-
-    def checked(self, topic: int, k: int = SHOWN) -> tuple[float, float]:
-        """The share of all pairs that are of a topic's k words, and its standard error, as those say who did not help to find it."""
-        return _checked(self._pairs, self.weights[topic], k)
-
-    def select(self, positions: Any) -> Self:
-        return replace(super().select(positions), weights=self.weights[row_numbers(positions, len(self.values))])
-
-    @property
-    def _pairs(self) -> PairShares:
-        pairs: Any = self.parts["pairs"]
-        found: PairShares = pairs
-        return found
+    listed, shown = len(pairs.vocabulary), min(words, len(pairs.vocabulary))
+    best = np.argsort(-weights, axis=1, kind="stable")[:, :shown]
+    shares, errors = np.array([_checked(pairs, topic) for topic in best.tolist()]).T
+    n, doubt = pairs.n + pairs.parts["check"].n, len(weights) > pairs.visible
+    weighed = Estimate(
+        kind="topic weights",
+        values=[(topic, word) for topic in range(len(weights)) for word in pairs.vocabulary],
+        axes=("topic", "word"),
+        law=Unknown(pairs.n, weights.ravel(), WHY),
+        about=f"how much each word weighs in {len(weights)} topics",
+        guarantee=pairs.guarantee,
+        quantity="weight",
+        figure={"mark": "matrix", "group": "topic"},
+    )
+    return Estimate(
+        kind="topics",
+        values=[tuple(pairs.vocabulary[i] for i in topic) for topic in best],
+        law=Unknown(n, shares, WHY, errors),
+        about=f"topics from {n:,} reports: share of pairs of their {shown} words, checked by others",
+        guarantee=pairs.guarantee,
+        quantity="share",
+        bias=f"only {pairs.visible} topics can be seen: the others are made of noise" if doubt else None,
+        falling=True,
+        parts={"pairs": pairs, "weights": weighed},
+        details={"by chance": np.full(len(weights), shown * (shown - 1) / listed / max(listed - 1, 1))},
+    )
 
 
-def _best(weights: Array, k: int) -> list[int]:
-    found: list[int] = np.argsort(-weights, kind="stable")[:k].tolist()
-    return found
-
-
-def _checked(pairs: PairShares, weights: Array, k: int) -> tuple[float, float]:
-    """The share of all pairs that are of the k words that weigh most, by those who check, and its standard error."""
+def _checked(pairs: PairShares, words: list[int]) -> tuple[float, float]:
+    """Return the share of all pairs that are of these words, by those who check, and its standard error."""
     estimate: Any = pairs.parts["check"]
-    size = len(weights)
-    at = [a * (2 * size - a - 1) // 2 + b - a - 1 for a, b in combinations(sorted(_best(weights, k)), 2)]
+    size = len(pairs.vocabulary)
+    at = [a * (2 * size - a - 1) // 2 + b - a - 1 for a, b in combinations(sorted(words), 2)]
     variance = estimate.law.variance(np.clip(estimate.counts, 0, estimate.n), population=True)[at].sum()
     return float(estimate.frequencies[at].sum()), float(np.sqrt(variance) / max(estimate.n, 1))
