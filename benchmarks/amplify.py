@@ -1,4 +1,4 @@
-"""What a shuffle is worth, computed: our exact sum of the clone bound against the algorithm of the authors' public code.
+"""What a shuffle is worth: a call of ``amplify`` against the algorithm of the authors' public code.
 
 That code is not on the package index, and its licence does not let it be copied: its algorithm is written down here anew. It walks over
 the number of clones outward from the mean in blocks of 100, takes the worse end of each block in each direction, by binomial distribution
@@ -7,11 +7,10 @@ digits; ours has nine. For n up to 100 it returns nonsense, so smaller crowds ar
 """
 
 import math
-import time
 
 from scipy.stats import binom
 
-from deniable.shuffle.certificate import certificate
+from deniable.shuffle import amplify
 from deniable.shuffle.clone import closed_form
 from printing import markdown
 from timing import cpu, say
@@ -26,10 +25,9 @@ def measure():
     entries = []
     for n, epsilon0 in CELLS:
         say(f"clone bound, n = {n:,}, epsilon0 = {epsilon0:g} ...")
-        ours = cpu(5, lambda: certificate(epsilon0=epsilon0, n=n, delta=DELTA).epsilon())  # noqa: B023  # called at once
-        start = time.process_time()
-        epsilons = certificate(epsilon0=epsilon0, n=n, delta=DELTA).epsilon(), stepwise(n, epsilon0)
-        theirs = time.process_time() - start
+        ours = cpu(5, lambda: amplify(epsilon0=epsilon0, n=n, delta=DELTA))  # noqa: B023  # called at once
+        theirs = cpu(5, lambda: stepwise(n, epsilon0))  # noqa: B023
+        epsilons = amplify(epsilon0=epsilon0, n=n, delta=DELTA).epsilon, stepwise(n, epsilon0)
         entries.append(
             {"n": n, "epsilon0": epsilon0, "seconds": ours, "stepwise": theirs, "epsilon": epsilons[0], "stepwise_epsilon": epsilons[1]}
         )
@@ -50,9 +48,9 @@ def table(entries):
         ]
         for entry, ratio in zip(entries, ratios, strict=True)
     ]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    mean, but_one = (math.exp(sum(map(math.log, some)) / len(some)) for some in (ratios, sorted(ratios)[:-1]))
     head = ["clone bound, delta = 1e-6", "deniable", "stepwise", "times", "epsilon", "stepwise epsilon"]
-    return markdown(head, rows) + f"\n\nGeometric mean {mean:.0f}x, smallest {min(ratios):.1f}x."
+    return markdown(head, rows) + f"\n\nGeometric mean {mean:.0f}x, without the luckiest cell {but_one:.0f}x, smallest {min(ratios):.1f}x."
 
 
 def stepwise(n, epsilon0):

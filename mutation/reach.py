@@ -14,7 +14,7 @@ from forks import in_forks, run
 from mutants import SOURCE
 
 ROOT = SOURCE.parent
-ROOMS = ("contract", "client", "core")
+ROOMS = ("contract", "client", "core", "tasks")
 KEPT = ROOT / ".bench" / "reach"
 
 

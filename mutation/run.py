@@ -1,4 +1,4 @@
-"""How many small faults do the tests find? Draws mutants of ``contract``, ``client`` and ``core``, and runs the tests that reach them.
+"""How many small faults do the tests find? Draws mutants of some rooms, and runs the tests that reach them.
 
     .venv/bin/python mutation/run.py [--sample 100] [--draw 1] [--folder contract]
 
@@ -19,6 +19,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -29,7 +30,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from forks import in_forks, run
-from mutants import exchange, mutants
+from mutants import SOURCE, exchange, mutants
 from reach import ROOMS, ROOT, Reach, reach, sources
 
 EXACT = (
@@ -51,7 +52,8 @@ NEAR += [f"tests/laws/test_{name}vectors.py" for name in ("", "client_", "docume
 NEAR += [f"tests/core/test_{name}.py" for name in ("bulk", "numbers", "run")]
 NEAR += [f"tests/local/test_{name}.py" for name in ("progressions", "projective")]
 CORE = ["tests/core", "src/deniable/core", "tests/exact/test_integrity_laws.py"]
-TESTS = {"contract": NEAR, "client": NEAR, "core": CORE, None: NEAR + CORE}
+LAWS = ["tests/laws/test_protocols.py", "tests/laws/test_estimates.py", "tests/tasks", "src/deniable/tasks"]
+TESTS = {"contract": NEAR, "client": NEAR, "core": [*CORE, "tests/laws/test_estimates.py"], "tasks": LAWS, None: NEAR + CORE + LAWS}
 """Tests that are close to the rooms and quick. Those of servers and of the command line start processes where no mutant would be."""
 SURVIVED, KILLED, HUNG = range(3)
 NAMES = ("survived", "killed", "hung")
@@ -135,6 +137,10 @@ def main() -> None:
     for (path, number, mutant), outcome in zip(hunt.drawn, hunt.outcomes, strict=True):
         if outcome != KILLED:
             print(f"{NAMES[outcome]}: {path.relative_to(ROOT)}:{mutant.line} {mutant.what} (number {number})")
+    files = Counter(path for path, _, _ in hunt.drawn)
+    alive = Counter(path for (path, _, _), outcome in zip(hunt.drawn, hunt.outcomes, strict=True) if outcome == SURVIVED)
+    for path, drawn in sorted(files.items()):
+        print(f"{drawn - alive[path]:>4} of {drawn:<4} {path.relative_to(SOURCE / 'deniable')}")
     found = len(hunt.drawn) - hunt.outcomes.count(SURVIVED)
     print(f"{found} of {len(hunt.drawn)} mutants were found, {100 * found / len(hunt.drawn):.0f} %; there are {len(hunt.every):,} in all")
 

@@ -48,7 +48,7 @@ def grr_epsilon(n, k, epsilon0):
 @pytest.mark.parametrize("row", CELLS)
 def test_the_clone_bound_and_its_closed_form(row):
     n, epsilon0 = row["n"], float(row["eps0"])
-    found = dn.shuffle.amplify(epsilon0=epsilon0, n=n, delta=DELTA)
+    found = dn.shuffle.amplify(epsilon0=epsilon0, n=n, delta=DELTA, lower_bound=True)
     assert found.epsilon == pytest.approx(float(row["clone_general_upper"]), rel=2e-9)
     assert (found.local_epsilon, found.people, found.model) == (epsilon0, n, "shuffle")
     assert 0 < found.epsilon_at_least <= found.epsilon
@@ -63,7 +63,7 @@ def test_binary_randomized_response(row):
     epsilon0 = float(row["eps0"])
     found = Clones(epsilon0=epsilon0, n=row["n"], delta=DELTA, probability=binary_probability(epsilon0)).epsilon()
     assert found == pytest.approx(float(row["rr_k2_upper"]), abs=0.5e-8 + 1e-9 * found)
-    spec = dn.shuffle.amplify(dn.RR(epsilon=epsilon0), n=row["n"], delta=DELTA)
+    spec = dn.shuffle.amplify(dn.RR(epsilon=epsilon0), n=row["n"], delta=DELTA, lower_bound=True)
     assert spec.epsilon == found
     assert spec.epsilon_at_least <= found
 
