@@ -37,6 +37,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PORT = re.compile(r"(127\.0\.0\.1:|localhost:|--port )(80\d\d)\b")
 SERVERS = ("serve", "shuffle", "aggregate")
+WAITING = re.compile(r"^waiting for .*\n", re.MULTILINE)
+"""What a command says when the collector takes longer than a second."""
 PATIENCE = 30.0
 BIN = Path(sys.executable).parent
 
@@ -146,7 +148,8 @@ class Page:
             if words[1] in SERVERS:
                 return self._serve(words, expected, environment)
             app = command_line(words[1]) if words[1] in COMMANDS else outline()
-            return CliRunner().invoke(app, words[1:], env=environment).output
+            output = CliRunner().invoke(app, words[1:], env=environment).output
+            return WAITING.sub("", output)
         done = subprocess.run(
             command,
             shell=True,

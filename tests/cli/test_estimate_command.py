@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import socket
 import threading
 from dataclasses import replace
@@ -27,7 +26,6 @@ from deniable.core.table import cell_text
 from deniable.testing import ReplaySource
 from tests.collect.crowd import NOON, envelope, send, survey_task
 from tests.collect.rows import rows_of
-from tests.conftest import ROOT
 
 DAY = 86_400
 PAGES = ("news", "mail", "search", "games")
@@ -117,25 +115,6 @@ def test_an_estimate_is_shown_with_its_error(site, task):
     for period in range(3):
         site.collector.seal(task.id, period)
     assert "provisional" not in site.run("home-page", "--period", "0").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status"), [(["--period", "0"], 0), (["--stratum", "platform=web", "--period", "1", "--compare-period", "2"], 3)]
-)
-def test_the_page_shows_what_is_printed(site, task, arguments, status):
-    """The same columns, and the same remarks below the table; the numbers are those of another crowd."""
-    texts = re.findall(r"^```text\n(.*?)^```$", (ROOT / "docs" / "how-to" / "collect.md").read_text(), re.MULTILINE | re.DOTALL)
-    (shown,) = (text for text in texts if text.startswith(f"$ deniable estimate home-page {arguments[0]}"))
-    printed = site.run("home-page", *arguments, status=status).stdout.replace("q0: ", "home-page: ")
-    (columns, remarks), (real, told) = columns_and_remarks(shown), columns_and_remarks(printed)
-    assert columns == real
-    assert remarks
-    assert remarks <= told
-
-
-def columns_and_remarks(text):
-    head, below = re.search("^┃.*┃$", text, re.MULTILINE), text.partition("└")[2].partition("\n$")[0]
-    return head[0].replace(" ", ""), {line.strip() for line in below.splitlines()[1:]}
 
 
 def test_the_largest_of_more_values_come_with_intervals_for_all(site, task):
