@@ -203,7 +203,7 @@ class Attacker:
             table = table.replace_schema_metadata({"deniable": spec.encode("utf-8", "replace")})
         else:
             table = table.slice(0, len(table) // 2 if change == "less" else 0)
-        pq.write_table(table, target)
+        pq.write_table(table, target, use_dictionary=False)
         return target.getvalue().to_pybytes()
 
     def _other_task(self) -> Attack:

@@ -12,6 +12,7 @@ from deniable.collect.analysis.analyst import TooFew, estimate
 from deniable.collect.collector import Collector
 from deniable.collect.plain_answer import PlainAnswer
 from deniable.collect.publication.export import publish_reports
+from deniable.collect.publication.publication_folder import MOST_BYTES
 from deniable.collect.publication.verification import read_publication, verify_publication
 from deniable.collect.storage import tables
 from deniable.collect.storage.log import StorageError
@@ -53,6 +54,18 @@ def test_what_was_dropped_and_what_is_there_is_told(tmp_path):
     assert {batch.period for batch in verify_publication(tmp_path / "open").batches} == {1}
     with pytest.raises(ParameterError, match="ever overwritten"):
         publish_reports(collector, task.id, tmp_path / "open")
+    collector.store.close()
+
+
+@pytest.mark.parametrize(("name", "fix"), [("manifest.json", "--period"), ("log.json", "deniable estimate")])
+def test_what_nobody_could_verify_is_not_written(tmp_path, monkeypatch, name, fix):
+    collector, task = opened(tmp_path / "store")
+    assert send(collector, *crowd(task)) == {}
+    sealed(collector, task)
+    monkeypatch.setitem(MOST_BYTES, name, 100)
+    with pytest.raises(ParameterError, match=rf"{name} of .* bytes'; allowed: at most 100 bytes.*{fix}"):
+        publish_reports(collector, task.id, tmp_path / "open")
+    assert not (tmp_path / "open").exists()
     collector.store.close()
 
 

@@ -19,6 +19,9 @@ from deniable.core.reports import Reports
 from deniable.core.tally import Tally
 from deniable.errors import ParameterError
 
+PAGE_BYTES = 1 << 20
+"""A page of a file has twice as many bytes at most, but for a wider report: a reader unpacks whole pages."""
+
 
 def check_public(task: Task) -> None:
     """Refuse reports that are not private by themselves. Sorted by content, shuffled ones show what the collector was sent, and no more."""
@@ -61,5 +64,8 @@ def _parquet(question: Question, block: Block) -> bytes:
     rows = np.ascontiguousarray(block.rows[:, ID_BYTES:])
     reports = Reports.from_rows(question.spec, rows[np.argsort(keys_of_rows(rows), kind="stable")].tobytes())
     target = io.BytesIO()
-    pq.write_table(reports.to_arrow(), target, compression="zstd", use_dictionary=False)
+    at_once = max(1, min(1024, PAGE_BYTES // rows.shape[1]))  # the size of a page is looked at after so many rows
+    pq.write_table(
+        reports.to_arrow(), target, compression="zstd", use_dictionary=False, data_page_size=PAGE_BYTES, write_batch_size=at_once
+    )
     return target.getvalue()

@@ -13,7 +13,7 @@ from deniable.collect.analysis.disclosure import TooFew
 from deniable.collect.collector import Collector
 from deniable.collect.publication.batches import check_public, sealed_batches, sealed_buckets
 from deniable.collect.publication.publication_files import CONTEXT, VERSION
-from deniable.collect.publication.publication_folder import ESTIMATES, LOG, MANIFEST, ROUNDS, TASK
+from deniable.collect.publication.publication_folder import ESTIMATES, LOG, MANIFEST, ROUNDS, TASK, check_sizes
 from deniable.collect.publication.verification import Publication
 from deniable.contract.canonical import canonical_json
 from deniable.contract.durable import make_folders, write_durably
@@ -64,6 +64,7 @@ def publish_reports(collector: Collector, task_id: bytes, folder: Path, periods:
         told = [{"round": each.canonical.decode(), "signature": each.signature.hex(), "state": each.state.decode()} for each in rounds]
         files[ROUNDS] = canonical_json(told)
     files[MANIFEST] = _manifest(collector, publication, files)
+    check_sizes(files)
     make_folders(folder / "reports")
     for name, data in files.items():
         write_durably(folder / name, data)

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.collect.analysis.shuffled_batches import ShuffledBatch, ShuffledBatches
+from deniable.collect.publication.pages import check_pages
 from deniable.collect.publication.publication_folder import ESTIMATES, LOG, ROUNDS, TASK
 from deniable.collect.tasks.limits import check_size
 from deniable.contract.admission import TOKEN
-from deniable.contract.canonical import canonical_json, parse_canonical, read_number, read_object
+from deniable.contract.canonical import parse_canonical, read_number, read_object
 from deniable.contract.ed25519 import ROUND_CONTEXT, TASK_CONTEXT, verify
 from deniable.contract.protocol import Protocol, protocol_from_json
 from deniable.contract.public_log import LogEntry, verify_chain
@@ -38,6 +39,8 @@ OVERHEAD = 1 << 20
 """Bytes of a file of reports, at most, for what Parquet notes about it, but for the spec."""
 CLOSE = 1e-6
 """By so much, relatively, another machine may price a batch lower."""
+_SIGNATURE = re.compile(rb',"signature":"([0-9a-f]{128})"')
+"""In canonical JSON, where quotes in texts are escaped and the name is never the first, this is a field and nothing else."""
 _BATCH = re.compile(r"reports/(0|[1-9][0-9]{0,12})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})\.parquet")
 
 
@@ -74,10 +77,12 @@ def read_task(data: bytes) -> Task:
 
 def read_manifest(data: bytes, task: Task) -> dict[str, Any]:
     """The manifest, if the task's key has signed it for this task."""
+    found = _SIGNATURE.findall(data)
+    if len(found) != 1:
+        raise WireError("signature", f"{len(found)} of them", allowed="one signature", fix="it is no manifest")
+    require_signature(task.key, CONTEXT + _SIGNATURE.sub(b"", data), found[0].decode())  # before the rest is parsed
     names = {"version", "task", "files", "batches", "withheld", "signature"} | ({"mixed"} if task.mixing is not None else set())
     content = read_object("manifest", parse_canonical(data), names)
-    signature = content.pop("signature")
-    require_signature(task.key, CONTEXT + canonical_json(content), signature)
     if content["version"] != VERSION or content["task"] != task.id.hex():
         raise WireError("task", content["task"], allowed=f"version {VERSION}, task {task.id.hex()}", fix="it belongs to another folder")
     needed = {TASK, LOG, ESTIMATES} | ({ROUNDS} if task.rounds else set())
@@ -186,6 +191,7 @@ def count_again(batch: PublishedBatch, file: BufferedReader, question: Question)
     if told != question.spec or n != batch.reports:
         allowed = f"{batch.reports} reports of {question.spec!r}"
         raise WireError("reports", f"{n} reports of {told!r}", allowed=allowed, fix="the file was made up")
+    check_pages(file, source.metadata, _width(question))
     candidates = question.candidates if question.spec.candidates_at_tally else None
     tally: Tally = question.spec.tally(Reports.empty(question.spec, 0), candidates=candidates)
     last = keys_of_rows(np.zeros((0, 1), np.uint8))

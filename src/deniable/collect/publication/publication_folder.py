@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -13,11 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from deniable.errors import DeniableError, WireError
+from deniable.errors import DeniableError, ParameterError, WireError
 
 MANIFEST, TASK, ROUNDS, LOG, ESTIMATES = "manifest.json", "task.json", "rounds.json", "log.json", "estimates.json"
-MOST_BYTES = {MANIFEST: 1 << 25, TASK: 1 << 22, ROUNDS: 1 << 26, LOG: 1 << 26, ESTIMATES: 1 << 28}
-"""The largest file of each name. Parsing JSON takes up to 25 times its size; a device reads no task larger than this."""
+MOST_BYTES = {MANIFEST: 1 << 23, TASK: 1 << 22, ROUNDS: 1 << 26, LOG: 1 << 26, ESTIMATES: 1 << 28}
+"""The largest file of each name. Parsing JSON takes up to 25 times its size; a device reads no task larger than this.
+
+A manifest has some 230 bytes for each file of reports: it can list 36,000.
+"""
 
 
 class PublicationFiles:
@@ -94,3 +97,13 @@ def naming(name: str) -> Iterator[None]:
         if isinstance(error, WireError) and error.parameter.startswith(name):
             raise
         raise WireError(name, "something else", allowed="what was published", fix=str(error)) from error
+
+
+def check_sizes(files: Mapping[str, bytes]) -> None:
+    """Refuse to write what nobody could read: ParameterError naming the file that is larger than any of its name may be."""
+    for name, most in MOST_BYTES.items():
+        if len(files.get(name, b"")) > most:
+            received, allowed = f"{name} of {len(files[name]):,} bytes", f"at most {most:,} bytes, so that anyone can verify it"
+            smaller = "export fewer periods at a time, each into a folder of its own: --period"
+            fix = smaller if name in (MANIFEST, ESTIMATES) else "publish what follows from the reports alone: deniable estimate"
+            raise ParameterError("periods", received, allowed=allowed, fix=fix)
