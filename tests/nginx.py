@@ -36,7 +36,7 @@ http {{
 def printed() -> str:
     """The configuration, as the page prints it."""
     (found,) = [block for block in PAGE.read_text().split("```") if "proxy_pass" in block]
-    return found.removeprefix("text\n").removeprefix("nginx\n")
+    return found.removeprefix("nginx\n")
 
 
 @contextmanager

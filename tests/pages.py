@@ -4,7 +4,8 @@ What is run, in the order of the page:
 
 - Python with prompts, as a doctest.
 - Python without prompts, as it stands. If a block marked ``text`` follows directly, it is what the code prints.
-- Blocks marked ``console``: each line after ``$`` is a command, and what follows is its output. Servers stay up until the page ends.
+- Blocks marked ``console``: each line after ``$`` is a command, and what follows is its output. Servers stay up until
+  ``kill %1`` stops the first of them, or the page ends.
 - Blocks with a title, such as ``toml title="tea.toml"``: files, written into the folder.
 
 Outputs compare as doctests do: ``...`` stands for anything, and spaces are not counted. Randomness comes from the page's name instead of
@@ -143,13 +144,14 @@ class Page:
     def _command(self, command: str, expected: str) -> str:
         """What a command prints: deniable's run in this process, whose randomness is known; all others in a shell."""
         words = shlex.split(command)
+        if words[0] == "kill":
+            return self._stop(int(words[1].removeprefix("%")))
         environment = {"COLUMNS": "100", "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
         if words[0] == "deniable" and not {"|", ">", ">>", "&&", ";"} & set(words):
-            if words[1] in SERVERS:
-                return self._serve(words, expected, environment)
+            if words[1] in SERVERS and words[2] != "keys":
+                return self._serve([word for word in words if word != "&"], expected, environment)
             app = command_line(words[1]) if words[1] in COMMANDS else outline()
-            output = CliRunner().invoke(app, words[1:], env=environment).output
-            return WAITING.sub("", output)
+            return WAITING.sub("", CliRunner().invoke(app, words[1:], env=environment).output)
         done = subprocess.run(
             command,
             shell=True,
@@ -160,7 +162,7 @@ class Page:
             timeout=120,
             check=False,
         )
-        return done.stdout
+        return WAITING.sub("", done.stdout)
 
     def _serve(self, words: list[str], expected: str, environment: dict[str, str]) -> str:
         """Start a server and read as many lines as are expected of it."""
@@ -175,6 +177,12 @@ class Page:
                 break
             time.sleep(0.05)
         return log.read_text()
+
+    def _stop(self, job: int) -> str:
+        """End a server as a shell does: its first has the number 1."""
+        self.servers[job - 1].terminate()
+        self.servers[job - 1].communicate()
+        return ""
 
     def _compare(self, block: Block, source: str, want: str, got: str) -> None:
         checker = doctest.OutputChecker()

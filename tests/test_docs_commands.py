@@ -70,7 +70,7 @@ def prose(page):
 
 def told_commands(page):
     """Every command line on a page, as words: in fences after a prompt or on lines of their own, and between backticks."""
-    lines = [line for text in fences(page, "sh") for line in text.splitlines()]
+    lines = [line for text in fences(page, "sh") for line in text.replace("\\\n", " ").splitlines()]
     lines += [
         line[2:] for text in fences(page, "text", "console", "") for line in text.replace("\\\n", " ").splitlines() if line.startswith("$ ")
     ]
@@ -181,7 +181,7 @@ def test_javascript_in_the_readme_is_spelled_right():
 def test_what_a_device_says_over_the_network_is_spelled_right():
     """Lines for a real collector, which no snippet can reach: the reporter's methods and parameters."""
     texts = [text for page in PAGES for text in fences(page, "text") if text.startswith("reporter = ")]
-    assert len(texts) >= 2
+    assert texts
     for node in (node for text in texts for node in ast.walk(ast.parse(text))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = {"reporter": Reporter, "ledger": Ledger}[node.func.value.id]
