@@ -184,3 +184,18 @@ def test_simultaneous_intervals_choose_their_method_by_the_far_tails():
     estimate = of_supports(spec, range(len(seen)), n, seen.astype(int), np.asarray(p), np.asarray(q), family_size=1000)
     low, high = estimate.interval(0.95, simultaneous=True)
     assert weights[(low > n // 100) | (high < n // 100)].sum() <= 0.05 / 1000
+
+
+@pytest.mark.parametrize("times", [1, 3, 10])
+@pytest.mark.parametrize("alpha", [0.05, 0.005, 0.00005])
+def test_the_normal_test_of_a_change_gives_false_alarms_as_often_as_it_may(times, alpha):
+    """Two crowds of which 1 % hold a value, near the fewest reports that the test serves: all pairs of supports, by their exact laws."""
+    spec, n, share = dn.OUE(domain_size=8, epsilon=4.0), 57_000, 0.01
+    p, q = float(spec.p), float(spec.q)
+    chance, sizes = q + share * (p - q), (n, times * n)
+    assert 1000 <= n * q * (1 - q) < 1010
+    first, second = (np.arange(*stats.binom.ppf([1e-13, 1 - 1e-13], size, chance)) for size in sizes)
+    pooled = np.clip((first[:, None] + second) / sum(sizes), q, p)
+    z = np.abs(first[:, None] / n - second / sizes[1]) / np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / sizes[1]))
+    law = stats.binom.pmf(first, n, chance)[:, None] * stats.binom.pmf(second, sizes[1], chance)
+    assert 0.985 <= law[z >= stats.norm.isf(alpha / 2)].sum() / alpha <= 1.025
