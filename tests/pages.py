@@ -4,8 +4,8 @@ What is run, in the order of the page:
 
 - Python with prompts, as a doctest.
 - Python without prompts, as it stands. If a block marked ``text`` follows directly, it is what the code prints.
-- Blocks marked ``console``: each line after ``$`` is a command, and what follows is its output. Servers stay up until
-  ``kill %1`` stops the first of them, or the page ends.
+- Blocks marked ``console``: each line after ``$`` is a command, and what follows is its output. Servers and commands that end with ``&``
+  run until ``kill %1`` stops the first of them, or the page ends; ``wait`` waits for the commands. What ``export`` sets stays set.
 - Blocks with a title, such as ``toml title="tea.toml"``: files, written into the folder.
 
 Outputs compare as doctests do: ``...`` stands for anything, and spaces are not counted. Randomness comes from the page's name instead of
@@ -19,14 +19,17 @@ import doctest
 import io
 import os
 import re
+import runpy
 import shlex
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from hashlib import shake_256
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 from typer.testing import CliRunner
 
@@ -36,12 +39,15 @@ from deniable.contract.source import SYSTEM
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-PORT = re.compile(r"(127\.0\.0\.1:|localhost:|--port )(80\d\d)\b")
-SERVERS = ("serve", "shuffle", "aggregate")
+PORT = re.compile(r"(127\.0\.0\.1:|localhost:|--port |http\.server )(80\d\d)\b")
+SERVES = re.compile(r"deniable (serve|shuffle --|aggregate run)|python -m http.server")
 WAITING = re.compile(r"^waiting for .*\n", re.MULTILINE)
 """What a command says when the collector takes longer than a second."""
 PATIENCE = 30.0
 BIN = Path(sys.executable).parent
+TERMINAL = {"COLUMNS": "100", "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "CHECKOUT": str(Path(__file__).parents[1])}
+APART = "from tests.pages import apart; apart()"
+SHELL = {"|", ">", ">>", "&&", ";"}
 
 
 class Block(NamedTuple):
@@ -93,6 +99,15 @@ def repeatable(name: str):
         SYSTEM._buffer.clear()
 
 
+def apart() -> None:
+    """Run a command of ``deniable`` in this process of its own, with randomness from the name that comes first."""
+    from deniable.cli import main
+
+    name = sys.argv.pop(1)
+    with repeatable(name):
+        main()
+
+
 class Page:
     """A page while it runs: its names, its folder and its servers."""
 
@@ -101,17 +116,19 @@ class Page:
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.ports: dict[str, str] = {}
         self.servers: list[subprocess.Popen[str]] = []
+        self.jobs: list[subprocess.Popen[str]] = []
 
-    def run(self, until: str | None = None) -> dict[str, Any]:
-        """Run all blocks, or those up to the one that gives a name; return the names."""
+    def run(self, until: str | None = None, then: Callable[[Page], object] = bool) -> dict[str, Any]:
+        """Run all blocks, or those up to the one that gives a name; call ``then`` while servers are still up; return the names."""
         found = blocks(PORT.sub(self._port, self.path.read_text()))
         try:
-            with contextlib.chdir(self.folder), repeatable(self.path.name):
+            with contextlib.chdir(self.folder), repeatable(self.path.name), mock.patch.dict(os.environ, TERMINAL):
                 for i, block in enumerate(found):
                     after = found[i + 1] if i + 1 < len(found) else None
                     self._run(block, after.text if after and after.follows and after.language == "text" else None)
                     if until in self.names:
                         break
+                then(self)
         finally:
             for server in self.servers:
                 server.terminate()
@@ -123,7 +140,7 @@ class Page:
             Path(block.title).write_text(block.text)
         elif block.language == "console":
             for command, output in commands(block.text):
-                self._compare(block, command, output, self._command(command, output))
+                self._compare(block, command, output, WAITING.sub("", self._command(command, output)))
         elif block.text.startswith("# src/"):
             return  # a file that CONTRIBUTING adds: its tests add it, too
         elif block.language == "python" and ">>> " in block.text:
@@ -142,34 +159,49 @@ class Page:
             raise AssertionError(out.getvalue())
 
     def _command(self, command: str, expected: str) -> str:
-        """What a command prints: deniable's run in this process, whose randomness is known; all others in a shell."""
-        words = shlex.split(command)
+        """What a command prints: deniable's and Python's run in this process, whose randomness is known; all others in a shell."""
+        if exported := re.match(r"export (\w+)=", command):
+            return self._export(command, exported[1])
+        words = shlex.split(os.path.expandvars(command))
         if words[0] == "kill":
             return self._stop(int(words[1].removeprefix("%")))
-        environment = {"COLUMNS": "100", "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-        if words[0] == "deniable" and not {"|", ">", ">>", "&&", ";"} & set(words):
-            if words[1] in SERVERS and words[2] != "keys":
-                return self._serve([word for word in words if word != "&"], expected, environment)
+        if command == "wait":
+            return "".join(str(job.wait(PATIENCE) or "") for job in self.jobs)
+        if command.endswith(" &"):
+            end = words.index(">") if ">" in words else -1
+            name = f"{self.path.name} {len(self.jobs)}"
+            printed = self._start([sys.executable, "-c", APART, name, *words[1:end]], expected)
+            self.jobs.append(self.servers[-1])
+            return printed
+        if SHELL & set(words):
+            return self._shell(command)
+        if SERVES.match(command):
+            return self._start([str(BIN / words[0]), *words[1:]], expected)
+        if words[0] == "deniable":
             app = command_line(words[1]) if words[1] in COMMANDS else outline()
-            return WAITING.sub("", CliRunner().invoke(app, words[1:], env=environment).output)
-        done = subprocess.run(
-            command,
-            shell=True,
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return WAITING.sub("", done.stdout)
+            return CliRunner().invoke(app, words[1:]).output
+        if words[0] == "python" and words[1].endswith(".py"):
+            with contextlib.redirect_stdout(io.StringIO()) as out, mock.patch.object(sys, "argv", words[1:]):
+                runpy.run_path(words[1], run_name="__main__")
+            return out.getvalue()
+        return self._shell(command)
 
-    def _serve(self, words: list[str], expected: str, environment: dict[str, str]) -> str:
-        """Start a server and read as many lines as are expected of it."""
-        environment |= {"DENIABLE_PORT": self.ports.get("8000") or self._free("8000")}
+    def _shell(self, command: str) -> str:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.run(command, shell=True, text=True, timeout=120, check=False, **streams).stdout
+
+    def _export(self, command: str, name: str) -> str:
+        printed = self._shell(f'{command}\nprintf %s "${name}" > .exported')
+        os.environ[name] = Path(".exported").read_text()
+        return printed
+
+    def _start(self, words: list[str], expected: str) -> str:
+        """Start a command that goes on, and read what is expected of it."""
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+        environment["DENIABLE_PORT"] = self.ports.get("8000") or self._free("8000")
         log = self.folder / f".server-{len(self.servers)}"
         with log.open("w") as out:
-            server = subprocess.Popen([BIN / "deniable", *words[1:]], env=os.environ | environment, stdout=out, stderr=out, text=True)
+            server = subprocess.Popen(words, env=environment, stdout=out, stderr=out, text=True)
         self.servers.append(server)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and server.poll() is None:

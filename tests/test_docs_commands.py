@@ -25,6 +25,7 @@ from deniable.cli.app import command_line
 from deniable.cli.usage import USAGE
 from deniable.client import Reporter
 from deniable.client.ledger import Ledger
+from deniable.collect.sums.agreement_file import read_agreement_file
 from deniable.collect.tasks.protocol_table import takes_domain
 from deniable.collect.tasks.task_file import read_task_file
 from deniable.contract.protocol import PROTOCOLS
@@ -114,7 +115,7 @@ def test_commands_are_ones_that_there_are(page):
                 assert rest[2] in shipped() or rest[2].isupper() or rest[2].endswith(".toml"), rest
         elif name == "make":
             assert {word for word in rest if "=" not in word} <= targets, words
-        elif name in ("python", "python3") and rest[:1] != ["-m"]:
+        elif name in ("python", "python3") and rest[:1] != ["-m"] and f'title="{rest[0]}"' not in text_of(page):
             program = (ROOT / rest[0]).read_text()
             assert all(word in program for word in rest if word.startswith("--")), words
         elif name == "pip":
@@ -150,7 +151,7 @@ TASK = {"name": '"page"', "question": '"What?"', "owner": '"me@example.org"', "e
 
 @pytest.mark.parametrize("page", [page for page in PAGES if fences(page, "toml")], ids=of)
 def test_files_in_toml_are_read(page, tmp_path):
-    """Experiments as they are; tasks as they are, or with what the page leaves out."""
+    """Experiments as they are; tasks and terms of sums as they are, or with what the page leaves out."""
     for text in fences(page, "toml"):
         parts = tomllib.loads(text)
         if "event" in parts:
@@ -158,6 +159,11 @@ def test_files_in_toml_are_read(page, tmp_path):
         if "mechanisms" in parts:
             (tmp_path / "mine.toml").write_text(text)
             assert experiment_from_toml(tmp_path / "mine.toml").name == parts["name"]
+            continue
+        if "honest" in parts:
+            keys = parts["parties"] or {name: f"{byte:02x}" * 32 for byte, name in enumerate(("north", "south", "west"), 1)}
+            terms = text.partition("[parties]")[0] + "[parties]\n" + "".join(f'{name} = "{key}"\n' for name, key in keys.items())
+            assert read_agreement_file(terms.encode()).name == parts["name"]
             continue
         above = "".join(f"{name} = {value}\n" for name, value in TASK.items() if name not in parts)
         protocol = parts.get("protocol", {})

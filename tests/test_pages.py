@@ -7,8 +7,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.pages import Page, blocks
 
-ELSEWHERE = {ROOT / "docs" / "how-to" / "beam.md"}
-"""Apache Beam has an environment of its own: tests/engines/test_beam.py runs this page there."""
+ELSEWHERE = {ROOT / "docs" / "how-to" / "beam.md", ROOT / "docs" / "quickstarts" / "web.md"}
+"""tests/engines/test_beam.py runs the first in an environment with Apache Beam, tests/browser/test_quickstart.py the second in Chromium."""
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted({*(ROOT / "docs").rglob("*.md")} - ELSEWHERE)]
 RUN = [page for page in PAGES if any(block.language in ("python", "console") for block in blocks(page.read_text()))]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,7 +49,7 @@ def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> No
         from deniable.collect.sums.participation import fetch_agreement, patient
 
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
-    with waiting(url, ANSWER_SECONDS):
+    with closing(transport), waiting(url, ANSWER_SECONDS):
         agreement = fetch_agreement(transport, patient(0))
     if json_output:
         parties, decryptors = (
@@ -94,17 +95,18 @@ def run(
     identity = kept.identity()
     retries = patient(patience, say=remark, bound=lambda seconds: setattr(transport, "timeout", min(seconds, ANSWER_SECONDS)))
     remark(f"asking {url} for the terms, until {until(patience)} at the latest")
-    agreement = fetch_agreement(transport, retries)
-    _show_terms(agreement, remark)
-    confirmed(agreement, sum_)
-    way = Way(transport, agreement, identity, retries, read_private(secret) if secret else b"")
+    with closing(transport):
+        agreement = fetch_agreement(transport, retries)
+        _show_terms(agreement, remark)
+        confirmed(agreement, sum_)
+        way = Way(transport, agreement, identity, retries, read_private(secret) if secret else b"")
 
-    def read() -> list[float]:
-        if numbers is None:
-            raise ParameterError("--numbers", "nothing", allowed="a file", fix="this party has not begun yet: give its numbers")
-        return read_numbers(numbers, agreement)
+        def read() -> list[float]:
+            if numbers is None:
+                raise ParameterError("--numbers", "nothing", allowed="a file", fix="this party has not begun yet: give its numbers")
+            return read_numbers(numbers, agreement)
 
-    end = take_part(kept, way, read, say=remark)
+        end = take_part(kept, way, read, say=remark)
     if end != OPENED:
         standing = kept.standing(agreement.id)
         spent = standing is not None and standing.spent
