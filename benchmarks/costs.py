@@ -2,7 +2,8 @@
 
 Timed is CPU time, of all threads together, so that other work on the machine disturbs little: the best of some calls after a warm-up.
 Values are those of ``population`` (1024 of them), numbers between -1 and 1, or a counter's seconds; epsilon is 1 for what is asked once,
-and 2 over a lifetime, the first answer 1, for what is asked again and again. The tables of docs/how-to/costs.md are what this prints.
+and 2 over a lifetime, the first answer 1, for what is asked again and again. README.md has
+the table of reports, docs/how-to/costs.md some rows of the others.
 """
 
 import argparse

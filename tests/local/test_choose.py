@@ -122,3 +122,18 @@ def test_it_explains_itself():
     for bad in (0, 1.5, True, "many"):
         with pytest.raises(ParameterError, match="n: got"):
             frequency_oracle(domain_size=4, epsilon=1.0, n=bad)
+
+
+@pytest.mark.parametrize("epsilon", [quarter / 4 for quarter in range(1, 25)])
+def test_subset_selection_is_never_worse_on_average(epsilon):
+    """How-to/choose says so; for a value that nobody holds it can lose to GRR."""
+    for d in (2, 3, 4, 5, 6, 8, 10, 13, 20, 50, 100, 200, 399):
+        best, *others = (make(domain_size=d, epsilon=epsilon).variance(n=1, f=1 / d) for make in (dn.SubsetSelection, dn.GRR, dn.OUE, dn.OLH))
+        assert best <= min(others) * (1 + 1e-9)
+
+
+def test_subset_selection_loses_to_grr_by_17_percent_at_most_for_a_value_that_nobody_holds():
+    subset, grr = dn.SubsetSelection(domain_size=203, epsilon=4.9), dn.GRR(domain_size=203, epsilon=4.9)
+    assert subset.size == 2
+    assert round(subset.variance(n=1) / grr.variance(n=1), 3) == 1.166
+    assert subset.variance(n=1, f=1 / 203) < grr.variance(n=1, f=1 / 203)
