@@ -128,7 +128,9 @@ def test_it_explains_itself():
 def test_subset_selection_is_never_worse_on_average(epsilon):
     """How-to/choose says so; for a value that nobody holds it can lose to GRR."""
     for d in (2, 3, 4, 5, 6, 8, 10, 13, 20, 50, 100, 200, 399):
-        best, *others = (make(domain_size=d, epsilon=epsilon).variance(n=1, f=1 / d) for make in (dn.SubsetSelection, dn.GRR, dn.OUE, dn.OLH))
+        best, *others = (
+            make(domain_size=d, epsilon=epsilon).variance(n=1, f=1 / d) for make in (dn.SubsetSelection, dn.GRR, dn.OUE, dn.OLH)
+        )
         assert best <= min(others) * (1 + 1e-9)
 
 
