@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import product
-from math import exp, log, tanh
+from math import exp, inf, log, log1p, tanh
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, ndtr
+from scipy.special import gammaln, log_ndtr, ndtr
 
 from deniable.accounting import (
     Approximate,
@@ -17,6 +18,7 @@ from deniable.accounting import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     GaussianEvent,
+    GroupEvent,
     LaplaceEvent,
     Pure,
     Repeated,
@@ -29,9 +31,10 @@ from deniable.accounting import (
 from deniable.accounting import pld as pld_module
 from deniable.accounting.binomial import at_least, at_most, pmf
 from deniable.accounting.combinations import Bag
-from deniable.accounting.composition import advanced, basic, composed_delta, dwork_rothblum_vadhan, optimal
+from deniable.accounting.composition import advanced, amplified, basic, composed_delta, dwork_rothblum_vadhan, optimal
 from deniable.accounting.moments import divergence, rdp, rho_of, zcdp
 from deniable.accounting.pld import curve, pld
+from deniable.errors import ParameterError
 from tests.conftest import ROOT
 
 PLUS = "add-remove"
@@ -281,3 +284,57 @@ def test_binomial_mass_is_complete_for_many_trials_and_log_gamma_would_miss_it(n
     assert float(pmf(x, n, 0.3).sum()) == pytest.approx(1.0, abs=1e-14)
     twin = np.exp(gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + x * log(0.3) + (n - x) * log(0.7))
     assert abs(float(twin.sum()) - 1) > 1e-13
+
+
+def exact_gaussian(mu, delta):
+    """Epsilon of a Gaussian mechanism at delta, by bisection of its own curve in logarithms."""
+    low, high = 0.0, mu**2 + 60 * mu + 1
+    for _ in range(200):
+        epsilon = (low + high) / 2
+        one, other = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+        found = one + log1p(-exp(other - one)) if other < one else -inf  # equal: below what doubles tell apart
+        low, high = (epsilon, high) if found > log(delta) else (low, epsilon)
+    return high
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sigma", [1e-6, 1e-3, 0.01, 0.03, 0.3, 1e3, 1e9])
+@pytest.mark.parametrize("delta", [1e-300, 1e-6, 0.4])
+def test_noise_of_any_size_has_a_bill(sigma, delta):
+    """No loss of little noise has a place in double precision; other rules than PLD know the price all the same."""
+    bill = account(GaussianEvent(sigma=sigma), delta=delta)
+    truth = exact_gaussian(1 / sigma, delta)
+    assert truth * (1 - 1e-9) - 1e-12 <= bill.epsilon <= 1.2 * truth + 1e-3
+    assert ("PLD" in bill.epsilons) == (sigma > 0.03 and delta > 1e-20)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "event",
+    [
+        Sampled(event=GaussianEvent(sigma=1e-3), rate=0.5),
+        Repeated(event=Sampled(event=DiscreteLaplaceEvent(scale=1e-6, neighbors="add-remove"), rate=1e-6), times=10**6),
+        Repeated(event=LaplaceEvent(scale=1e-6), times=1000),
+        Repeated(event=BoundedRange(epsilon=20.0), times=10),
+        GroupEvent(event=DiscreteGaussianEvent(sigma=1e-6, sensitivity=7), size=10),
+    ],
+)
+@pytest.mark.parametrize("delta", [1e-300, 1e-6, 0.5])
+def test_extreme_events_have_a_finite_bill(event, delta):
+    bill = account(event, delta=delta)
+    assert all(0 <= epsilon < inf for epsilon in bill.epsilons.values())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_group_whose_delta_is_nearly_one_is_refused():
+    with pytest.raises(ParameterError, match="the sum of all deltas"):
+        account(GroupEvent(event=Approximate(epsilon=700.0, delta=1e-300), size=1000), delta=1e-6)
+    assert GroupEvent(event=Approximate(epsilon=700.0, delta=0.0), size=1000).event.grouped(1000).delta == 0.0
+
+
+def test_epsilon_on_a_sample_is_the_logarithm_that_it_should_be():
+    for epsilon, rate in ((0.5, 0.1), (700.5, 0.3), (701.0, 1e-300), (5000.0, 1e-9)):
+        with localcontext(Context(prec=60)):
+            truth = (1 + Decimal(rate) * (Decimal(epsilon).exp() - 1)).ln()
+        assert float(truth) <= amplified(epsilon, rate) <= float(truth) * (1 + 1e-12) + 1e-10
+    assert (amplified(3.0, 1.0), amplified(inf, 0.5)) == (3.0, inf)

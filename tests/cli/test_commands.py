@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
+from deniable.cli.mechanisms import oracle_for
+from deniable.contract.domain import Categories
 from tests.cli.running import COMMAND, Started, run
 from tests.collect.rows import rows_of
 
@@ -184,6 +186,11 @@ def test_simulate_a_column(tmp_path):
     assert "┃ value ┃ truth ┃ count ┃ stderr ┃" in shown
     assert "In a real survey" in shown
     assert "<svg" in (tmp_path / "years.svg").read_text()
+
+
+def test_the_mechanism_is_chosen_for_the_people_that_a_file_has():
+    domain = Categories(*(f"{number}" for number in range(100_000)))
+    assert [oracle_for("auto", domain, 1.0, people).mechanism for people in (1000, 10**7)] == ["PGR", "RWS"]
 
 
 def test_simulate_leaves_the_answers_as_they_are(tmp_path):

@@ -23,6 +23,7 @@ def test_a_healthy_installation():
     assert "typer" in extras["cli"]["detail"]
     assert [extras["gpu"][field] for field in ("state", "advice")] == ["missing", 'pip install ".[gpu]"']
     assert "Extras" in run("doctor").stdout
+    assert "Extras" in run("--", "doctor").stdout
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ References: Dwork, Rothblum, Vadhan 2010; Kairouz, Oh, Viswanath 2015 (theorem 3
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, expm1, log, log1p, sqrt, tanh
+from math import exp, expm1, inf, log, log1p, sqrt, tanh
 
 import numpy as np
 
@@ -41,6 +41,8 @@ UP = 1 + 1e-14
 GUARD = 1e-10
 """Relative, on the delta of the optimal theorem: what double precision may lose, with a wide margin."""
 MOST_ROUNDS = 10_000_000
+LARGE = 700.0
+"""An epsilon whose e^epsilon nearly has no double."""
 
 
 def basic(bag: Bag, delta: float) -> float:
@@ -56,7 +58,10 @@ def basic(bag: Bag, delta: float) -> float:
     for leaf, count in curved:
         if left <= 0:
             raise ParameterError("delta", delta, allowed="above 0 for an event that has a curve", fix=f"{leaf!r} has no epsilon at delta 0")
-        epsilon += count * Fraction(_curve(leaf, float(left / shares) / UP))
+        priced = _curve(leaf, float(left / shares) / UP)
+        if priced == inf:
+            return inf
+        epsilon += count * Fraction(priced)
     return float_above(epsilon)
 
 
@@ -122,8 +127,7 @@ def _point(leaf: Leaf) -> tuple[Fraction, Fraction] | None:
     if (epsilon := pure_epsilon(leaf)) is not None:
         return exact(epsilon), Fraction(0)
     if isinstance(leaf, Sampled) and (inner := _point(leaf.event)):
-        epsilon = log1p(leaf.rate * expm1(float_above(inner[0]))) * UP
-        return Fraction(epsilon), inner[1] * exact(leaf.rate)
+        return Fraction(amplified(float_above(inner[0]), leaf.rate)), inner[1] * exact(leaf.rate)
     return None
 
 
@@ -134,8 +138,16 @@ def _curve(leaf: Leaf, delta: float) -> float:
     if isinstance(leaf, RDP):
         return rdp(Bag({leaf: 1}), delta)
     if isinstance(leaf, Sampled):  # delta(ln(1 + rate (e^epsilon - 1))) = rate delta(epsilon), for both kinds of sample
-        return log1p(leaf.rate * expm1(_curve(leaf.event, min(delta / leaf.rate / UP, 1 - 1e-9)))) * UP
+        return amplified(_curve(leaf.event, min(delta / leaf.rate / UP, 1 - 1e-9)), leaf.rate)
     return pld(Bag({leaf: 1}), delta)
+
+
+def amplified(epsilon: float, rate: float) -> float:
+    """Epsilon on a sample: ln(1 + rate (e^epsilon - 1)), rounded up, also where e^epsilon has no double."""
+    if epsilon > LARGE and rate < 1:
+        smaller, larger = sorted((log1p(-rate), log(rate) + epsilon))
+        return (larger + log1p(exp(smaller - larger)) + 1e-14 * epsilon) * UP if epsilon < inf else inf
+    return log1p(rate * expm1(epsilon)) * UP if rate < 1 else epsilon
 
 
 def _fixed_sum(bag: Bag, delta: float) -> tuple[Fraction, Fraction]:

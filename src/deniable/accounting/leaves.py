@@ -5,7 +5,7 @@ Each states the relation that its parameters hold for; ``sensitivity`` is the la
 
 from __future__ import annotations
 
-from math import expm1
+from math import expm1, inf
 
 from deniable.accounting.event import ADD_REMOVE, REPLACE, Event, Leaf, event, positive, positive_integer
 from deniable.contract.arguments import typed
@@ -43,8 +43,10 @@ class Approximate(Leaf):
         positive("delta", self.delta, zero=True, below=1.0)
 
     def grouped(self, size: int) -> Event:
-        growth = expm1(size * self.epsilon) / expm1(self.epsilon) if self.epsilon else float(size)
-        return Approximate(epsilon=size * self.epsilon, delta=min(self.delta * growth * (1 + 1e-14), 1 - 1e-16), neighbors=self.neighbors)
+        large = size * self.epsilon > 700  # its growth has no double, and delta is at most 1
+        growth = (inf if large else expm1(size * self.epsilon) / expm1(self.epsilon)) if self.epsilon else float(size)
+        delta = min(self.delta * growth * (1 + 1e-14), 1 - 1e-16) if self.delta else 0.0
+        return Approximate(epsilon=size * self.epsilon, delta=delta, neighbors=self.neighbors)
 
 
 @event

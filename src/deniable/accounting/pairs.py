@@ -20,7 +20,7 @@ from deniable.accounting.leaves import (
     Pure,
 )
 from deniable.accounting.moments import pure_epsilon
-from deniable.accounting.pld import KNOWN, Direction, Known, Losses, known, split, split_cells
+from deniable.accounting.pld import KNOWN, Direction, Known, Losses, check_losses, known, split, split_cells
 
 REACH = 12.0
 """Standard deviations of a single Gaussian loss that are kept: 2e-33 lies beyond."""
@@ -30,7 +30,7 @@ MOST_OUTCOMES = 1_000_000
 
 def _pure_spread(leaf: Any) -> float:
     epsilon = leaf.epsilon if isinstance(leaf, Approximate) else pure_epsilon(leaf) or 0.0
-    return max(epsilon / cosh(min(epsilon / 2, 300.0)), epsilon / 200, 1e-9)
+    return max(epsilon / cosh(min(epsilon / 2, 300.0)), epsilon / 8, 1e-9)
 
 
 def _pure(leaf: Any, step: float) -> Direction:
@@ -44,6 +44,7 @@ def _pure(leaf: Any, step: float) -> Direction:
 def _laplace(leaf: LaplaceEvent, step: float) -> Direction:
     """The loss is epsilon below 0, minus epsilon above the sensitivity, and falls evenly in between."""
     e = leaf.sensitivity / leaf.scale
+    check_losses(e)
     inner = np.arange(np.floor(-e / step) + 1, np.ceil(e / step)) * step
     edges = np.concatenate([[-e], inner, [e]])
     p, q = (0.5 * exp(sign) * np.diff(np.exp(side * edges / 2)) * side for sign, side in ((-e / 2, 1), (-e / 2, -1)))

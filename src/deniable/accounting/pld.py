@@ -33,6 +33,7 @@ from deniable.accounting.calibration import smallest
 from deniable.accounting.combinations import Bag
 from deniable.accounting.event import Leaf, unknown
 from deniable.accounting.tilted import Lattice, Sum
+from deniable.errors import ParameterError
 
 FINENESS = 500
 """Lattice points within one standard deviation of a single loss."""
@@ -40,10 +41,16 @@ POINTS = 1 << 20
 """Lattice points within ten standard deviations of the whole sum, at most."""
 GUARD = 1e-9
 """Relative, on delta: what double precision may lose, with a wide margin."""
+FAR = 1e100
+"""Above every loss."""
 CUT = 1e-25
 """Tails below this are moved up: the upper one to infinity, the lower one to the first point that is kept."""
 SHIFT = 1e-7
 """Of a step, for each event: how far a loss may be off in double precision. The curve is read as far below epsilon."""
+
+
+LARGEST_LOSS, LARGEST_MEAN = 700.0, 10_000.0
+"""Beyond these a loss has no e^loss in double precision, and a sum of losses promises nothing that anyone could tell from no promise."""
 
 
 class Losses(NamedTuple):
@@ -81,6 +88,7 @@ def known(leaf: Leaf) -> Known:
 
 def split(losses: Any, masses: Any, step: float, infinite: float = 0.0) -> Losses:
     """Atoms of the loss, each split onto the two lattice points around it."""
+    check_losses(float(np.max(losses)))
     below = np.floor(losses / step)
     up = masses * np.expm1(np.minimum(below * step - losses, 0.0)) / np.expm1(-step)
     return _joined(below, masses - up, up, step, infinite)
@@ -88,9 +96,17 @@ def split(losses: Any, masses: Any, step: float, infinite: float = 0.0) -> Losse
 
 def split_cells(edges: Any, p: Any, q: Any, step: float, infinite: float = 0.0) -> Losses:
     """Cells of the loss between neighboring edges, none across a lattice point, with their masses under P and Q."""
+    check_losses(float(edges[-1]))
     below = np.floor(edges[:-1] / step + 1e-9)
     up = np.clip((p - np.exp(below * step) * q) / -np.expm1(-step), 0.0, p)
     return _joined(below, p - up, up, step, infinite)
+
+
+def check_losses(largest: float) -> None:
+    """Refuse a loss that double precision has no place for."""
+    if largest > LARGEST_LOSS:
+        allowed = f"losses of one event up to {LARGEST_LOSS:g} for PLD"
+        raise ParameterError("event", f"a loss of {largest:.4g}", allowed=allowed, fix="take more noise, or another rule")
 
 
 def _joined(below: Any, low: Any, high: Any, step: float, infinite: float) -> Losses:
@@ -118,6 +134,10 @@ def curve(bag: Bag) -> Callable[[float], float]:
     whole = sqrt(sum(count * spreads[leaf] ** 2 for leaf, count in bag.items()))
     step = max(min(spreads.values()) / FINENESS, 20 * whole / POINTS)
     built = [(known(leaf).losses(leaf, step), count) for leaf, count in bag.items()]
+    mean = sum(count * losses[0].finite.log_moment(0.0)[1] for losses, count in built)
+    if mean > LARGEST_MEAN:
+        allowed = f"losses of {LARGEST_MEAN:,.0f} in all for PLD"
+        raise ParameterError("event", f"losses of {mean:,.0f} in the mean", allowed=allowed, fix="take more noise, or another rule")
     one_way = all(removing is adding for (removing, adding), _ in built)
 
     ways = [Composed([(directions[way], count) for directions, count in built]) for way in ((0,) if one_way else (0, 1))]
@@ -188,6 +208,8 @@ def pld(bag: Bag, delta: float) -> float:
     19.345
     """
     found = curve(bag)
+    if found(FAR) > delta:
+        return inf  # what was cut off the tails is more than delta
     spread = sqrt(sum(count * known(leaf).spread(leaf) ** 2 for leaf, count in bag.items()))
     guess = spread * sqrt(2 * max(-np.log(delta), 1.0)) + spread**2 / 2
     limit = max(guess, 1.0)

@@ -28,6 +28,6 @@ def main() -> None:
 
         completing = "_DENIABLE_COMPLETE" in os.environ
         words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split() if completing else sys.argv
-        named = [name for name in words[1:2] if name in COMMANDS]
-        app = command_line(*named) if named else outline()
+        named = [name for name in words[1:] if not name.startswith("-")][:1]  # also behind "--"
+        app = command_line(*named) if set(named) <= COMMANDS.keys() and named else outline()
         app()

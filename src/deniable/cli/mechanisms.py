@@ -12,12 +12,10 @@ Mechanism = StrEnum("Mechanism", [(name, name) for name in sorted(MECHANISMS)]) 
 Choice = StrEnum("Choice", [(name, name) for name in ("auto", *sorted(MECHANISMS))])  # type: ignore[misc]  # the registry decides
 
 AUTO = Choice("auto")
-PEOPLE = 100_000
-"""For how many people the best mechanism is chosen."""
 
 
-def oracle_for(choice: str, domain: Categories, epsilon: float) -> FrequencySpec:
-    """The mechanism that was named, or the one with the smallest predicted error."""
+def oracle_for(choice: str, domain: Categories, epsilon: float, people: int) -> FrequencySpec:
+    """The mechanism that was named, or the one with the smallest predicted error among so many people."""
     from deniable.tasks.oracles import oracle_of  # heavy, and the help needs only the names
 
-    return oracle_of(str(choice), domain, epsilon=epsilon, people=PEOPLE)
+    return oracle_of(str(choice), domain, epsilon=epsilon, people=people)

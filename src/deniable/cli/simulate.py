@@ -27,7 +27,7 @@ def simulate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file, one row per person.", exists=True, dir_okay=False)],
     column: Annotated[str, typer.Option(help="The column to ask about.")],
     epsilon: Epsilon = 1.0,
-    mechanism: Annotated[Choice, typer.Option(help="The mechanism; auto picks one for the domain.")] = AUTO,
+    mechanism: Annotated[Choice, typer.Option(help="The mechanism; auto picks one for the domain and the number of rows.")] = AUTO,
     top: Annotated[int, typer.Option(help="How many values to show.", min=1)] = 20,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows without an answer, and say how many.")] = False,
     chart: Chart = None,
@@ -51,7 +51,7 @@ def simulate(
         raise DomainError(column, f"{len(truth)} different values", allowed="two or more", fix="there is nothing to tell apart")
     if 2 * len(truth) > len(values):
         remark(f"{len(truth):,} different answers among {len(values):,} people: nearly everyone is alone with theirs, and will drown.")
-    spec = oracle_for(mechanism, Categories(*sorted(truth)), epsilon)
+    spec = oracle_for(mechanism, Categories(*sorted(truth)), epsilon, len(values))
     survey = Survey((Question(name=column, spec=spec),))
     with progress_bar("randomizing and counting", quiet=json_output) as progress:
         estimate = survey.run(values.to_arrow(), progress=progress)[column].top(top)
