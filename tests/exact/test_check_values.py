@@ -10,7 +10,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable.client import BLH, GRR, HRR, OLH, OUE, PGR, RR, RWS, SHE, SUE, THE, DBitFlip, SubsetSelection
+from deniable.client import (
+    BLH,
+    CMS,
+    GRR,
+    HCMS,
+    HRR,
+    OLH,
+    OUE,
+    PGR,
+    RR,
+    RWS,
+    SHE,
+    SUE,
+    THE,
+    BloomRR,
+    DBitFlip,
+    HadamardResponse,
+    SubsetSelection,
+)
 from deniable.contract.probability import favored_threshold
 from deniable.lab.audit import epsilon_lower_bound, exact_audit
 from tests.estimates import of_supports
@@ -195,3 +213,42 @@ def test_thresholds_do_not_depend_on_what_was_computed_before():
     rounded = favored_threshold(1.0, 1, 3.0)
     assert (exact, rounded) == (8768971294881393556, 8768971294881393664)
     assert favored_threshold(1.0, 1, 3) == exact
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("f", [0.0, 0.3])
+def test_variances_are_the_formulas_of_the_theory_pages(epsilon, f):
+    """Per report, for 64 values; e is E on the pages, and root R. SHE's tails are folded, and Hadamard response's formula is for large domains."""
+    e, root, d, b, m = exp(epsilon), exp(epsilon / 2), 64, 16, 1024
+    sketch = (m / (m - 1)) ** 2 * (root / (root - 1) ** 2 + (1 - 1 / m) / m)
+    hadamard = (m / (m - 1)) ** 2 * ((e + 1) ** 2 / (e - 1) ** 2 - 1 / m**2)
+    olh, pgr, flips = OLH(domain_size=d, epsilon=epsilon), PGR(domain_size=d, epsilon=epsilon), 1 / (exp(epsilon / 4) + 1)
+    g, (q, t, points, c, i) = olh.hash_range, (pgr.order, pgr.dimension, pgr.points, pgr.orthogonal, pgr.shared)
+    response = HadamardResponse(domain_size=1 << 20, epsilon=epsilon)
+    blocks, r = response.blocks, exp(-epsilon / 128)
+    the = THE(domain_size=d, epsilon=epsilon)
+    noise = exp(epsilon * the.theta / 2)
+    p, raised = 1 - exp(epsilon * (the.theta - 1) / 2) / 2, exp(-epsilon * the.theta / 2) / 2
+    ours = {
+        GRR(domain_size=d, epsilon=epsilon): (d - 2 + e) / (e - 1) ** 2 + f * (d - 2) / (e - 1),
+        OUE(domain_size=d, epsilon=epsilon): 4 * e / (e - 1) ** 2 + f,
+        SUE(domain_size=d, epsilon=epsilon): root / (root - 1) ** 2,
+        BLH(domain_size=d, epsilon=epsilon): (e + 1) ** 2 / (e - 1) ** 2 - f,
+        HRR(domain_size=d, epsilon=epsilon): (e + 1) ** 2 / (e - 1) ** 2 - f,
+        DBitFlip(domain_size=d, epsilon=epsilon, bits=b): d / b * root / (root - 1) ** 2 + f * (d / b - 1),
+        DBitFlip(domain_size=d, epsilon=epsilon, bits=1): d * e / (e - 1) ** 2 + f * (d - 1),
+        CMS(domain_size=d, epsilon=epsilon, width=m): sketch - f / (m - 1),
+        HCMS(domain_size=d, epsilon=epsilon, width=m): hadamard - f * (m + 1) / (m - 1),
+        the: (2 * noise - 1) / (1 + exp(epsilon * (the.theta - 0.5)) - 2 * noise) ** 2 + f * (1 - p - raised) / (p - raised),
+    }
+    for spec, formula in ours.items():
+        assert spec.variance(n=1, f=f) == pytest.approx(formula, rel=1e-9), spec
+    rare = {
+        olh: (e + g - 1) ** 2 / ((e - 1) ** 2 * (g - 1)),
+        pgr: ((e - 1) * i + c) * ((e - 1) * (c - i) + points - c) / ((e - 1) ** 2 * q ** (2 * t - 4)),
+        BloomRR(domain_size=d, epsilon=epsilon, hashes=2): flips * (1 - flips) / (2 * (1 - 2 * flips) ** 2),
+        SHE(domain_size=d, epsilon=epsilon, steps=64): 2 * r / (1 - r) ** 2 / 64**2,
+        response: (e + 2 * blocks - 1) ** 2 / (blocks * (e - 1) ** 2),
+    }
+    for spec, formula in rare.items():
+        assert spec.variance(n=1) == pytest.approx(formula, rel=1e-4 if spec is response else 1e-5), spec
