@@ -218,7 +218,7 @@ def test_thresholds_do_not_depend_on_what_was_computed_before():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("f", [0.0, 0.3])
 def test_variances_are_the_formulas_of_the_theory_pages(epsilon, f):
-    """Per report, for 64 values; e is E on the pages, and root R. SHE's tails are folded, and Hadamard response's formula is for large domains."""
+    """Per report, for 64 values; e and root: E and R there. SHE's tails are folded; one formula is for large domains."""
     e, root, d, b, m = exp(epsilon), exp(epsilon / 2), 64, 16, 1024
     sketch = (m / (m - 1)) ** 2 * (root / (root - 1) ** 2 + (1 - 1 / m) / m)
     hadamard = (m / (m - 1)) ** 2 * ((e + 1) ** 2 / (e - 1) ** 2 - 1 / m**2)
