@@ -166,3 +166,23 @@ def test_an_answer_that_signs_another_encoding_of_the_message_is_refused():
     assert encode(message, salt, 2048) != encode(message, other, 2048)
     with pytest.raises(WireError, match="do not trust"):
         finalize(signer.modulus, message, signer.sign(another.message), blinded)
+
+
+def laws_of_a_token(n, exponent, messages):
+    """How many laws the message and its signature have, given the blinded message: one, if the issuer learns nothing."""
+    factors = [factor for factor in range(n) if gcd(factor, n) == 1]
+    answers = {pow(answer, exponent, n): answer for answer in range(n)}  # one root of each blinded message
+    found = {}
+    for message in messages:
+        for factor in factors:
+            blinded = message * pow(factor, exponent, n) % n
+            if blinded in answers:
+                found.setdefault(blinded, Counter())[message, answers[blinded] * pow(factor, -1, n) % n] += 1
+    return len({frozenset(law.items()) for law in found.values()})
+
+
+def test_for_every_small_modulus_a_token_is_independent_of_what_the_issuer_saw():
+    """The theorem in numbers: the exponent 3 often divides the group's order; messages with common factors are told apart."""
+    for n in range(3, 60, 2):
+        assert laws_of_a_token(n, 3, [message for message in range(n) if gcd(message, n) == 1]) == 1
+    assert laws_of_a_token(15, 3, range(15)) == 4
