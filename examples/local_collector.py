@@ -17,7 +17,7 @@ DENIABLE = [sys.executable, "-c", "from deniable.cli import main; main()"]
 
 
 class Collector(NamedTuple):
-    """Where it serves, the task that it has published, and the token of whoever runs it."""
+    """Where it serves, the task that it has published, and its operator's token."""
 
     url: str
     task: str

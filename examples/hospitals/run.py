@@ -2,7 +2,7 @@
 
     .venv/bin/python examples/hospitals/run.py
 
-Each step prints the command that the hospital, or whoever aggregates, would type on a machine of its own.
+Each step prints the command that the hospital, or the aggregator, would type on a machine of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
         print("\n2. one of them writes the terms: what is added up, the noise, the keys of all three")
         terms = folder / "admissions.toml"
         terms.write_text(TERMS + "".join(f'{hospital} = "{key}"\n' for hospital, key in keys.items()))
-        print("\n3. whoever aggregates begins the sum")
+        print("\n3. the aggregator begins the sum")
         told = show("aggregate", "create", terms, "--folder", folder / "sum")
         sum_id = next(line.split()[1] for line in told.splitlines() if line.startswith("sum"))
         print("\n4. every hospital confirms the terms by their id, and takes part")

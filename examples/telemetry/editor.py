@@ -1,4 +1,4 @@
-"""A small editor that reports its theme, privately, and shows its user what it has told: the part that an application adds.
+"""A small editor that reports its theme, privately, and shows its user what it has sent: the part that an application adds.
 
 It needs nothing but the base install: ``pip install .`` in a checkout, no dependencies.
 """
@@ -15,7 +15,7 @@ LIFETIME = 8.0
 
 
 class Editor:
-    """An application with settings, and a ledger beside them."""
+    """An application with settings, and a ledger."""
 
     def __init__(self, folder: Path, collector: str, task: str, *, theme: str = "light") -> None:
         self.theme = theme

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ENVIRONMENTS = (Path(sys.prefix), Path(f"{sys.prefix}-beam"))
-"""The one that runs this, and the one beside it for Apache Beam."""
+"""The one that runs this, and the one next to it for Apache Beam."""
 BENCH = Path(__file__).parents[2] / ".bench"
 CLEAN, VULNERABLE, UNKNOWN = 0, 1, 2
 NOT_OURS = ("deniable", "pip", "setuptools", "wheel")

@@ -1,6 +1,6 @@
 """The licenses of everything that users install with deniable, as the packages state them; the exit status is 1 if one is not allowed.
 
-deniable is under Apache-2.0 and ships nothing of these packages: pip installs them beside it. So permissive licenses are allowed, and those
+deniable is under Apache-2.0 and ships nothing of these packages: pip installs them next to it. So permissive licenses are allowed, and those
 that ask for the source of the package itself and not of what uses it (LGPL, MPL).
 """
 
@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 INSTALLED = {Path(sys.prefix): {"all", "spark"}, Path(f"{sys.prefix}-beam"): {"beam"}}
-"""The environments, this one and the one beside it for Apache Beam, and the extras that are in them. CuPy is in none."""
+"""The environments, this one and the one next to it for Apache Beam, and the extras that are in them. CuPy is in none."""
 ALLOWED = re.compile(
     r"^\(*(Apache|MIT|0BSD|BSD|[23]-clause BSD|ISC|PSF|Python Software|Zlib|CC0|CNRI-Python|Unlicense|LGPL|MPL|Mozilla)", re.IGNORECASE
 )
