@@ -43,11 +43,12 @@ audit: $(STAMP)           ## licenses of what users install, and known vulnerabi
 mutation: $(STAMP)        ## how many of 100 small faults in contract, client and core the tests find (half an hour)
 	@$(BIN)/python mutation/run.py
 
-lint: $(STAMP)            ## formatting, lint, types, import order
+lint: $(STAMP)            ## formatting, lint, types, import order, words
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python scripts/checks/voice.py
 
 bench: $(STAMP)           ## side by side with the other libraries and with plain C
 	@$(BIN)/python benchmarks/run.py

@@ -1,6 +1,6 @@
 """The licenses of everything that users install with deniable, as the packages state them; the exit status is 1 if one is not allowed.
 
-deniable is under Apache-2.0 and ships nothing of these packages: pip installs them next to it. So permissive licenses are allowed, and those
+deniable is under Apache-2.0 and ships nothing of these packages: pip installs them. So permissive licenses are allowed, and those
 that ask for the source of the package itself and not of what uses it (LGPL, MPL).
 """
 
