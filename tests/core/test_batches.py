@@ -318,11 +318,18 @@ def test_work_is_shared_among_cores(monkeypatch):
 
 def test_crowds_are_counted_and_split_by_position():
     assert [crowd_size(crowd) for crowd in ([1, 2], np.zeros(3), {"a": [1], "b": (2,)}, pa.array([1, 2]))] == [2, 3, 1, 2]
-    for wrong, word in (({"a": [1], "b": []}, "one length"), ({}, "one length"), (iter([1]), "known length"), (5, "known length")):
+    for wrong, word in (
+        ({"a": [1], "b": []}, "one length"),
+        ({}, "one length"),
+        (iter([1]), "known length"),
+        (5, "known length"),
+        (np.array(3), "known length"),
+        ({"a": 5}, "known length"),
+    ):
         with pytest.raises(DomainError, match=word):
             crowd_size(wrong)
     at = np.array([2, 0])
-    assert take([5, 6, 7], at) == take((5, 6, 7), at) == [7, 5]
+    assert take([5, 6, 7], at) == take((5, 6, 7), at) == take(range(5, 8), at) == take(memoryview(b"\5\6\7"), at) == [7, 5]
     assert take(np.array([5, 6, 7]), at).tolist() == take(pa.array([5, 6, 7]), at).to_pylist() == [7, 5]
     assert take(pa.chunked_array([[5], [6, 7]]), at).to_pylist() == [7, 5]
 

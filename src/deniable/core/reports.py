@@ -47,7 +47,7 @@ class Reports:
     @classmethod
     def collect(cls, spec: Spec, reports: Iterable[Any]) -> Reports:
         """A batch from reports that were made one by one."""
-        if isinstance(reports, bytes | str | Mapping) or not isinstance(reports, Iterable):
+        if isinstance(reports, bytes | str | Mapping) or not isinstance(reports, Iterable) or getattr(reports, "ndim", 1) == 0:
             raise WireError("reports", type(reports).__name__, allowed="a list of reports", fix="use from_rows for bytes")
         rows = [spec.encode(report) for report in reports]
         return cls.from_rows(spec, b"".join(rows))

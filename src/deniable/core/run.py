@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -96,13 +96,19 @@ def _together(parts: list[Any]) -> Any:
 def crowd_size(values: Any) -> int:
     """The number of people behind a column, or behind the columns of a mapping."""
     if isinstance(values, Mapping):
-        sizes = {name: len(column) for name, column in values.items()}
+        sizes = {name: _length(name, column) for name, column in values.items()}
         if len(set(sizes.values())) != 1:
             raise DomainError("values", sizes, allowed="columns of one length", fix="give one value per person in every column")
         return next(iter(sizes.values()))
-    if not hasattr(values, "__len__"):
-        raise DomainError("values", type(values).__name__, allowed="a column of known length", fix="make it a list first")
-    return len(values)
+    return _length("values", values)
+
+
+def _length(name: object, column: Any) -> int:
+    try:
+        return len(column)
+    except TypeError as error:  # also of an array without dimensions
+        received = type(column).__name__
+        raise DomainError(str(name), received, allowed="a column of known length", fix="make it a list first") from error
 
 
 def take(column: Any, positions: Array) -> Any:
@@ -111,7 +117,7 @@ def take(column: Any, positions: Array) -> Any:
         return column.take(pa.array(positions))
     if hasattr(column, "iloc"):  # pandas: by position, never by its labels
         return column.iloc[positions]
-    if isinstance(column, list | tuple):
+    if isinstance(column, Sequence | memoryview):
         return [column[i] for i in positions]
     return column[positions]
 
