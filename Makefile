@@ -7,6 +7,9 @@ STAMP := $(VENV)/.complete
 # Two tests for each core at a time: they wait for servers, processes and disks half of the time.
 WORKERS := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
+# Tests start hundreds of processes, and each would compile all that it imports: bytecode is kept, whatever the caller's environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo test check soak coverage audit mutation lint bench bench-billion figures docs vectors clean
 help:                     ## show what can be done
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
