@@ -38,7 +38,7 @@ def test_searches_are_scored_by_their_lists(tmp_path):
         mechanisms=searches,
         epsilons=[0.001, 8],
         people=[2000],
-        repetitions=200,
+        repetitions=60,
         metrics=["ndcg", "f1", "ncr", "precision", "recall", "mse"],
     )
     summary = run(experiment, tmp_path, workers=1).summary()

@@ -6,6 +6,8 @@ independent, so their spread is measured and the test rejects at alpha = 1e-6, t
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -26,22 +28,28 @@ SKETCHES = [
     (HCMS, {"epsilon": 2.0, "hashes": 8, "width": 32}),
     (FLH, {"epsilon": 2.0, "hashes": 40}),
 ]
-each_sketch = pytest.mark.parametrize(("make", "options"), SKETCHES, ids=str)
+each_sketch = pytest.mark.parametrize("number", range(len(SKETCHES)), ids=lambda number: str(SKETCHES[number]))
 
 
-def estimates(make, options, salts=SALTS, held=HELD):
+def estimates(make, options, held=HELD):
     source = ReplaySource.from_key("sketches")
-    for salt in range(salts):
+    for salt in range(SALTS):
         spec = make(domain_size=SIZE, salt=salt, **options)
         tally = spec.tally(spec.privatize(np.repeat(np.arange(SIZE), held), source=source))
         yield spec, tally, spec.estimate(tally)
 
 
-def standardized(make, options, held=HELD):
+@cache
+def drawn(number):
+    """The estimates of one of the sketches, which several tests look at."""
+    return list(estimates(*SKETCHES[number]))
+
+
+def standardized(found, held=HELD):
     """Z of every cell for every salt, by the variance of the theory with the true counts: noise, and collisions with all others."""
     n = int(held.sum())
     rows = []
-    for spec, _, estimate in estimates(make, options, held=held):
+    for spec, _, estimate in found:
         noise = np.array([spec.variance(n, count / n) for count in held])
         collisions = spec.collisions * (np.sum(held * (held - 1.0)) - held * (held - 1.0))
         rows.append((estimate.counts - held) / np.sqrt(noise + collisions))
@@ -55,8 +63,8 @@ def deviation(z, honest=None):
 
 
 @each_sketch
-def test_unbiased_with_the_stated_variance_over_hash_functions(make, options):
-    z = standardized(make, options)
+def test_unbiased_with_the_stated_variance_over_hash_functions(number):
+    z = standardized(drawn(number))
     assert np.abs(z.mean(axis=0)).max() * np.sqrt(SALTS) < SIGMAS + np.log10(SIZE)
     assert abs(deviation(z)) < SIGMAS
 
@@ -64,7 +72,7 @@ def test_unbiased_with_the_stated_variance_over_hash_functions(make, options):
 def test_functions_that_hash_only_pairs_independently_are_rejected(monkeypatch):
     """The evil twin: u = c x + b. Collisions with different values then come together: four times the stated variance on even data."""
     make, options = CMS, {"epsilon": 6.0, "hashes": 16, "width": 16}
-    honest = standardized(make, options, held=EVEN)
+    honest = standardized(estimates(make, options, EVEN), EVEN)
     assert abs(deviation(honest)) < SIGMAS
     functions_of = sketch.public_functions
 
@@ -74,7 +82,7 @@ def test_functions_that_hash_only_pairs_independently_are_rejected(monkeypatch):
         return functions
 
     monkeypatch.setattr(sketch, "public_functions", only_pairs)
-    assert deviation(standardized(make, options, held=EVEN), honest) > 2 * SIGMAS
+    assert deviation(standardized(estimates(make, options, EVEN), EVEN), honest) > 2 * SIGMAS
 
 
 @pytest.mark.parametrize("low", [0, 2**40, 2**63])
@@ -94,18 +102,17 @@ def test_long_integers_in_a_row_are_hashed_like_any_others(low):
 
 
 def test_an_error_that_forgets_collisions_is_rejected():
-    make, options = SKETCHES[0]
     n = VALUES.size
-    z = [(estimate.counts - HELD) / np.sqrt([spec.variance(n, c / n) for c in HELD]) for spec, _, estimate in estimates(make, options, 50)]
+    z = [(estimate.counts - HELD) / np.sqrt([spec.variance(n, c / n) for c in HELD]) for spec, _, estimate in drawn(0)[:50]]
     assert deviation(np.array(z)) > SIGMAS
 
 
 @each_sketch
-def test_intervals_cover(make, options):
+def test_intervals_cover(number):
     """94 to 96 % over cells and salts, with 4.89 standard errors of the salts' shares; all cells at once and short lists: at least 95 %."""
     shares, together, short = [], [], []
     asked = [0, 1, 40]
-    for spec, tally, estimate in estimates(make, options):
+    for spec, tally, estimate in drawn(number):
         low, high = estimate.interval(0.95)
         shares.append(np.mean((low <= HELD) & (high >= HELD)))
         low, high = estimate.interval(0.95, simultaneous=True)

@@ -42,7 +42,11 @@ def slides_search(oracle, groups, epsilon, **options):
     return dn.PEM(bits=16, k=9, epsilon=epsilon, oracle=oracle, groups=groups, people=1000, **given)
 
 
-def scores(population, search, key, runs=100):
+RUNS = 30
+"""Of each cell; ``make soak`` has 1,000."""
+
+
+def scores(population, search, key, runs=RUNS):
     found = []
     for run in range(runs):
         source = ReplaySource.from_key(f"{key}/{run}")
@@ -54,9 +58,9 @@ def scores(population, search, key, runs=100):
 
 @pytest.mark.parametrize(("name", "population", "oracle", "groups", "epsilon", "expected"), CELLS, ids=lambda x: str(x)[:16])
 def test_the_slides_experiment(name, population, oracle, groups, epsilon, expected):
-    """100 runs within four standard errors, those of the table included."""
+    """The mean of some runs within four standard errors, those of the table included."""
     measured = scores(population, slides_search(oracle, groups, epsilon), f"{name}/{oracle}/{groups}/{epsilon}")
-    assert abs(measured.mean() - expected) < 4 * np.hypot(max(measured.std(ddof=1) / 10, 0.005), 0.0061)
+    assert abs(measured.mean() - expected) < 4 * np.hypot(max(measured.std(ddof=1), 0.05) / np.sqrt(RUNS), 0.0061)
 
 
 def test_growing_groups_help_and_diminishing_ones_hurt():
@@ -66,7 +70,7 @@ def test_growing_groups_help_and_diminishing_ones_hurt():
         for rule in ("equal", "growing", "diminishing")
     }
     for rule, expected in (("equal", 0.580), ("growing", 0.715), ("diminishing", 0.395)):
-        assert abs(measured[rule].mean() - expected) < 4 * np.hypot(measured[rule].std(ddof=1) / 10, 0.006)
+        assert abs(measured[rule].mean() - expected) < 4 * np.hypot(measured[rule].std(ddof=1) / np.sqrt(RUNS), 0.006)
 
 
 def test_everyone_reports_once_and_the_slides_loop_would_cost_more():

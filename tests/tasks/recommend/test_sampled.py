@@ -121,19 +121,19 @@ def test_too_few_people_are_told_by_the_error():
 
 
 def test_one_step_is_unbiased_with_the_stated_error():
-    """One round, 60 times: the moved numbers less the exact step, over their errors; errors that are a third too small are rejected."""
+    """One round, 30 times: the moved numbers less the exact step, over their errors; errors that are a third too small are rejected."""
     state = protocol_from_json(fit(rounds=1, clip=0, epsilon=8.0).canonical)
     state = state.learned(stage=1, popularity=(0.5,) * 6)
     people = PEOPLE * 5
     questions = [question.encoder for question in state.open().questions]
     exact = np.array([np.asarray(encoder.column(people)).mean() / (1 << 26) for encoder in questions]).reshape(6, 2)
     start, z = np.array(state.state.model) / ONE, []
-    for run in range(60):
+    for run in range(30):
         tickets = ReplaySource.from_key(f"tickets {run}")
         found = state.close(ask(state, people, np.array([12 + tickets.below(12) for _ in people]), source=tickets))
         z.append((found.items - start - 4.0 * exact) / np.sqrt(found.noise))
     z = np.array(z)
-    assert np.abs(z.mean(axis=0)).max() < 5.6 / np.sqrt(60)
+    assert np.abs(z.mean(axis=0)).max() < 5.6 / np.sqrt(30)
     assert 0.5 < (z**2).mean() < 1.4
 
 

@@ -82,12 +82,15 @@ def rounds(spec, people, values_of):
     return [[spec.tally(batches[period][group]) for period in range(PERIODS)] for group in range(GROUPS)]
 
 
-def coverage(tallies, spec, stay, truth, what):
-    hits = []
-    for group in tallies:
-        low, high = what(repeated(spec, group, stay=stay))
-        hits.append((low <= truth) & (truth <= high))
-    return np.mean(hits)
+def series_of(tallies, spec, *stays):
+    """The estimates of all crowds, for each share of people who are believed to stay."""
+    return [[repeated(spec, group, stay=stay) for group in tallies] for stay in stays]
+
+
+def coverage(crowds, truth, what):
+    """How often the limits of ``what`` is asked of each crowd's series hold the truth."""
+    limits = [what(series) for series in crowds]
+    return np.mean([(low <= truth) & (truth <= high) for low, high in limits])
 
 
 def tolerance(cells):
@@ -115,12 +118,13 @@ def test_people_who_keep_their_values(spec, people):
     def change(series):
         return series.change(0, PERIODS - 1).interval()
 
-    for stay in (None, 1.0):
-        assert abs(coverage(tallies, spec, stay, truth, average) - 0.95) < 0.01 + tolerance(4)
-    assert coverage(tallies, spec, 0.0, truth, average) < 0.95 - 0.01 - tolerance(4)
+    unknown, stay, move = series_of(tallies, spec, None, 1.0, 0.0)
+    for crowds in (unknown, stay):
+        assert abs(coverage(crowds, truth, average) - 0.95) < 0.01 + tolerance(4)
+    assert coverage(move, truth, average) < 0.95 - 0.01 - tolerance(4)
     if spec.first_epsilon < spec.epsilon:  # without instantaneous noise nothing changes at all, and every interval covers
-        assert abs(coverage(tallies, spec, 1.0, 0, change) - 0.95) < 0.01 + tolerance(4)
-    assert coverage(tallies, spec, None, 0, change) > 0.95 + tolerance(4)  # wider than needed
+        assert abs(coverage(stay, 0, change) - 0.95) < 0.01 + tolerance(4)
+    assert coverage(unknown, 0, change) > 0.95 + tolerance(4)  # wider than needed
 
 
 def test_people_who_all_change():
@@ -133,8 +137,9 @@ def test_people_who_all_change():
     def change(series):
         return series.change(0, 1).interval()
 
-    assert abs(coverage(tallies, spec, None, truth, change) - 0.95) < 0.01 + tolerance(4)
-    assert coverage(tallies, spec, 1.0, truth, change) < 0.95 - 0.01 - tolerance(4)
+    unknown, stay = series_of(tallies, spec, None, 1.0)
+    assert abs(coverage(unknown, truth, change) - 0.95) < 0.01 + tolerance(4)
+    assert coverage(stay, truth, change) < 0.95 - 0.01 - tolerance(4)
 
 
 @pytest.mark.parametrize(
@@ -159,11 +164,12 @@ def test_people_who_all_change_to_values_that_share_their_answers(spec, people):
         return series.change(0, PERIODS - 1).interval()
 
     assert not spec.distinct
-    for stay in (None, 0.0):
-        assert coverage(tallies, spec, stay, truth, average) > 0.95 - 0.01 - tolerance(5)
-    assert coverage(tallies, spec, 0.0, truth, independent) < 0.95 - 0.01 - tolerance(5)
+    unknown, move = series_of(tallies, spec, None, 0.0)
+    for crowds in (unknown, move):
+        assert coverage(crowds, truth, average) > 0.95 - 0.01 - tolerance(5)
+    assert coverage(move, truth, independent) < 0.95 - 0.01 - tolerance(5)
     moved = np.bincount(values + PERIODS - 1, minlength=5) - np.bincount(values, minlength=5)
-    assert coverage(tallies, spec, 0.0, moved, change) > 0.95 - 0.01 - tolerance(5)
+    assert coverage(move, moved, change) > 0.95 - 0.01 - tolerance(5)
 
 
 def test_few_people_get_bounds_instead_of_normal_intervals():
