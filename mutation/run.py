@@ -90,7 +90,10 @@ def judged(path: Path, number: int, tests: list[pytest.Item], seconds: Callable[
     names = Path(os.environ["PYTEST_DEBUG_TEMPROOT"]) / "tests"
     names.write_text("\n".join(test.nodeid for test in tests))
     command = [sys.executable, "-m", "pytest", "-x", "-p", "mutants", "-p", "no:cacheprovider", f"@{names}"]
-    environment = os.environ | {"DENIABLE_MUTANT": f"{path}:{number}", "PYTHONPATH": str(Path(__file__).parent)}
+    environment = os.environ | {
+        "DENIABLE_MUTANT": f"{path}:{number}",
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+    }
     resource.setrlimit(resource.RLIMIT_CPU, (60 + 10 * SECONDS, 60 + 10 * SECONDS))  # of computing: others may compute here, too
     with suppress(subprocess.TimeoutExpired):
         code = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=3600, check=False).returncode
