@@ -143,6 +143,14 @@ def wave(source: ReplaySource) -> Limits:
     return np.array(low), np.array(high), np.array([(people <= x).mean() for x in at])
 
 
+@case("deniable.core.replicates.SomeShares")
+def some_of_a_wave(source: ReplaySource) -> Limits:
+    """Two cumulative shares of a crowd that is spread over the range, the higher one first."""
+    people = np.round(40 + 20 * np.sin(np.arange(20_000)) + 10 * np.cos(np.arange(20_000) ** 2))
+    found = estimated(dn.SquareWave(low=0, high=100, epsilon=2.0, steps=100), people, source).resampled(source=source)
+    return *found.select([65, 35]).interval(), np.array([(people <= x).mean() for x in (65, 35)])
+
+
 # --- one curator ---
 
 

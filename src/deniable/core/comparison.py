@@ -59,6 +59,7 @@ class Comparison(Estimate):
             family_size=first.family_size,
             covers=law.covers or first.covers,
             single=first.single,
+            unit=first.unit,
             first=first,
             second=second,
         )
@@ -125,9 +126,6 @@ class Comparison(Estimate):
 
     def _shown(self, numbers: Array) -> Any:
         return self._distance(numbers)
-
-    def _distance(self, numbers: Array) -> Any:
-        return self.first._distance(numbers)  # differences are in the units of their sides
 
     # --- what people see ---
 

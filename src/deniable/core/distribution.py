@@ -21,6 +21,7 @@ from deniable.core.interval import check_level
 from deniable.core.mean import MeanEstimate
 from deniable.core.replicates import Fit, Replicates
 from deniable.core.resampling import REPLICATES
+from deniable.core.table import row_numbers
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -75,6 +76,7 @@ class DistributionEstimate(Estimate):
             about=f"{n:,} reports, {spec.mechanism}, epsilon = {spec.epsilon:.4g}; {domain.size:,} points by {fit.how}",
             guarantee=spec.guarantee,
             bias=fit.bias,
+            parts={"mean": fit.mean},
         )
 
     @property
@@ -89,10 +91,12 @@ class DistributionEstimate(Estimate):
         """The estimated share of people at each grid point."""
         return self.law.fit.shares
 
-    @cached_property
+    @property
     def mean(self) -> MeanEstimate:
         """The mean, without the bias of the shares, and with its error."""
-        return self.law.fit.mean
+        found: Any = self.parts["mean"]
+        mean: MeanEstimate = found
+        return mean
 
     def cdf(self, x: Any) -> Any:
         """The share of people at or below x, or below each entry of a list of them."""
@@ -124,7 +128,7 @@ class DistributionEstimate(Estimate):
         if not self.n:
             return self.resampled()
         key = f"deniable replicates 1 {self.spec.digest.hex()} {self.n}"
-        return replace(self, law=replace(self.law, replicates=self.law.fit.replayed(key)), parts={"mean": self.mean})
+        return replace(self, law=replace(self.law, replicates=self.law.fit.replayed(key)))
 
     def using(self, method: str) -> Self:
         """The same tally estimated by another method, "em" or "ems", where reports are those of ``SquareWave``."""
@@ -135,9 +139,17 @@ class DistributionEstimate(Estimate):
 
     def compare(self, other: Estimate) -> Comparison:
         """The change of the mean from this estimate to the ``other`` one, with a test."""
-        if not isinstance(other, DistributionEstimate):
-            raise ParameterError("other", other, allowed="an estimate of a distribution", fix="estimate the other crowd first")
-        return self.mean.compare(other.mean)
+        if getattr(other, "kind", None) != self.kind:
+            allowed = f"an estimate of the same kind, {self.kind}"
+            raise ParameterError("other", other, allowed=allowed, fix="estimate the other crowd first")
+        return self.mean.compare(other.parts["mean"])
+
+    def select(self, positions: Any) -> Any:
+        """The cumulative shares at some grid points alone, without what needs the whole distribution."""
+        at = row_numbers(positions, len(self.values))
+        same = {name: getattr(self, name) for name in ("about", "guarantee", "quantity", "family_size", "covers", "bias", "spec")}
+        found, shares = [self.values[i] for i in at], self.frequencies[at]
+        return Estimate(values=found, law=self.law.select(at), details={"frequency": shares}, kind="cumulative shares", **same)
 
     def _first(self, cumulative: Array, q: float) -> Any:
         return self.values[min(int(np.searchsorted(cumulative, q - 1e-12)), self.domain.size - 1)]

@@ -88,7 +88,7 @@ class Replicates(Law):
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
         return self.settled().limits(alpha)
 
-    def select(self, positions: Array) -> Cumulative:
+    def select(self, positions: Array) -> SomeShares:
         return self.settled().select(positions)
 
     def settled(self) -> Cumulative:
@@ -129,5 +129,37 @@ class Cumulative(Law):
         low, high = (np.clip(self.shares - self.missed + side * reach, 0.0, 1.0) for side in (-1, 1))
         return np.maximum.accumulate(low), np.asarray(np.minimum.accumulate(high[::-1])[::-1])
 
-    def select(self, positions: Array) -> Cumulative:
-        return Cumulative(self.n, self.shares[positions], self.missed[positions], self.noise[positions])
+    def select(self, positions: Array) -> SomeShares:
+        return SomeShares(self, np.arange(len(self.shares))[positions])
+
+
+@dataclass(frozen=True, eq=False)
+class SomeShares(Law):
+    """Some of the cumulative shares at rising points, in any order, with the limits that they have among all."""
+
+    whole: Cumulative
+    at: Array
+
+    @property
+    def n(self) -> int:
+        """How many people reported."""
+        return self.whole.n
+
+    @property
+    def point(self) -> Array:
+        return np.asarray(self.whole.point[self.at])
+
+    def variance(self, at: Array, *, population: bool = False) -> Array:
+        return np.asarray(self.whole.noise[self.at])
+
+    def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
+        """Among all, each at its own alpha: they rise together."""
+        if not np.ndim(alpha):
+            low, high = self.whole.limits(alpha)
+            return low[self.at], high[self.at]
+        sides = [self.whole.limits(each) for each in np.broadcast_to(alpha, self.at.shape)]
+        low, high = (np.array([side[end][place] for side, place in zip(sides, self.at, strict=True)]) for end in (0, 1))
+        return low, high
+
+    def select(self, positions: Array) -> SomeShares:
+        return replace(self, at=self.at[positions])

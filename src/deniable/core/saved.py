@@ -26,6 +26,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
+from deniable.core.comparison import Comparison
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.saved_parts import (
@@ -107,6 +108,9 @@ class SavedEstimate(Estimate):
     shown_headline: str = ""
     shown_notes: tuple[str, ...] = ()
 
+    def _shown(self, numbers: Array) -> Any:
+        return self._distance(numbers) if self.kind == Comparison.kind else super()._shown(numbers)
+
     @property
     def labels(self) -> list[Any]:
         return list(self.columns["value"]) if "value" in self.columns else list(self.values)
@@ -134,6 +138,11 @@ class SavedEstimate(Estimate):
 
     def settled(self) -> Self:
         return self
+
+    def compare(self, other: Estimate) -> Comparison:
+        if self.kind == "distribution" == getattr(other, "kind", None):  # by their means, as when they were made
+            return self.parts["mean"].compare(other.parts["mean"])
+        return super().compare(other)
 
     def select(self, positions: Any) -> Self:
         at = row_numbers(positions, len(self.values))

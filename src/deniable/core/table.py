@@ -97,8 +97,14 @@ class Table(ABC):
         return self.to_arrow().to_pandas()
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str | None:
-        """All rows as CSV, in the order of the domain: written to a path, or returned as text without one."""
-        text: str | None = self.to_polars().write_csv(path)
+        """All rows as CSV, in the order of the domain: written to a path, or returned as text without one.
+
+        Distances in time are numbers of seconds.
+        """
+        import polars as pl
+
+        frame = self.to_polars().with_columns(pl.selectors.duration().dt.total_microseconds() / 1e6)
+        text: str | None = frame.write_csv(path)
         return text
 
     def __repr__(self) -> str:

@@ -166,8 +166,9 @@ class SetShares(Law):
         return np.asarray(np.sqrt(self.seen_errors**2 + self._drawn(self.seen)) if population else self.seen_errors)
 
     def limits(self, alpha: Any, *, family: int = 0, population: bool = False) -> Limits:
-        error, several = self.seen_error(population=population), np.unique(self.groups).size if family > 1 else 1
-        more = self.missing(alpha * max(family, 1) / 4 / max(several, 1))
+        error = self.seen_error(population=population)
+        several = max(np.unique(self.groups).size, len(self.overflows), 1) if family > 1 else 1  # also where only some sets are left
+        more = self.missing(alpha * max(family, 1) / 4 / several)
         reach = scipy.stats.norm.isf(alpha / np.where(self.cut, 4, 2)) * error + more
         low = self.seen - scipy.stats.norm.isf(alpha / 2) * error
         # Supports by chance are skewed where they are few: 0 is excluded only where their exact law allows it.

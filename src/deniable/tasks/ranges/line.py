@@ -18,6 +18,7 @@ from deniable.tasks.enclosed import Enclosed
 
 NORMAL_FROM = 50
 """How many people a level needs for its errors to be taken as normal; with fewer, Chebyshev's inequality holds whatever they are."""
+_ROUNDING = 1e-12
 _BLOCK = 256
 """How many queries are worked on at a time."""
 
@@ -101,6 +102,7 @@ class Line(ABC):
         """Return the law of sums of shares, one for each row of weights: the part of each cell that counts."""
         queries = np.ascontiguousarray(weights.T)
         numbers, errors = queries.T @ self.shares, self.errors(queries)
+        numbers = np.where(np.abs(numbers - 1.0) < _ROUNDING, 1.0, numbers)  # everybody is in the whole line: no sum changes by rounding
         inner, outer, inner_errors, outer_errors = numbers.copy(), numbers.copy(), errors.copy(), errors.copy()
         parts = np.flatnonzero(((queries > 0) & (queries < 1)).any(axis=0))
         if parts.size and self.n:
