@@ -53,7 +53,7 @@ print(json.dumps({"page": str(told.section), "charts": told.charts}))
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A copy of the project with both steps done."""
+    """A copy of the project with all steps done."""
     copy = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("*.pyc.*", "*.tmp.*"))
     shutil.copy(ROOT / "pyproject.toml", copy)
@@ -63,6 +63,11 @@ def project(tmp_path_factory):
     homes = copy / "src/deniable/core/saved_parts.py"
     assert '"average", ' in homes.read_text()
     homes.write_text(homes.read_text().replace('"average", ', '"average", "odds", ', 1))
+    ((maker, made),) = re.findall(r"^```python\n# (tests/\S+)\n(.*?)^```", WALK, re.MULTILINE | re.DOTALL)
+    for name in ("__init__.py", "laws/__init__.py", "laws/estimates.py", "laws/test_estimates.py"):
+        (copy / "tests" / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / "tests" / name, copy / "tests" / name)
+    (copy / maker).write_text(f"{(copy / maker).read_text()}\n\n{made}")
     return copy
 
 
@@ -97,6 +102,11 @@ def test_a_new_kind_of_result_is_shown_everywhere_by_declaring_itself(project):
     assert [line[place] for line in lines for place in columns if escape(line[place]) not in page["page"]] == []
     (chart,) = page["charts"]
     assert [point["odds"] for point in chart["data"]["values"]] == [point["odds"] for point in made["chart"]["data"]["values"]]
+
+
+def test_a_new_kind_of_result_keeps_what_all_of_them_keep(project):
+    checked = run(project, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-q", "tests/laws/test_estimates.py", "-k", "odds")
+    assert checked.count(".") > 10, checked
 
 
 def test_the_walk_touches_two_files():

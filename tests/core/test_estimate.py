@@ -12,17 +12,15 @@ import numpy as np
 import pytest
 
 import deniable
-import deniable as dn
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure, themed
-from deniable.core.law import LAWS, Law, Unknown
+from deniable.core.law import LAWS, Law
 from deniable.core.measured import Measured
 from deniable.core.saved import SavedEstimate
 from deniable.core.saved_parts import HOMES
 from deniable.core.table import Table
 from deniable.core.vega import MARKS, draw
 from deniable.errors import MissingExtra, ParameterError
-from deniable.testing import ReplaySource
 
 SHARED = ("interval", "significant", "top", "stderr", "point", "to_arrow", "to_polars", "to_pandas", "to_csv", "to_json", "__repr__")
 """What no subclass may do in its own way."""
@@ -89,33 +87,6 @@ def test_laws_have_names_of_their_own_and_are_found_when_an_estimate_is_read():
     rooms = {".".join(made.__module__.split(".")[: 3 if ".tasks." in made.__module__ else 2]) for made in KNOWN}
     homes = {".".join(home.split(".")[: 3 if ".tasks." in home else 2]) for home in HOMES}
     assert rooms - {"deniable.tasks.enclosed", "deniable.tasks.people"} <= homes
-
-
-def test_an_unknown_interval_says_why_in_every_view():
-    estimate = Estimate(
-        values=["a", "b"], law=Unknown(10, np.array([1.0, 2.0]), "nobody knows how far off this is"), about="10 reports", quantity="weight"
-    )
-    assert repr(estimate) == "10 reports; nobody knows how far off this is\nvalue  weight\na           1\nb           2"
-    assert "nobody knows" in estimate._repr_html_()
-    assert "nobody knows" in estimate.chart().to_dict()["title"]["text"]
-    for ask in (estimate.interval, estimate.significant):
-        with pytest.raises(ParameterError, match="nobody knows"):
-            ask()
-    known = Estimate(values=["a"], law=Unknown(10, np.array([1.0]), "why", np.array([0.5])), about="10 reports")
-    assert known.stderr.tolist() == [0.5]
-    assert list(known.rows()) == ["value", "estimate", "stderr"]
-
-
-def test_the_same_rows_everywhere(tmp_path):
-    spec = dn.GRR(domain=dn.Categories("tea", "coffee"), epsilon=2.0)
-    estimate = spec.estimate(spec.tally(spec.privatize(["tea"] * 60 + ["coffee"] * 40, source=ReplaySource.from_key("rows"))))
-    columns = ["value", "count", "stderr", "low", "high", "frequency"]
-    assert estimate.to_arrow().column_names == estimate.to_polars().columns == list(estimate.to_pandas().columns) == columns
-    path = tmp_path / "counts.csv"
-    assert estimate.to_csv(path) is None
-    assert path.read_text() == estimate.to_csv()
-    assert path.read_text().splitlines()[0] == ",".join(columns)
-    assert list(estimate.to_json()["columns"]) == columns
 
 
 # --- figures ---

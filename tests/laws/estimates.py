@@ -75,6 +75,11 @@ def supports_of_few(week, source):
 
 
 @maker
+def supports_of_a_sketch(week, source):
+    return counted(dn.CMS(domain_size=4, epsilon=3.0, hashes=8, width=16), held(week), source)
+
+
+@maker
 def supports_of_nobody(week, source):
     return counted(dn.GRR(domain_size=3, epsilon=1.0), [], source)
 
@@ -262,6 +267,11 @@ def shares_among(week, source):
 
 
 @maker
+def reconstruction(week, source):
+    return table(week, source).reconstruct("place", "mood", replicates=4, source=source)
+
+
+@maker
 def contrast(week, source):
     return shares_among(week, source).contrast(("bar", "good"), ("inn", "good"))
 
@@ -288,6 +298,13 @@ def some_ranges(week, source):
 def map_of_people(week, source):
     points = np.array([(0.5, 0.5), (1.5, 0.5), (2.5, 1.5), (2.5, 2.5)])[held(week)]
     return places.UniformGrid(grid=SQUARE, epsilon=3.0, people=N).run(points, source=source)
+
+
+@maker
+def map_of_a_tree(week, source):
+    points = np.array([(0.5, 0.5), (1.5, 0.5), (2.5, 1.5), (2.5, 2.5)])[held(week)]
+    square = places.Box(0, 0, 4, 4, plane=True)
+    return places.QuadTree(box=square, depth=2, epsilon=3.0, people=N, adaptive=True).run(points, source=source)
 
 
 @maker

@@ -200,15 +200,10 @@ def test_the_estimate_is_one_of_the_family():
     people[:, 7] = 0.5
     found = spec.estimate(spec.tally(spec.privatize(people, source=ReplaySource.from_key("family"))))
     low, high = found.interval(0.95, simultaneous=True)
-    narrow = found.interval(0.95)
-    assert np.all((low < narrow[0]) & (narrow[1] < high))
     assert np.all((low <= people[0]) & (people[0] <= high))
-    wider = found.interval(0.95, population=True)
-    assert np.all(wider[1] - wider[0] >= narrow[1] - narrow[0])
     assert np.linalg.norm(found.stderr) == pytest.approx(sqrt(30 / 5000) / spec.cap.m, rel=1e-4)
     assert found.to_polars()["value"].to_list() == list(range(30))
     assert repr(found).splitlines()[2].startswith("7 ")
-    assert found.chart().altair.to_dict()["layer"]
     nobody = spec.estimate(spec.tally(spec.privatize([])))
     assert nobody.n == 0
     assert np.isinf(nobody.stderr).all()

@@ -1,15 +1,13 @@
-"""What the laws of ranges, places and graphs share: parts of an estimate, samples of people, comparisons, and what is saved."""
+"""What the laws of ranges, places and graphs share: samples of people, comparisons and figures."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.errors import ParameterError
-from deniable.tasks.graphs import Degrees, Graph, Triangles
+from deniable.tasks.graphs import Degrees, Graph
 from deniable.tasks.places import Box, Grid, Movement, PersonalPlaces, QuadTree, Taxonomy, Tracks
 from deniable.tasks.ranges import AHEAD, Hierarchy
 from deniable.testing import ReplaySource
@@ -47,41 +45,10 @@ def town(key="laws", points=POINTS):
 
 SEVERAL = {
     "tree": lambda: line(Hierarchy),
-    "adaptive tree": lambda: line(AHEAD),
-    "ranges": lambda: line(AHEAD).ranges([(0, 3), (2, 9), (5, 5)]),
     "map": town,
-    "named places": named,
     "moves": tracks,
     "degrees": lambda: Degrees(nodes=90, epsilon=2.0).run(RING, source=source()),
 }
-FOUND = SEVERAL | {
-    "region": lambda: town().count(Box(0.3, 0.3, 2, 2, plane=True)),
-    "edges": lambda: SEVERAL["degrees"]().edges,
-    "few triangles": lambda: Triangles(nodes=90, epsilon=2.0, sample=0.2).run(RING, source=source()),
-}
-
-
-@pytest.mark.parametrize("name", SEVERAL)
-def test_a_part_of_an_estimate_is_what_the_whole_says_there(name):
-    whole, at = SEVERAL[name](), [2, 0]
-    part = whole.select(at)
-    assert part.values == [whole.values[i] for i in at]
-    for simultaneous in (False, True):
-        limits = zip(part.interval(0.9, simultaneous=simultaneous), whole.interval(0.9, simultaneous=simultaneous), strict=True)
-        assert all(some == pytest.approx(of_all[at], rel=1e-9, abs=1e-12) for some, of_all in limits)
-    assert part.stderr == pytest.approx(whole.stderr[at])
-    assert len(part.rows()["low"]) == 2
-    assert part.select([1]).point == pytest.approx(whole.point[:1])
-
-
-@pytest.mark.parametrize("name", FOUND)
-def test_a_settled_law_has_the_same_limits(name):
-    found = FOUND[name]()
-    settled = found.law.settled()
-    assert settled.point == pytest.approx(found.point)
-    for one, other in zip(settled.limits(0.1), found.law.limits(0.1), strict=True):
-        assert one == pytest.approx(other)
-    json.dumps(found.chart().to_dict(), allow_nan=False)
 
 
 def test_a_map_of_a_sample_errs_by_the_people_who_were_drawn_as_well():
@@ -96,12 +63,6 @@ def test_a_map_of_a_sample_errs_by_the_people_who_were_drawn_as_well():
     for each in (found, named(), line(AHEAD)):
         inner, outer = each.interval(0.9), each.interval(0.9, population=True)
         assert np.all((outer[0] <= inner[0] + 1e-6) & (inner[1] <= outer[1] + 1e-6))  # where nothing errs, rounding does
-
-
-def test_people_of_a_graph_are_no_sample():
-    for name in ("degrees", "edges", "few triangles"):
-        with pytest.raises(ParameterError, match="no sample"):
-            FOUND[name]().interval(population=True)
 
 
 def test_changes_are_seen_and_no_change_is_not():

@@ -119,18 +119,6 @@ def test_nobody_and_hardly_anybody(protocol):
         assert reach(0.05, normal=few.line.normal, grown=few.line.grown) == pytest.approx(20**0.5 * (GROWN if protocol is AHEAD else 1.0))
 
 
-def test_views():
-    found = found_by(np.arange(3000) % 30, dn.Integers(0, 29))
-    assert found.to_arrow().column_names == ["value", "cdf", "stderr", "low", "high", "frequency"]
-    assert found.to_arrow().num_rows == 30
-    assert "50 % at most" in repr(found)
-    assert "noise only" in found.headline()
-    ranges = found.ranges([(0, 9), (10, 29)])
-    assert ranges.to_polars()["value"].to_list() == ["0 to 9", "10 to 29"]
-    assert ranges.chart(truth=[1000, 2000])._repr_svg_().startswith("<svg")
-    assert found.counts.sum() == pytest.approx(3000)
-
-
 # --- the encoders behind them ---
 
 LINES = [dn.IndexRange(7), dn.Integers(-3, 12), SIZES, dn.Numbers(0, 1, steps=9)]
