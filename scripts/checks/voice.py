@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 INSTEAD = {
     r"whoever": "anyone who, or name the person",
     r"(a)?mend(s|ed|ing)?": "fix",
-    r"told(?! apart)": "shown, reported, revealed",
+    r"told(?! (apart|the truth))": "shown, reported, revealed",
     r"what is more": "also",
     r"at hand": "current",
     r"for good(?! reason)": "permanently",
