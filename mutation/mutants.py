@@ -118,7 +118,8 @@ def exchange(path: Path, number: int) -> bool:
             thing.cache_clear()
         elif isinstance(thing, types.FunctionType) and thing.__code__.co_filename == str(path):
             found = codes.get((thing.__code__.co_qualname, thing.__code__.co_firstlineno), [])
-            if len(found) == 1 and found[0] != thing.__code__:
+            same = len(found) == 1 and len(found[0].co_freevars) == len(thing.__code__.co_freevars)  # else only a fresh process tells
+            if same and found[0] != thing.__code__:
                 thing.__code__ = found[0]
                 changed = True
     return changed
