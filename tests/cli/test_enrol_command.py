@@ -36,7 +36,7 @@ def counted(collector):
 
 
 def codes_kept(collector):
-    with collector.store.reading() as connection:
+    with collector.store.catalog.reading() as connection:
         return connection.execute(sql.select(sql.func.count()).select_from(db.enrolment)).scalar_one()
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import sqlalchemy as sql
 
 from deniable.collect.storage.backends import Backend
-from deniable.collect.storage.block import ids_of, sort_once
+from deniable.collect.storage.block import sort_once
 from deniable.collect.storage.catalog import Catalog
 from deniable.collect.storage.folder import begin_immediately
 from deniable.collect.storage.log import Log, StorageError
@@ -40,10 +40,6 @@ class MemoryCatalog(Catalog):
 
     def insert_once(self, table, **values):
         return table.insert().prefix_with("OR IGNORE").values(**values)
-
-    def wipe(self):
-        """Nothing is logged."""
-        return True
 
 
 class MemoryLog(Log):
@@ -79,13 +75,6 @@ class MemoryLog(Log):
             raise StorageError(str(bucket), "nothing", allowed="a sealed bucket", fix="seal it first")
         return self._sealed[bucket]
 
-    def sealed_ids(self, connection, bucket, ids, addresses=None):
-        places = addresses or [None] * len(ids)
-        held = {
-            (place, each) for block in self.read_sealed(connection, bucket) for each in ids_of([block]) for place in (block.address, None)
-        }
-        return frozenset(each for each, place in zip(ids, places, strict=True) if (place, each) in held)
-
     def drop_open(self, bucket):
         self._open.pop(bucket, None)
 
@@ -93,9 +82,6 @@ class MemoryLog(Log):
         """Leave out repetitions."""
         with self._lock:
             self._open.update({bucket: sort_once(blocks) for bucket, blocks in self._open.items()})
-
-    def repeated(self, bucket):
-        return 0
 
     def size(self, bucket):
         return sum(block.rows.nbytes for block in self._open.get(bucket, ()))
@@ -106,15 +92,6 @@ class MemoryLog(Log):
 
     def drop_sealed(self, connection, bucket):
         self._sealed.pop(bucket, None)
-
-    def doubt(self):
-        """Memory does not fail."""
-
-    def trouble(self):
-        return None
-
-    def close(self):
-        """It stays for whoever opens it again."""
 
 
 class Memory(Backend):

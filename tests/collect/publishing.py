@@ -27,7 +27,7 @@ SPECS = (dn.GRR(domain_size=300, epsilon=1.0), dn.OUE(domain_size=20, epsilon=1.
 def opened(folder, *, minimum_batch=40):
     """A collector whose key is known, and a task of three questions and two strata."""
     store = Store.open(folder)
-    with store.writing() as connection:
+    with store.catalog.writing() as connection:
         connection.execute(tables.secret.insert().values(name="signing", value=SEED))
     collector = Collector(store, clock=lambda: NOON + HOUR + 300)  # the first period takes late reports, the second has begun
     task = survey_task(collector.registry.key, *SPECS, strata=STRATA, minimum_batch=minimum_batch)

@@ -165,7 +165,7 @@ def test_a_tally_that_was_tampered_with_is_found_and_repaired(collector, task):
     send(collector, *(envelope(task, value) for value in range(9)))
     collector.seal(task.id, 0)
     good = collector.store.tallies(task.id)[0, 0, 0]
-    with collector.store.writing() as connection:
+    with collector.store.catalog.writing() as connection:
         forged = replace(good, n=9, counters=np.roll(good.counters, 1))
         connection.execute(tables.tally.update().values(image=forged.to_bytes()))
     ((_, verdict),) = collector.store.rebuild(collector.questions)
@@ -173,7 +173,7 @@ def test_a_tally_that_was_tampered_with_is_found_and_repaired(collector, task):
     ((_, verdict),) = collector.store.rebuild(collector.questions, repair=True)
     assert verdict.startswith("repaired")
     assert collector.store.tallies(task.id)[0, 0, 0] == good
-    with collector.store.writing() as connection:
+    with collector.store.catalog.writing() as connection:
         blocks = collector.store.log.read_sealed(connection, Bucket(task.id, 0))
         collector.store.log.drop_sealed(connection, Bucket(task.id, 0))
         collector.store.log.write_sealed(connection, Bucket(task.id, 0), [Block(0, 0, blocks[0].rows[:3])])

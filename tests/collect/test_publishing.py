@@ -73,7 +73,7 @@ def test_reports_that_give_another_count_than_was_sealed_are_not_published(tmp_p
     collector, task = opened(tmp_path / "store")
     assert send(collector, *crowd(task)) == {}
     sealed(collector, task)
-    with collector.store.writing() as connection:
+    with collector.store.catalog.writing() as connection:
         image = connection.execute(tables.tally.select().where(tables.tally.c.question == 1)).first().image
         connection.execute(tables.tally.update().where(tables.tally.c.question == 1).values(image=image))
     with pytest.raises(StorageError, match="rebuild"):

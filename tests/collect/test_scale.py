@@ -49,8 +49,8 @@ def task(collector):
 
 def bury(store, task, count=SEALED):
     """As after years: so many periods that were sealed, without the reports that nobody asks for here."""
-    rows = [{"task": task.id, "period": 1000 + period, "state": "sealed", "sealed": NOON, "reports": 1} for period in range(count)]
-    with store.writing() as connection:
+    rows = [{"task": task.id, "number": 1000 + period, "state": "sealed", "sealed": NOON, "reports": 1} for period in range(count)]
+    with store.catalog.writing() as connection:
         connection.execute(tables.bucket.insert(), rows)
         connection.exec_driver_sql("ANALYZE")
 
@@ -68,7 +68,7 @@ def test_a_second_does_not_look_at_what_was_sealed_long_ago(collector, task, add
     assert rows == few
     if not isinstance(address, str):
         for statement, parameters in after:
-            with collector.store.reading() as connection:
+            with collector.store.catalog.reading() as connection:
                 plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all() if "SELECT" in statement else []
             walked = [row[-1] for row in plan if "SCAN bucket" in row[-1]]
             assert set(walked) <= {"SCAN bucket USING INDEX bucket_unfinished"}, statement  # which has only those that are

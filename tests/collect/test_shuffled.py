@@ -231,7 +231,7 @@ def test_the_store_keeps_nothing_of_the_order_of_a_batch(collector):
 
     collector._receiver._append = look
     assert hand_in(collector, task, reports(task, 4 * MINIMUM)) == "taken"
-    with collector.store.reading() as connection:
+    with collector.store.catalog.reading() as connection:
         (block,) = collector.store.log.read_open(connection, Bucket(task.id, 0))
     seen.append([row[:16].tobytes() for row in block.rows])
     assert [ids == sorted(ids) and len(ids) == 4 * MINIMUM for ids in seen] == [True, True]
@@ -246,7 +246,7 @@ def test_nothing_tells_in_which_order_batches_came(collector):
         assert hand_in(collector, task, reports(task, MINIMUM + place), batch=batch) == "taken"
     if collector.store.catalog.shared:
         return
-    with collector.store.reading() as connection:
+    with collector.store.catalog.reading() as connection:
         assert connection.exec_driver_sql("SELECT id FROM batch NOT INDEXED").scalars().all() == sorted(ids)
         with pytest.raises(OperationalError, match="rowid"):
             connection.exec_driver_sql("SELECT rowid FROM batch")

@@ -66,7 +66,7 @@ def test_a_deleted_key_is_on_no_disk(tmp_path, clock):
             return [path.name for path in tmp_path.rglob("*") if path.is_file() and pair.private in path.read_bytes()]
 
         assert found()
-        with store.reading() as connection:  # what it sees must stay for it
+        with store.catalog.reading() as connection:  # what it sees must stay for it
             connection.execute(sql.select(tables.secret)).all()
             later = at(Collector(store, clock=clock), clock, task.end + LIFETIME + GRACE + task.period + task.late)
             assert pair.id not in later.keys.pairs()
@@ -106,7 +106,7 @@ def test_what_was_sealed_for_a_key_that_is_gone_cannot_be_opened(collector, cloc
     late = at(collector, clock, NOON + LIFETIME + 60)  # ended, and kept
     assert late.receive(batch).outcome == "taken"
     more = opened(message(task, seals(task, reports(task, MINIMUM), analyst_key(late, task))))
-    with collector.store.writing() as connection:
+    with collector.store.catalog.writing() as connection:
         connection.execute(tables.secret.delete().where(tables.secret.c.name.startswith("hpke ")))
     with pytest.raises(BatchRefused) as caught:
         late.receive(more)
@@ -140,6 +140,6 @@ def test_a_task_is_answered_through_a_key_made_while_another_was_in_use(collecto
     late = at(collector, clock, NOON + LIFETIME - 60)
     assert hand_in(late, task, reports(task, MINIMUM)) == "taken"
     assert late.receive(opened(message(task, early))).outcome == "taken"
-    with collector.store.reading() as connection:
+    with collector.store.catalog.reading() as connection:
         kept = connection.execute(sql.select(tables.secret.c.name).where(tables.secret.c.name.startswith("hpke "))).scalars().all()
     assert len(kept) == 2

@@ -155,7 +155,7 @@ class Server:
     def states(self) -> dict[int, str]:
         """The state of every period, as an embedded store has it; for collectors with one task."""
         with closing(sqlite3.connect(Path(self.store) / "collector.sqlite")) as database:
-            return dict(database.execute("SELECT period, state FROM bucket"))
+            return dict(database.execute("SELECT number, state FROM bucket"))
 
     def log(self) -> list[dict[str, Any]]:
         """What it has logged since it was made."""

@@ -196,7 +196,8 @@ class Intake:
 
     def reports_now(self, live: LiveTask) -> int:
         """The reports that the current round would be sealed with now."""
-        return self.store.count(Bucket(live.task.id, live.round), once=live.task.admission == TOKEN)
+        found = self.store.open_counts(live.task.id, [live.round], once=live.task.admission == TOKEN)
+        return found.get(live.round, 0)
 
     def outcome(self, task: bytes, number: int, *, alone: bool = False) -> Outcome:
         """What a sealed round led to: the next state, or the result. In a process of its own if that is heavy, or asked for ``alone``."""

@@ -50,19 +50,19 @@ class Batches:
     def find(self, task: bytes, batch: bytes) -> StoredBatch | None:
         """A batch that was taken, or begun; None if it is not there."""
         query = sql.select(*_BATCH, db.batch.c.rows).where(db.batch.c.task == task, db.batch.c.id == batch)
-        with self._store.reading() as connection:
+        with self._store.catalog.reading() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else _stored(row, row[5])
 
     def listed(self, task: bytes, periods: Collection[int] | None = None) -> list[StoredBatch]:
         """The batches of a task, of some periods or of all, without their rows; by size, since nothing else about their order is kept."""
         query = sql.select(*_BATCH).where(db.batch.c.task == task).order_by(db.batch.c.period, db.batch.c.reports, db.batch.c.id)
-        with self._store.reading() as connection:
+        with self._store.catalog.reading() as connection:
             return [_stored(row) for row in connection.execute(query) if periods is None or row[1] in periods]
 
     def begun(self) -> list[tuple[bytes, bytes]]:
         """Task and id of the batches whose rows may not be in the log yet."""
-        with self._store.reading() as connection:
+        with self._store.catalog.reading() as connection:
             rows = connection.execute(sql.select(db.batch.c.task, db.batch.c.id).where(db.batch.c.rows.is_not(None)))
             return [(bytes(row[0]), bytes(row[1])) for row in rows]
 
@@ -72,10 +72,10 @@ class Batches:
         Only reports that are not stored yet are counted and kept. With ``once`` that is so for those of other periods, too. Call it in a
         turn. The log is read before the transaction, which a seal may be waiting for with the log in its hands.
         """
-        with self._store.reading() as connection:
+        with self._store.catalog.reading() as connection:
             rows = self._new_rows(connection, bucket, batch, block, once=once)
         values = {"period": bucket.number, "digest": digest, "reports": len(rows), "epsilon": decide(len(rows)), "rows": rows.tobytes()}
-        with self._store.writing() as connection:
+        with self._store.catalog.writing() as connection:
             connection.execute(self._store.catalog.insert_once(db.batch, task=bucket.task, id=batch, **values))
 
     def finish(self, task: bytes, batch: bytes, append: Callable[[Bucket, bytes, int], bool]) -> bool:
@@ -90,7 +90,7 @@ class Batches:
         takes = all(stored.state == "open" for stored in self._store.find([bucket]))
         counted = (takes and append(bucket, found.rows, found.reports)) or self._is_sealed_in(bucket, found)
         where = (db.batch.c.task == task, db.batch.c.id == batch)
-        with self._store.writing() as connection:
+        with self._store.catalog.writing() as connection:
             connection.execute(db.batch.update().where(*where).values(rows=None) if counted else db.batch.delete().where(*where))
         return counted
 
@@ -115,7 +115,7 @@ class Batches:
     def _is_sealed_in(self, bucket: Bucket, batch: StoredBatch) -> bool:
         """Whether the bucket was sealed with the batch's rows: another collector may have done so after this one was stopped."""
         ids = _ids(batch.rows or b"", batch.reports)
-        with self._store.reading() as connection:
+        with self._store.catalog.reading() as connection:
             try:
                 return len(self._store.log.sealed_ids(connection, bucket, ids)) == len(ids)
             except StorageError:  # what was sealed is deleted, or damaged: it is told where it is read

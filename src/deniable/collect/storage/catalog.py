@@ -61,9 +61,9 @@ class Catalog(ABC):
     def insert_once(self, table: Table, **values: object) -> sql.Executable:
         """An insert that does nothing if the row is there already."""
 
-    @abstractmethod
     def wipe(self) -> bool:
-        """Leave nothing that was deleted in a log of changes; False if that has to be tried again."""
+        """Leave nothing that was deleted in a log of changes; False if that has to be tried again. Here there is no such log."""
+        return True
 
     # --- transactions ---
 

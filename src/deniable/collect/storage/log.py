@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection
 
-from deniable.collect.storage.block import Block, Bucket
+from deniable.collect.storage.block import Block, Bucket, ids_of
 from deniable.errors import DeniableError
 
 
@@ -47,23 +47,29 @@ class Log(ABC):
     def read_sealed(self, connection: Connection, bucket: Bucket) -> list[Block]:
         """A sealed bucket's reports; StorageError naming what is damaged."""
 
-    @abstractmethod
     def sealed_ids(
         self, connection: Connection, bucket: Bucket, ids: Sequence[bytes], addresses: Sequence[tuple[int, int]] | None = None
     ) -> frozenset[bytes]:
-        """Which of these ids a sealed bucket holds: each under the question and stratum of its own, or without ``addresses`` under any."""
+        """Which of these ids a sealed bucket holds: each under the question and stratum of its own, or without ``addresses`` under any.
+
+        Anyone may ask for ids, so a log that reads from a disk searches it, instead of reading the whole bucket as is done here.
+        """
+        held = {(block.address, each) for block in self.read_sealed(connection, bucket) for each in ids_of([block])}
+        if addresses is None:
+            return frozenset({each for _, each in held}.intersection(ids))
+        return frozenset(each for each, address in zip(ids, addresses, strict=True) if (address, each) in held)
 
     @abstractmethod
     def drop_open(self, bucket: Bucket) -> None:
         """Forget an open bucket's reports and with them their order; what is not there is dropped already."""
 
-    @abstractmethod
     def compact(self) -> None:
         """Leave out repetitions where they take much room; nobody who appends waits for it."""
+        return  # a log that stores an id once has none
 
-    @abstractmethod
     def repeated(self, bucket: Bucket) -> int:
-        """How many repetitions of an open bucket were left out of what ``read_open`` returns."""
+        """How many repetitions of an open bucket ``compact`` has left out of what ``read_open`` returns."""
+        return 0
 
     @abstractmethod
     def size(self, bucket: Bucket) -> int:
@@ -81,14 +87,14 @@ class Log(ABC):
     def drop_sealed(self, connection: Connection, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; what is not there is dropped already."""
 
-    @abstractmethod
     def doubt(self) -> None:
         """Something else could not be written there: when asked for ``trouble`` next, try."""
+        return
 
-    @abstractmethod
     def trouble(self) -> str | None:
-        """Why reports cannot be stored or read as they should; None if all is well."""
+        """Why reports cannot be stored or read as they should; None if all is well, or if ``append`` alone can tell."""
+        return None
 
-    @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Let go of files and connections, if there are any."""
+        return

@@ -162,12 +162,6 @@ class PostgresLog(Log):
             for name in names:
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
 
-    def compact(self) -> None:
-        """Nothing to do: an id is stored once."""
-
-    def repeated(self, bucket: Bucket) -> int:
-        return 0
-
     def size(self, bucket: Bucket) -> int:
         return self._sizes.get(bucket, 0)
 

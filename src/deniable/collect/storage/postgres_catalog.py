@@ -35,10 +35,6 @@ class PostgresCatalog(Catalog):
     def insert_once(self, table: Table, **values: object) -> sql.Executable:
         return insert(table).values(**values).on_conflict_do_nothing()
 
-    def wipe(self) -> bool:
-        """Nothing to do: the server sees to its log."""
-        return True
-
 
 class Server(Backend):
     """A database at a PostgreSQL server. Its address may hold a password."""

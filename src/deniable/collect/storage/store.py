@@ -58,7 +58,7 @@ class Store(Inventory):
         for bucket in buckets:
             with self.log.closing(bucket):
                 self.log.drop_open(bucket)
-        with self.writing() as connection:
+        with self.catalog.writing() as connection:
             for bucket in buckets:
                 self.log.drop_sealed(connection, bucket)
             text = sql.select(db.task.c.id, db.task.c.canonical, db.task.c.signature).where(db.task.c.id == task)
@@ -75,7 +75,7 @@ class Store(Inventory):
 
     def begin_bucket(self, bucket: Bucket) -> None:
         """Take note that a bucket has reports; harmless if that is known."""
-        with self.writing() as connection:
+        with self.catalog.writing() as connection:
             self._lock(connection, bucket)
 
     def seal(self, bucket: Bucket, questions: Sequence[Question], now: float, *, once: bool = False) -> None:
@@ -84,7 +84,7 @@ class Store(Inventory):
         With ``once``, an id counts in one period of the task only: the one that is sealed first.
         """
         with self._sealing, self.log.closing(bucket):  # one at a time: each may need two of the connections that there are
-            with self.reading() as connection:
+            with self.catalog.reading() as connection:
                 arrived = self.log.read_open(connection, bucket)
             blocks, came = sort_once(arrived), sum(len(block.rows) for block in arrived) + self.log.repeated(bucket)
             del arrived  # it needs as much memory as what is kept
@@ -123,14 +123,10 @@ class Store(Inventory):
             for address, tally in tally_blocks(questions(bucket), blocks).items()
         }
 
-    def open_counts(self, task: bytes, *, once: bool = False) -> dict[int, int]:
-        """The reports that each of a task's open periods would be sealed with now."""
-        found = self._open_reports(task, None, once=once)
+    def open_counts(self, task: bytes, periods: Collection[int] | None = None, *, once: bool = False) -> dict[int, int]:
+        """The reports that each of a task's open periods, some or all, would be sealed with now."""
+        found = self._open_reports(task, periods, once=once)
         return {bucket.number: sum(len(block.rows) for block in blocks) for bucket, blocks in found}
-
-    def count(self, bucket: Bucket, *, once: bool = False) -> int:
-        """The reports that an open bucket would be sealed with now."""
-        return sum(len(block.rows) for _, blocks in self._open_reports(bucket.task, [bucket.number], once=once) for block in blocks)
 
     def _open_reports(self, task: bytes, periods: Collection[int] | None, *, once: bool) -> Iterator[tuple[Bucket, list[Block]]]:
         """The reports that open buckets would be sealed with now: with ``once``, an id is in the earliest period, which is sealed first."""
@@ -140,7 +136,7 @@ class Store(Inventory):
             if periods and bucket.number > max(periods):
                 return
             if asked or once:
-                with self.reading() as connection:
+                with self.catalog.reading() as connection:
                     blocks = sort_once(self.log.read_open(connection, bucket))
                     blocks = without(self._once(connection, bucket, blocks, locked=False), spent) if once else blocks
                 if once:
@@ -161,17 +157,17 @@ class Store(Inventory):
 
     def sealed_reports(self, bucket: Bucket) -> list[Block]:
         """The reports of a sealed bucket, by id; StorageError naming what is damaged."""
-        with self.reading() as connection:
+        with self.catalog.reading() as connection:
             return self.log.read_sealed(connection, bucket)
 
     def open_reports(self, bucket: Bucket) -> list[Block]:
         """The reports that an open bucket holds, each once, by id."""
-        with self.reading() as connection:
+        with self.catalog.reading() as connection:
             return sort_once(self.log.read_open(connection, bucket))
 
     def sealed_ids(self, asked: Mapping[Bucket, tuple[Sequence[bytes], Sequence[tuple[int, int]]]]) -> set[bytes]:
         """Which ids sealed buckets hold, each under the question and stratum of its own."""
-        with self.reading() as connection:
+        with self.catalog.reading() as connection:
             return {found for bucket, which in asked.items() for found in self.log.sealed_ids(connection, bucket, *which)}
 
     def drop_reports(self, bucket: Bucket) -> None:
@@ -180,7 +176,7 @@ class Store(Inventory):
         First it is noted that they are being dropped: whoever is interrupted drops the rest later, and nobody takes it for damage.
         """
         for before, after in (("sealed", "dropping"), ("dropping", "dropped")):
-            with self.writing() as connection:
+            with self.catalog.writing() as connection:
                 row_id, state = self._lock(connection, bucket)
                 if state == before:
                     if after == "dropped":
@@ -197,7 +193,7 @@ class Store(Inventory):
             if state != "sealed":
                 yield bucket, state
                 continue
-            with self.catalog.changing() if repair else self.reading() as connection:
+            with self.catalog.changing() if repair else self.catalog.reading() as connection:
                 row_id, _ = self._find(connection, bucket)
                 try:
                     blocks = self.log.read_sealed(connection, bucket)
