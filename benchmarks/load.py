@@ -1,6 +1,7 @@
 """A load of reports with ids that never repeat: by wrk where it is installed, else by a slower generator of our own.
 
-As a script, ``load.py PORT BATCH CONNECTIONS SECONDS ENVELOPE_IN_HEX`` runs our own and prints one JSON line.
+As a script, ``load.py PORT BATCH CONNECTIONS SECONDS ENVELOPE_IN_HEX`` runs our own and prints one JSON line. ``send_all`` sends requests
+that were made before, each once.
 """
 
 import asyncio
@@ -13,7 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from functools import partial
 from pathlib import Path
+
+import uvloop
 
 from timing import json_line
 
@@ -72,26 +77,51 @@ def _lua(data):
 
 
 class Sender(asyncio.Protocol):
-    """One keep-alive connection: sends a batch, waits for the answer, sends the next."""
+    """One keep-alive connection: sends a request, waits for the answer, sends the next, and leaves when ``make`` has no more."""
 
     def __init__(self, make, results):
         self.make, self.results, self.answer = make, results, b""
+        self.ended = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport):
         self.transport = transport
         self.send()
 
+    def connection_lost(self, error):
+        self.ended.set_result(error)
+
     def send(self):
+        request = self.make()
+        if request is None:
+            self.transport.close()
+            return
         self.start = time.perf_counter()
-        self.transport.write(self.make())
+        self.transport.write(request)
 
     def data_received(self, data):
         self.answer += data
         head, found, body = self.answer.partition(b"\r\n\r\n")
         if found and len(body) >= int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]):
-            self.results.append((time.perf_counter() - self.start, head.split(b" ", 2)[1][:1] == b"2"))
+            self.results.append((time.perf_counter() - self.start, head.split(b" ", 2)[1]))
             self.answer = b""
             self.send()
+
+
+def send_all(port, requests, connections):
+    """Send requests, each once, and return how many seconds that took; RuntimeError unless all are answered by 201."""
+    return uvloop.run(_send_all(port, iter(requests), len(requests), connections))
+
+
+async def _send_all(port, left, count, connections):
+    loop, results = asyncio.get_running_loop(), []
+    began = time.perf_counter()
+    made = [await loop.create_connection(lambda: Sender(partial(next, left, None), results), "127.0.0.1", port) for _ in range(connections)]
+    await asyncio.wait([sender.ended for _, sender in made])
+    spent = time.perf_counter() - began
+    statuses = Counter(status for _, status in results)
+    if statuses != {b"201": count}:
+        raise RuntimeError(f"{count} requests were answered by {dict(statuses)}, not all by 201")
+    return spent
 
 
 async def own_load(port, batch, connections, seconds, envelope):
@@ -114,7 +144,7 @@ async def own_load(port, batch, connections, seconds, envelope):
     for transport, _ in made:
         transport.abort()
     cuts = statistics.quantiles([latency for latency, _ in results], n=100)
-    refused = sum(not good for _, good in results)
+    refused = sum(status[:1] != b"2" for _, status in results)
     return {
         "requests": len(results),
         "seconds": spent,
@@ -127,4 +157,4 @@ async def own_load(port, batch, connections, seconds, envelope):
 
 if __name__ == "__main__":
     *sizes, sample = sys.argv[1:]
-    print(json.dumps(asyncio.run(own_load(*map(int, sizes), bytes.fromhex(sample)))))
+    print(json.dumps(uvloop.run(own_load(*map(int, sizes), bytes.fromhex(sample)))))

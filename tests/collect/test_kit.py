@@ -1,4 +1,4 @@
-"""The kit of the processes: routes, errors as statuses, and chores that go on."""
+"""The kit of the processes: routes, errors as statuses, answers in one piece, and chores that go on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import json
 
 import pytest
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from deniable.collect.kit.answers import Failures, HTTPAnswer, Refusal
+from deniable.collect.kit.connection import Sender
 from deniable.collect.kit.process import Chore
 from deniable.collect.kit.routes import Route, Routes, public
 from deniable.collect.storage.log import StorageError
@@ -137,3 +140,59 @@ def test_a_chore_can_be_woken_and_stopped():
     chore.stop()
     assert chore.ended(PATIENCE)
     assert len(steps) == 1
+
+
+class Wire:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written, self.closed = b"", False
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+
+def exchange(*, keep_alive=True):
+    """One request whose answer is awaited, its connection, and the list that its end is noted in."""
+    wire, ends = Wire(), []
+    own = [(b"date", b"today")]
+    given = {"logger": None, "access_logger": None, "access_log": False, "default_headers": own, "message_event": asyncio.Event()}
+    scope = {"type": "http", "method": "POST", "headers": []}
+    cycle = RequestResponseCycle(
+        scope, wire, FlowControl(wire), **given, expect_100_continue=False, keep_alive=keep_alive, on_response=lambda: ends.append(1)
+    )
+    return cycle, wire, ends
+
+
+@pytest.mark.parametrize("keep_alive", [True, False])
+def test_an_answer_in_one_piece_is_the_one_that_the_server_would_write(keep_alive):
+    headers = ((b"content-length", b"0"), (b"x-more", b"yes"))
+    usual, quick = exchange(keep_alive=keep_alive), exchange(keep_alive=keep_alive)
+
+    async def by_messages(send):
+        await send({"type": "http.response.start", "status": 201, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    asyncio.run(by_messages(Sender(usual[0])))
+    assert Sender(quick[0]).whole(201, headers)
+    assert quick[1].written == usual[1].written
+    assert quick[1].closed == usual[1].closed == (not keep_alive)
+    assert quick[2] == usual[2] == [1]
+    assert quick[0].response_complete
+    assert quick[0].message_event.is_set()
+
+
+@pytest.mark.parametrize("why", ["reads nothing", "is gone", "is being left"])
+def test_nothing_is_written_at_once_for_a_peer_that(why):
+    cycle, wire, ends = exchange()
+    cycle.disconnected = why == "is gone"
+    wire.closed = why == "is being left"
+    cycle.flow.write_paused = why == "reads nothing"
+    assert not Sender(cycle).whole(201, ())
+    assert (wire.written, ends, cycle.response_started) == (b"", [], False)

@@ -168,8 +168,8 @@ class Receiver:
 class ShufflerProcess(Server):
     """``deniable shuffle`` in a process; its identity is there before it is started."""
 
-    def __init__(self, folder: Path, *options: str, program: str = COMMAND) -> None:
-        super().__init__(folder, *options, program=program)
+    def __init__(self, folder: Path, *options: str, program: str = COMMAND, testing: bool = True) -> None:
+        super().__init__(folder, *options, program=program, testing=testing)
         self.ring = KeyRing(folder / "own", SHUFFLER)
         self.relay = Relay("http://127.0.0.1:1", self.ring.identity)
         self.metrics_port = free_port()

@@ -157,7 +157,7 @@ class Intake:
 
     def is_full(self, rows: Rows, most: int) -> bool:
         """True if a bucket that these rows are for takes so many bytes or more."""
-        return any(self.store.log.is_full(bucket, most) for bucket in {bucket_of(address) for address in rows})
+        return any(self.store.log.is_full(Bucket(*bucket), most) for bucket in {address[:2] for address in rows})
 
     def ready(self) -> str | None:
         """Why no report can be stored now; None if it can."""

@@ -121,7 +121,7 @@ def _in_order(column: Column, items: tuple[int, ...]) -> bool:
 
 def decode_report(layout: Layout, payload: bytes) -> Any:
     """The report behind its bytes; WireError unless they are its one canonical form."""
-    expected = sum(column.row_bytes for column in layout)
+    expected = sum([column.row_bytes for column in layout])
     if len(payload) != expected:
         raise WireError("report", payload, allowed=f"exactly {expected} bytes", fix=f"{len(payload)} bytes came: send it whole")
     fields: list[Any] = []
@@ -130,11 +130,14 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
         if column.packed:
             field: Any = int.from_bytes(raw, "little")
             valid = field < 1 << column.count and column.ones in (None, field.bit_count())
+        elif column.count == 1:
+            field = int.from_bytes(raw, "little")
+            valid = field < column.limit
         else:
             width = column.bits // 8
             items = tuple(int.from_bytes(raw[i : i + width], "little") for i in range(0, len(raw), width))
             valid = max(items) < column.limit and _in_order(column, items)
-            field = items if column.count > 1 else items[0]
+            field = items
         if not valid:
             raise WireError(column.name, field, allowed=column.describe(), fix="the report was damaged or made up")
         fields.append(field)

@@ -11,11 +11,13 @@ import asyncio
 import socket
 import struct
 from collections.abc import Awaitable
+from functools import cache
 from typing import Any
 
 from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from deniable.collect.kit.answers import Headers
 from deniable.collect.kit.limits import LARGEST_HEAD, MOST_PIPELINED, PIECE
 
 
@@ -147,7 +149,7 @@ class PatientConnection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
-        super()._start_asgi_task(cycle, in_pieces(app))
+        super()._start_asgi_task(cycle, answering(app, cycle))
 
     # --- time ---
 
@@ -158,7 +160,9 @@ class PatientConnection(HttpToolsProtocol):
 
     def _cut(self) -> None:
         """Drop the connection with everything that the peer did not read, in this process and in the kernel."""
-        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer = self.transport.get_extra_info("socket")
+        if peer is not None:  # with TLS it is gone before ``connection_lost`` says so
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
     def _start_deadline(self) -> None:
@@ -176,16 +180,51 @@ class PatientConnection(HttpToolsProtocol):
             self._timer = None
 
 
-def in_pieces(app: ASGI3Application) -> ASGI3Application:
-    """The application with long answers sent piece by piece, each once the peer has read most of those before it."""
+class Sender:
+    """What an application sends its answer by: long ones go piece by piece, each once the peer has read most of those before it."""
 
-    def answering(scope: Any, receive: Any, send: Any) -> Awaitable[None]:  # no coroutines of their own: this is on the way of every report
-        def sending(message: Any) -> Awaitable[None]:
-            return send(message) if len(message.get("body", b"")) <= PIECE else _send_pieces(message, send)
+    __slots__ = ("_cycle",)
 
-        return app(scope, receive, sending)
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
 
-    return answering
+    def __call__(self, message: Any) -> Awaitable[None]:
+        """Send a message of ASGI."""
+        return self._cycle.send(message) if len(message.get("body", b"")) <= PIECE else _send_pieces(message, self._cycle.send)
+
+    def whole(self, status: int, headers: Headers) -> bool:
+        """Write an answer without content at once; False, and nothing written, while the peer has much to read or is gone.
+
+        Nearly every report is answered so. The headers must be constants of the program: they are neither checked nor forgotten.
+        """
+        cycle = self._cycle
+        if cycle.flow.write_paused or cycle.disconnected or cycle.transport.is_closing():
+            return False
+        lines = [STATUS_LINE[status]]
+        for name, value in cycle.default_headers:
+            lines += (name, b": ", value, b"\r\n")
+        lines += (_lines(headers), b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
+        cycle.response_started = cycle.response_complete = True
+        cycle.transport.write(b"".join(lines))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+        return True
+
+
+@cache
+def _lines(headers: Headers) -> bytes:
+    return b"".join(b"%s: %s\r\n" % header for header in headers)
+
+
+def answering(app: ASGI3Application, cycle: RequestResponseCycle) -> ASGI3Application:
+    """The application of one request, with a sender of ours."""
+
+    def answer(scope: Any, receive: Any, _: Any) -> Awaitable[None]:  # no coroutine of its own: this is on the way of every report
+        return app(scope, receive, Sender(cycle))
+
+    return answer
 
 
 async def _send_pieces(message: Any, send: Any) -> None:

@@ -103,5 +103,8 @@ class Entrance(ABC):
     async def _send_head(self, send: Send, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """An answer that has nothing more to say."""
         self._requests[status].inc()
+        whole = getattr(send, "whole", None)  # behind our own connections: see ``connection.Sender``
+        if whole is not None and whole(status, headers):
+            return
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b""})

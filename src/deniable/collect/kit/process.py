@@ -13,6 +13,9 @@ from starlette.types import Receive, Scope, Send
 from deniable.collect.kit.answers import HTTPAnswer, Refusal
 from deniable.collect.kit.log import note_error
 
+GARBAGE = 20_000
+"""How many objects are made before the garbage collector looks at them: hundreds of requests that wait are no garbage."""
+
 
 class Chore:
     """Work that a thread repeats, whatever happens: it logs an error once, and tries again.
@@ -85,6 +88,7 @@ class Process(ABC):
             await receive()
             for chore in self.chores:
                 chore.start()
+            gc.set_threshold(GARBAGE)
             gc.freeze()  # what was loaded stays: the collector of garbage need not look at it over and over, for milliseconds each time
             await send({"type": "lifespan.startup.complete"})
             await receive()

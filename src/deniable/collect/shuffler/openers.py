@@ -32,6 +32,7 @@ class Openers:
         self._idle = deque(self._workers)
         self._threads = ThreadPoolExecutor(workers, "open")
         self._queue: deque[Job] = deque()
+        self._gathering = False
         self.waiting = 0
         """Bytes that wait or are being opened."""
 
@@ -47,17 +48,24 @@ class Openers:
         self._queue.append((body, done))
         self.waiting += len(body)
         try:
-            self._next()
+            if not self._gathering:
+                self._gathering = True
+                asyncio.get_running_loop().call_soon(self._gathered)  # not at once: what else came in this turn of the loop goes along
             return await done
         finally:
             self.waiting -= len(body)
 
+    def _gathered(self) -> None:
+        self._gathering = False
+        self._next()
+
     def _next(self) -> None:
         while self._queue and self._idle:
+            share = -(-len(self._queue) // len(self._idle))
             worker = self._idle.popleft()
             jobs = [self._queue.popleft()]
             room = TOGETHER - len(jobs[0][0])
-            while self._queue and len(self._queue[0][0]) <= room:
+            while len(jobs) < share and len(self._queue[0][0]) <= room:
                 jobs.append(self._queue.popleft())
                 room -= len(jobs[-1][0])
             running = self._threads.submit(worker.ask, [body for body, _ in jobs], self._pairs(), self._most)

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import IO, Any
 
 from deniable.collect.shuffler.judge import Judge, OpenedSeals, Station
@@ -44,7 +45,7 @@ class Worker:
     def ask(self, bodies: Sequence[bytes], pairs: Sequence[KeyPair], most: int) -> list[OpenedSeals | WireError]:
         """What is in each of some bodies; WorkerDiedError if the process is no more."""
         try:
-            write(_pipe(self._process.stdin), (bodies, pairs, most))
+            write(_pipe(self._process.stdin), (bodies, pickle.dumps(pairs), most))
             found: list[OpenedSeals | WireError] = read(_pipe(self._process.stdout))
         except (OSError, EOFError, ValueError) as error:  # ValueError: the pipe was closed by ``stop``
             if not self._stopped:
@@ -91,6 +92,11 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
+@lru_cache(maxsize=1)  # they change twice a month, and reading one takes longer than opening a seal; what is forgotten leaves with the next
+def _by_id(pairs: bytes) -> Mapping[bytes, KeyPair]:
+    return {pair.id: pair for pair in pickle.loads(pairs)}  # noqa: S301  # as in ``read``
+
+
 def _opened(judge: Judge, body: bytes, pairs: Mapping[bytes, KeyPair], most: int) -> OpenedSeals | WireError:
     try:
         return judge.open(body, pairs, most)
@@ -105,7 +111,7 @@ def main() -> None:
         gc.freeze()  # what was loaded stays, and need not be looked at over and over
         while True:
             bodies, pairs, most = read(sys.stdin.buffer)
-            by_id = {pair.id: pair for pair in pairs}
+            by_id = _by_id(pairs)
             write(sys.stdout.buffer, [_opened(judge, body, by_id, most) for body in bodies])
     except (EOFError, BrokenPipeError):
         sys.stdout = None  # nobody reads what is left, and nothing has to be said about it

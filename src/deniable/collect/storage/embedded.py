@@ -163,11 +163,11 @@ class EmbeddedLog(Log):
             return sum(series.repeated for series in self._open.get(bucket, {}).values())
 
     def size(self, bucket: Bucket) -> int:
-        return sum(series.size for series in list(self._open.get(bucket, {}).values()))
+        return sum([series.size for series in list(self._open.get(bucket, {}).values())])
 
     def is_full(self, bucket: Bucket, most: int) -> bool:
         self._most = most  # for the next compaction
-        return super().is_full(bucket, most)
+        return self.size(bucket) >= most
 
     def clean_up(self, counted: Callable[[Bucket], bool]) -> None:
         for bucket in sorted(self._open):

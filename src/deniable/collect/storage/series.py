@@ -56,7 +56,7 @@ class Series:
     @property
     def size(self) -> int:
         """What it has on disk."""
-        return self._compacted.size + sum(segment.good for segment in self._segments)
+        return self._compacted.size + sum([segment.good for segment in self._segments])
 
     @property
     def compacted(self) -> int:
@@ -138,7 +138,7 @@ class Series:
     def full(self, most: int) -> list[Segment]:
         """Return all segments once they are as long as what was compacted before, or ``most`` bytes."""
         enough = min(max(self._segment_bytes, self._compacted.size), most)
-        return list(self._segments) if sum(segment.good for segment in self._segments) >= enough else []
+        return list(self._segments) if sum([segment.good for segment in self._segments]) >= enough else []
 
     def end_segment(self) -> None:
         """Make the next append begin a segment, so that those before can be compacted."""

@@ -115,7 +115,8 @@ class Ingest(Entrance):
         return []
 
     async def _admit(self, envelopes: list[Envelope]) -> tuple[Rows, list[tuple[int, str]]]:
-        if any(envelope.token for envelope in envelopes):  # signatures take their time, and others should not wait for them
+        tokens = [envelope.token for envelope in envelopes]
+        if any(tokens):  # signatures take their time, and others should not wait for them
             return await asyncio.to_thread(self._collector.admit, envelopes)
         return self._collector.admit(envelopes)
 
