@@ -1,4 +1,4 @@
-"""Debian's nginx with the configuration that docs/how-to/operate.md prints; only addresses and files are this machine's."""
+"""Debian's nginx with the configuration in packaging; only addresses and files are this machine's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.services import needed
 from tests.system.certificates import make_certificate
 
-PAGE = ROOT / "docs" / "how-to" / "operate.md"
+CONFIGURATION = ROOT / "packaging" / "nginx.conf"
 HOST = "survey.example.org"
 LIVE = f"/etc/letsencrypt/live/{HOST}"
 FRAME = """{user}
@@ -33,12 +33,6 @@ http {{
 """What Debian's own configuration puts around a site."""
 
 
-def printed() -> str:
-    """The configuration, as the page prints it."""
-    (found,) = [block for block in PAGE.read_text().split("```") if "proxy_pass" in block]
-    return found.removeprefix("nginx\n")
-
-
 @contextmanager
 def nginx(folder: Path, collector: str) -> Iterator[tuple[str, Path]]:
     """Run it in front of a collector; its address, and the certificate to trust."""
@@ -49,7 +43,7 @@ def nginx(folder: Path, collector: str) -> Iterator[tuple[str, Path]]:
     make_certificate(certificate, folder / "privkey.pem", HOST)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    site = printed()
+    site = CONFIGURATION.read_text()
     for theirs, ours in {
         "server 127.0.0.1:8000;": f"server {collector};",
         "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",

@@ -13,7 +13,7 @@ from deniable.collect.web.batches import LARGEST_BODY
 from deniable.contract.batch import MEDIA_TYPE
 from tests.collect.crowd import envelope
 from tests.collect.mixing import dummies, message, reports, seals
-from tests.nginx import nginx, printed
+from tests.nginx import CONFIGURATION, nginx
 from tests.system.conftest import Server
 from tests.system.test_server import HIDDEN, published
 from tests.system.test_shuffled_kill import PEOPLE, key_of, post
@@ -68,7 +68,7 @@ def test_a_shuffled_batch_is_answered_as_by_the_collector_itself(tmp_path):
         assert [(answer.status, answer.code) for answer in lost] == [(404, "unknown_task")] * 2
         assert front.request("POST", "/v1/reports", bytes(2 << 20)).status == 413
     assert not any((tmp_path / "nginx" / "body").iterdir())
-    assert f"client_max_body_size {LARGEST_BODY >> 20}m;" in printed()
+    assert f"client_max_body_size {LARGEST_BODY >> 20}m;" in CONFIGURATION.read_text()
 
 
 class Witness(BaseHTTPRequestHandler):
