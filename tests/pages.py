@@ -118,17 +118,25 @@ class Page:
         self.servers: list[subprocess.Popen[str]] = []
         self.jobs: list[subprocess.Popen[str]] = []
 
-    def run(self, until: str | None = None, then: Callable[[Page], object] = bool) -> dict[str, Any]:
-        """Run all blocks, or those up to the one that gives a name; call ``then`` while servers are still up; return the names."""
-        found = blocks(PORT.sub(self._port, self.path.read_text()))
+    def run(self, until: str | None = None, visit: Callable[[Page], object] = bool, before: str = "") -> dict[str, Any]:
+        """Run all blocks, or those up to the one that gives a name; return the names.
+
+        ``visit`` is called while servers are up: at the heading ``before``, or at the end.
+        """
+        text = PORT.sub(self._port, self.path.read_text())
+        found, stop = blocks(text), text[: text.index(before)].count("\n") if before else len(text)
         try:
             with contextlib.chdir(self.folder), repeatable(self.path.name), mock.patch.dict(os.environ, TERMINAL):
                 for i, block in enumerate(found):
+                    if block.line > stop:
+                        visit(self)
+                        stop = len(text)
                     after = found[i + 1] if i + 1 < len(found) else None
                     self._run(block, after.text if after and after.follows and after.language == "text" else None)
                     if until in self.names:
                         break
-                then(self)
+                if not before:
+                    visit(self)
         finally:
             for server in self.servers:
                 server.terminate()

@@ -27,6 +27,8 @@ def test_a_page_runs_as_it_stands(page, tmp_path):
         "```python\nraise ValueError\n```\n",
         "```console\n$ echo tea\ncoffee\n```\n",
         "```console\n$ deniable --nothing\n```\n",
+        "```console\n$ export DRINK=tea\n$ echo $DRINK\n$DRINK\n```\n",
+        "```console\n$ deniable plan --nothing &\n$ wait\n```\n",
         '```toml title="tea.toml"\na = 1\n```\n\n```console\n$ cat tea.toml\na = 2\n```\n',
     ],
 )
