@@ -51,7 +51,7 @@ EXPERIMENT = Experiment(
     populations=[CROWD],
     mechanisms=[
         *(ProtocolRun(name, {"domain": Text(6)}, name, k=K) for name in LOCAL),
-        ProtocolRun("SFP", {"domain": Text(6), "alphabet": ascii_lowercase}, "SFP", k=K),  # it is told that words are made of letters
+        ProtocolRun("SFP", {"domain": Text(6), "alphabet": ascii_lowercase}, "SFP", k=K),  # it knows that words are made of letters
         ProtocolRun("TrieHH", {"domain": Text(6), "delta": DELTA}, f"TrieHH (central, delta = {DELTA:g})", k=K),
     ],
     epsilons=[1.0, 2.0, 3.0, 4.0, 6.0],

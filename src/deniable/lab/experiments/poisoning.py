@@ -12,7 +12,7 @@ from deniable.lab.populations import Zipf
 
 EXPERIMENT = Experiment(
     name="poisoning",
-    title="What 5 % liars add to the frequencies of ten rare values",
+    title="What 5 % false reports add to the frequencies of ten rare values",
     question="How far do 5 % false reports lift ten rare values?",
     found=(
         "Under GRR the gain grows with the domain: at epsilon 1 ten of 1,024 values that nobody holds seem to be held by thirty times the "
