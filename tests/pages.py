@@ -149,7 +149,7 @@ class Page:
         elif block.language == "console":
             for command, output in commands(block.text):
                 self._compare(block, command, output, WAITING.sub("", self._command(command, output)))
-        elif block.text.startswith("# src/"):
+        elif block.text.startswith(("# src/", "# tests/")):
             return  # a file that CONTRIBUTING adds: its tests add it, too
         elif block.language == "python" and ">>> " in block.text:
             for example in doctest.DocTestParser().get_examples(block.text):
