@@ -57,7 +57,7 @@ def chart(names: Names) -> Chart:
 
 
 FIGURES: dict[str, Recipe] = {
-    "histograms": partial(drawn, "tutorials/histograms.md", "chart", chart),
+    "histograms": partial(drawn, "tutorials/cs208.md", "chart", chart),
     "places": partial(drawn, "how-to/places.md", "chart", chart),
     "words": partial(drawn, "how-to/words.md", "chart", chart),
     "marginals": partial(drawn, "how-to/marginals.md", "both", marginals),
