@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, poisson
 
 import deniable as dn
 from deniable.contract.canonical import canonical_json, parse_canonical
@@ -33,6 +33,12 @@ def test_the_published_constants():
     assert float(search.probability) == pytest.approx((math.exp(0.1) - 1) / (15 * math.exp(0.1)), rel=1e-12)
     assert search.probability < Fraction(1, 15)
     assert [TrieHH(bits=8, epsilon=1.0, delta=delta).theta for delta in (0.9, 0.0125, 0.0124, 1e-6, 1e-9)] == [5, 5, 6, 10, 13]
+
+
+def test_the_poisson_tail_of_the_proof_is_below_its_bound():
+    """With the mean theta / (theta - 1); beyond, the tail times theta! tends to 1 + 1 / (2 theta), the bound to 1 + 1 / (theta - 3)."""
+    for theta in range(5, 150):
+        assert poisson.sf(theta - 1, theta / (theta - 1)) <= (theta - 2) / ((theta - 3) * math.factorial(theta))
 
 
 def level_delta(theta, p, x):
