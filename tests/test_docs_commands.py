@@ -21,8 +21,7 @@ import pytest
 import typer
 
 from deniable import tasks
-from deniable.cli.app import command_line
-from deniable.cli.usage import USAGE
+from deniable.cli.app import USAGE, command_line
 from deniable.client import Reporter
 from deniable.client.ledger import Ledger
 from deniable.collect.sums.agreement_file import read_agreement_file

@@ -11,7 +11,7 @@ import pytest
 from deniable.client import OLH
 from deniable.contract.hashing import HashFamily
 from deniable.errors import ParameterError
-from deniable.lab.audit.family import collisions, reduced
+from deniable.lab.audit.exact import collisions, reduced
 
 
 @pytest.mark.parametrize(("word_bits", "key_bits", "keys"), [(6, 3, range(8)), (4, 4, range(16))])

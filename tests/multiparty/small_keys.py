@@ -6,8 +6,7 @@ Agreements refuse it; for them there is one of 2,048 bits, two of three to open,
 from __future__ import annotations
 
 from deniable.multiparty.dealer import paillier_files
-from deniable.multiparty.paillier.keys import deal_with
-from deniable.multiparty.paillier.safe_primes import safe_prime
+from deniable.multiparty.paillier.keys import deal_with, safe_prime
 from deniable.testing import ReplaySource
 
 SOURCE = ReplaySource.from_key("primes")

@@ -12,7 +12,7 @@ import pytest
 from deniable.errors import ParameterError, WireError
 from deniable.lab.audit.four_gaussians import FourGaussians
 from deniable.multiparty.historical import DLPA, LABEL, AdditiveKey
-from deniable.multiparty.paillier.safe_primes import safe_prime
+from deniable.multiparty.paillier.keys import safe_prime
 from deniable.testing import ReplaySource
 
 SOURCE = ReplaySource.from_key("paste")

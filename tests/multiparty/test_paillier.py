@@ -14,10 +14,9 @@ from deniable.errors import DomainError, ParameterError, ProtocolError, WireErro
 from deniable.multiparty.message import Message
 from deniable.multiparty.paillier.aggregator import PaillierAggregator
 from deniable.multiparty.paillier.encryption import Encryptor
-from deniable.multiparty.paillier.keys import deal, deal_with
+from deniable.multiparty.paillier.keys import deal, deal_with, safe_prime
 from deniable.multiparty.paillier.packing import Packing
 from deniable.multiparty.paillier.roles import TO_OPEN, Decryptor, PaillierAgreement, PaillierParty
-from deniable.multiparty.paillier.safe_primes import safe_prime
 from deniable.multiparty.terms import SumTerms
 from deniable.sealing.identity import new_identity, public_key
 from deniable.testing import ReplaySource
