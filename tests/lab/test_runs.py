@@ -49,7 +49,8 @@ def test_one_tidy_file(tmp_path):
     assert summary.row(0, named=True)["mean"] == pytest.approx(first.mean())
     assert summary.row(0, named=True)["stderr"] == pytest.approx(first.std() / 3**0.5)
     assert "A small one" in repr(results)
-    results.chart().save(tmp_path / "small.svg")
+    results.chart(title="A title of its own").save(tmp_path / "small.svg")
+    assert "A title of its own" in (tmp_path / "small.svg").read_text()
     assert "<svg" in (tmp_path / "small.svg").read_text()
 
 

@@ -68,7 +68,7 @@ class Results(Table):
         """Means with their standard errors under a ``title``; lines are what theory predicts, where it does."""
         from deniable.lab.results_chart import results_chart
 
-        return results_chart(self)
+        return results_chart(self.summary(), against=self.against, title=self.title if title is None else title)
 
     def rows(self) -> dict[str, Any]:
         summary = self.summary()

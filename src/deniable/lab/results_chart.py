@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from deniable.core.chart import Chart
 from deniable.lab.outcome import METRICS
-
-if TYPE_CHECKING:
-    from deniable.lab.results import Results
 
 WIDTH, HEIGHT = 300, 220
 REACH = 1.96
@@ -20,28 +17,28 @@ MARKS = 12
 """How many places of the horizontal axis are marked as they are."""
 
 
-def results_chart(results: Results) -> Chart:
+def results_chart(means: pl.DataFrame, *, against: str, title: str) -> Chart:
     """Means as points, against epsilon or the number of people; lines: theory where it is known, else the means.
 
     Around each point are its standard errors. They are no 95 % interval: runs are few, and squared errors of few values are skewed.
     """
-    summary = results.summary().with_columns(
+    summary = means.with_columns(
         low=pl.col("mean") - REACH * pl.col("stderr").fill_null(0),
         high=pl.col("mean") + REACH * pl.col("stderr").fill_null(0),
         line=pl.coalesce("predicted", "mean"),
     )
-    other = "n" if results.against == "epsilon" else "epsilon"
+    other = "n" if against == "epsilon" else "epsilon"
     order = summary["mechanism"].unique(maintain_order=True).to_list()
     rows = []
     for (metric,), of_metric in summary.group_by("metric", maintain_order=True):
         panels = []
         for (population, fixed), records in of_metric.group_by("population", other, maintain_order=True):
             told = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
-            panels.append(_panel(records, str(metric), results.against, f"{population}, {told}", order))
+            panels.append(_panel(records, str(metric), against, f"{population}, {told}", order))
         rows.append(alt.hconcat(*panels))
     runs = int(summary["repetitions"].max())  # type: ignore[arg-type]  # a column of counts
     points = f"points: means of {runs:,} runs ± {REACH} standard errors" if runs > 1 else "points: one run"
-    heading = alt.Title(results.title, subtitle=f"{points}; lines: prediction where there is one, else the means")
+    heading = alt.Title(title, subtitle=f"{points}; lines: prediction where there is one, else the means")
     return Chart(alt.vconcat(*rows).properties(title=heading))
 
 
