@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial, wraps
+from functools import wraps
 from numbers import Integral, Rational, Real
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from deniable.errors import ParameterError
 
@@ -24,6 +24,7 @@ Check = Callable[[Any], bool]
 
 LARGEST_BITS = 1023
 """Larger integers are no double, and nothing here counts so far."""
+LARGEST = 1 << LARGEST_BITS
 LONGEST_NAME = 255
 """Of a file: no file system takes more."""
 NUMBERS = {int: Integral, float: Real | Decimal, Fraction: Rational}
@@ -57,20 +58,10 @@ def typed(made: Made) -> Made:
     return cast(Made, _guarded(made, None))
 
 
-class _Parameter(NamedTuple):
-    """What one parameter takes: its default, and what its type is."""
-
-    name: str
-    default: Any
-    hint: Any
-    fits: Check
-
-
-_Slot = tuple[tuple[type, ...], _Parameter | None]
-"""Classes whose instances need no further look, and the parameter that other values are checked for."""
+_Slot = tuple[set[type], Callable[[Any], None]]
+"""Types that were seen and always fit, and what raises unless a value of another type fits, too."""
 _Slots = tuple[list[_Slot], _Slot, dict[str, _Slot], _Slot]
 """What a function takes by position, beyond those positions, by name, and by other names."""
-_FREE: _Slot = (object,), None
 
 
 def _guarded(function: Any, cls: type | None) -> Any:
@@ -84,14 +75,14 @@ def _guarded(function: Any, cls: type | None) -> Any:
         ordered, more, named, others = slots
         if len(args) > len(ordered):
             ordered = [*ordered, *[more] * (len(args) - len(ordered))]
-        for value, (plain, parameter) in zip(args, ordered):  # noqa: B905  # ``strict`` would take as long as a check
-            if not isinstance(value, plain):
-                _check(parameter, value)
+        for value, (seen, check) in zip(args, ordered):  # noqa: B905  # ``strict`` would take as long as a check
+            if type(value) not in seen:
+                check(value)
         if kwargs:
             for name, value in kwargs.items():
-                plain, parameter = named.get(name, others)
-                if not isinstance(value, plain):
-                    _check(parameter, value)
+                seen, check = named.get(name, others)
+                if type(value) not in seen:
+                    check(value)
         return function(*args, **kwargs)  # names arguments that are missing or too many
 
     return guarded
@@ -99,10 +90,10 @@ def _guarded(function: Any, cls: type | None) -> Any:
 
 def _slots(function: Any, cls: type | None) -> _Slots:
     hints = dict(_declared(function, cls))
-    ordered, more, named, others = [], _FREE, {}, _FREE
+    free = _slot("", None, Any)
+    ordered, more, named, others = [], free, {}, free
     for name, said in inspect.signature(function).parameters.items():
-        hint = hints.get(name, Any)
-        slot = _FREE if hint is Any else (_plain(hint), _Parameter(name, said.default, hint, _check_of(hint)))
+        slot = _slot(name, said.default, hints.get(name, Any))
         if said.kind is said.VAR_POSITIONAL:
             more = slot
         elif said.kind is said.VAR_KEYWORD:
@@ -116,21 +107,33 @@ def _slots(function: Any, cls: type | None) -> _Slots:
 
 def _plain(hint: Any) -> tuple[type, ...]:
     """Classes whose instances all fit."""
+    if hint is Any:
+        return (object,)
     if get_origin(hint) in (Union, UnionType):
         return () if _is_path(get_args(hint)) else tuple(kind for part in get_args(hint) for kind in _plain(part))
-    if hint is float:
-        return (float,)
+    if hint in (float, Fraction):
+        return (hint,)
     plain = isinstance(hint, type) and not get_args(hint) and hint not in NUMBERS and not getattr(hint, "_is_protocol", False)
     return (hint,) if plain else ()
 
 
-def _check(parameter: Any, value: Any) -> None:
-    hint = parameter.hint
-    if value is not parameter.default and not parameter.fits(value):
-        example = next((EXAMPLES[kind.__name__] for kind in get_args(hint) or [hint] if getattr(kind, "__name__", "") in EXAMPLES), None)
-        shown = type(value).__name__ if bytes in (hint, *get_args(hint)) else value  # bytes may be a secret, in another form too
-        fix = f"pass one, as in {example}" if example else "pass a value of this type"
-        raise ParameterError(parameter.name, shown, allowed=_allowed(value, hint), fix=fix)
+def _slot(name: str, default: Any, hint: Any) -> _Slot:
+    seen, plain, fits = set[type](), _plain(hint), _check_of(hint)
+
+    def check(value: Any) -> None:
+        if isinstance(value, plain):
+            seen.add(type(value))
+        elif value is not default and not fits(value):
+            raise _wrong(name, value, hint)
+
+    return seen, check
+
+
+def _wrong(name: str, value: Any, hint: Any) -> ParameterError:
+    example = next((EXAMPLES[kind.__name__] for kind in get_args(hint) or [hint] if getattr(kind, "__name__", "") in EXAMPLES), None)
+    shown = type(value).__name__ if bytes in (hint, *get_args(hint)) else value  # bytes may be a secret, in another form too
+    fix = f"pass one, as in {example}" if example else "pass a value of this type"
+    return ParameterError(name, shown, allowed=_allowed(value, hint), fix=fix)
 
 
 def _allowed(value: Any, hint: Any) -> str:
@@ -163,12 +166,11 @@ def _check_of(hint: Any) -> Check:
     """Return the check of a type, worked out once: it must not use up what it looks at."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        checks, path = list(map(_check_of, parts)), _is_path(parts)
-        return lambda value: not (path and _too_long(value)) and any(fits(value) for fits in checks)
+        return _check_of_some(list(map(_check_of, parts)), path=_is_path(parts))
     if kind is Literal:
         return lambda value: isinstance(value, str) and value in parts
     if kind in NUMBERS:
-        return partial(_is_number, (kind, int), NUMBERS[kind])
+        return _check_of_number(NUMBERS[kind])
     if kind is type and parts and isinstance(parts[0], type):
         return lambda value: isinstance(value, type) and issubclass(value, parts[0])
     if isinstance(kind, type) and issubclass(kind, Iterable) and kind.__module__ in ("builtins", "collections.abc") and parts:
@@ -185,9 +187,28 @@ def _too_long(value: Any) -> bool:
     return isinstance(value, str) and max(map(len, value.split(os.sep))) > LONGEST_NAME
 
 
-def _is_number(usual: tuple[type, ...], kind: Any, value: Any) -> bool:
-    number = type(value) in usual or (isinstance(value, kind) and not isinstance(value, bool))
-    return number and (not isinstance(value, int) or value.bit_length() <= LARGEST_BITS)
+def _check_of_some(checks: Sequence[Check], *, path: bool) -> Check:
+    def check(value: Any) -> bool:
+        if path and _too_long(value):
+            return False
+        for fits in checks:  # noqa: SIM110  # ``any`` would take twice as long
+            if fits(value):
+                return True
+        return False
+
+    return check
+
+
+def _check_of_number(kind: Any) -> Check:
+    def check(value: Any) -> bool:
+        if type(value) is not int:
+            if not isinstance(value, kind) or isinstance(value, bool):
+                return False
+            if not isinstance(value, int):
+                return True
+        return -LARGEST < value < LARGEST
+
+    return check
 
 
 def _check_of_many(kind: type, parts: tuple[Any, ...]) -> Check:
