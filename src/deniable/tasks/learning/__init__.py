@@ -1,7 +1,7 @@
 """Learning: from experts, day by day; and models and clusters from people who each answer once, privately."""
 
 from deniable.removed import explain_removed
-from deniable.tasks.learning.clustering import ClusterEstimate
+from deniable.tasks.learning.clusters import ClusterEstimate
 from deniable.tasks.learning.experts import WeightedMajority
 from deniable.tasks.learning.k_means import KMeans
 from deniable.tasks.learning.linear_model import LinearModel

@@ -29,7 +29,7 @@ from deniable.kernels.compiled import Array
 from deniable.local.oracle_choice import frequency_oracle
 from deniable.tasks.checks import check_whole
 from deniable.tasks.feasible import check_feasible
-from deniable.tasks.learning.clustering import BIASED, WHY, ClusterEstimate
+from deniable.tasks.learning.clusters import BIASED, WHY, ClusterEstimate
 from deniable.tasks.learning.sides import Sides, pooled
 
 MEASURING = Fraction(1, 10)
