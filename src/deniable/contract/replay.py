@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import shake_128
@@ -11,7 +11,8 @@ from deniable.contract.arguments import typed
 from deniable.contract.source import Source
 from deniable.errors import ProtocolError
 
-_BLOCK = 1 << 14
+_BLOCK, _FIRST = 1 << 14, 1 << 8
+"""Words that are hashed at a time, and how many of a stream are made alone: most streams are short."""
 
 
 @typed
@@ -72,6 +73,15 @@ class ReplaySource(Source):
 def _stream(key: bytes) -> Iterator[array[int]]:
     number = 0
     while True:
-        block = shake_128(b"deniable/replay/1" + number.to_bytes(8, "little") + key).digest(8 * _BLOCK)
-        yield array("Q", struct.unpack(f"<{_BLOCK}Q", block))
+        block = shake_128(b"deniable/replay/1" + number.to_bytes(8, "little") + key)
+        if number == 0:
+            yield _words(block.digest(8 * _FIRST))  # a shorter digest is the beginning of a longer one
+        yield _words(block.digest(8 * _BLOCK)[8 * _FIRST * (number == 0) :])
         number += 1
+
+
+def _words(content: bytes) -> array[int]:
+    words = array("Q", content)
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words
