@@ -84,7 +84,7 @@ def test_output_perturbation_costs_what_its_pages_say():
     growth = (sent * (1 - sent) / (p * (1 - p))) ** 0.5 / (1 - 2 * gamma)
     noisy, still = dn.DBitFlipPM.with_gamma("1/5", domain_size=2, epsilon=1.0, bits=1), dn.DBitFlipPM(domain_size=2, epsilon=1.0, bits=1)
     assert abs((noisy.variance(n=1) / still.variance(n=1)) ** 0.5 - growth) < 1e-6
-    for name in ("dbit-flip-pm", "one-bit-mean-pm"):
+    for name in ("dbitflip", "one-bit-mean-pm"):
         page = " ".join((ROOT / "docs" / "theory" / f"{name}.md").read_text().split())
         assert f"{growth:.3f}" in page
         assert not re.search(r"grows by 1 / \(1 - 2 gamma\)|makes the error 1 / \(1 - 2 gamma\)", page), name

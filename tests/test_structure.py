@@ -210,6 +210,7 @@ def test_links_in_the_docs_lead_somewhere(page):
 SHARED_PAGES = {"RR": "randomized-response", "DBitFlip": "dbitflip"} | {"SUE": "oue", "THE": "she", "BLH": "olh"}
 SHARED_PAGES |= {"Duchi": "one-bit-mean", "SignRR": "one-bit-mean", "Hybrid": "piecewise", "RWS": "subset-selection"}
 SHARED_PAGES |= {"FLH": "cms", "HCMS": "cms", "LongitudinalUnary": "longitudinal-grr", "LOLOHA": "longitudinal-grr"}
+SHARED_PAGES |= {"HadamardResponse": "hrr", "RAPPOR": "bloom-rr", "DBitFlipPM": "dbitflip"}
 """Pages that are not named after their mechanism, or are about several."""
 
 
