@@ -229,6 +229,13 @@ def test_the_benchmarks_start():
     assert "--quick" in done.stdout
 
 
+def test_the_table_of_slow_tests_names_tests_that_exist():
+    """Their times are compared with a run by scripts/checks/slow_tests.py."""
+    named = re.findall(r"^\| `(\S+)::(\w+)` \|", (ROOT / "tests" / "README.md").read_text(), re.MULTILINE)
+    assert named
+    assert [name for file, name in named if f"def {name}(" not in (ROOT / file).read_text()] == []
+
+
 def test_files_stay_small():
     long = {str(path.relative_to(ROOT)): n for path in SOURCE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 270}
     assert not long
