@@ -102,7 +102,7 @@ def test_the_planner_agrees_with_the_library(site):
     rows = dn.plan(n=20_000, epsilon=0.5, domain_size=64).rows()
     text = Reader(html).text
     assert [float(found) for found in re.findall(r"<td>± ([\d.]+) %", html)] == pytest.approx(
-        [float(f"{100 * error:.2g}") for error in rows["frequency"]]
+        [float(f"{100 * error:.3g}") for error in rows["frequency"]]
     )
     assert f"{100 * 2**0.5 / 0.5 / 20_000:.2g} %" in text  # the trusted collector
     points = get(site, "/plan/live?n=20000&epsilon=0.5&domain_size=64").json()["charts"]["chart-plan"]["data"]["values"]

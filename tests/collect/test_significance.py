@@ -12,7 +12,7 @@ from deniable.collect.analysis.answer import AskedQuestion, parquet_of
 from deniable.collect.analysis.disclosure import reports_behind
 from deniable.collect.analysis.presentation import charts_of
 from deniable.collect.dashboard.question_view import tell
-from deniable.collect.dashboard.words import between, digits
+from deniable.contract.readable import between, digits
 from deniable.contract.subsets import Subsets
 from deniable.tasks.itemsets import SVSM
 from deniable.testing import ReplaySource

@@ -30,9 +30,9 @@ def released_counts(
     >>> released_counts(release, ["tea", "coffee", "water"], [5202, 3096, 1199], 2.0, rows=None)
     histogram of drink: Laplace, epsilon = 0.5, add-remove; about 9,497 rows; low and high: 95 %, noise only
     value   count  stderr    low   high  frequency
-    tea     5,202     2.8  5,196  5,208      0.548
-    coffee  3,096     2.8  3,090  3,102      0.326
-    water   1,199     2.8  1,193  1,205      0.126
+    tea     5,202     2.8  5,196  5,208     54.8 %
+    coffee  3,096     2.8  3,090  3,102     32.6 %
+    water   1,199     2.8  1,193  1,205     12.6 %
     """
     found = np.asarray(released, dtype=np.int64)
     if rows is not None:

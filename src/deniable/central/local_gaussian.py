@@ -58,10 +58,10 @@ class LocalGaussianHistogram(Spec):
     >>> oracle.run([0] * 30_000 + [3] * 10_000, source=ReplaySource.from_key("docs"))
     40,000 reports, LocalGaussianHistogram, epsilon = 1, delta = 1e-06; low and high: 95 %, noise only
     value   count  stderr     low    high  frequency
-    0      30,387   1,195  28,044  32,730       0.76
-    3      11,268   1,195   8,925  13,611      0.282
-    2         709   1,195  -1,634   3,052     0.0177
-    1          90   1,195  -2,253   2,433    0.00225
+    0      30,387   1,195  28,044  32,730       76 %
+    3      11,268   1,195   8,925  13,611     28.2 %
+    2         709   1,195  -1,634   3,052     1.77 %
+    1          90   1,195  -2,253   2,433    0.225 %
     """
 
     domain_size: int = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # resolved at once, below

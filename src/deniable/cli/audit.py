@@ -34,7 +34,7 @@ def audit(
 
     The exit status is 1 if anything differs.
     """
-    from deniable.core.table import level_text
+    from deniable.contract.readable import confidence
     from deniable.lab.audit import empirical_audit, exact_audit
     from deniable.lab.audit.exact import audit_inputs
 
@@ -60,7 +60,7 @@ def audit(
         out.print(checks)
         tell(f"claimed epsilon {result.claimed:g}, real epsilon {'infinite' if result.epsilon is None else repr(result.epsilon)}")
         if sampled is not None:
-            tell(f"from samples: epsilon is at least {sampled.epsilon:.4f} (confidence {level_text(sampled.confidence)})")
+            tell(f"from samples: epsilon is at least {sampled.epsilon:.4f} (confidence {confidence(sampled.confidence)})")
     if convicted or not result.passed:
         raise typer.Exit(DIFFERS)
 

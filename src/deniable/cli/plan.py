@@ -122,14 +122,14 @@ def _show(found: Plan, given: dict[str, Any], tells: Shown, costs: Shown, json_o
     columns = found.rows()
     if "server" in columns:
         columns["server"] = [steps / 1e9 for steps in columns["server"]]
-    out.print(_table(columns, tells, found.headline()))
-    out.print(_table(columns, costs, "Costs and risks"))
+    out.print(_table(columns, tells, found.headline(), found.percentages()))
+    out.print(_table(columns, costs, "Costs and risks", found.percentages()))
     tell(judgement["text"], style=LEVELS[judgement["level"]])
     for reason in found.left_out:
         tell(f"left out: {reason}")
 
 
-def _table(columns: dict[str, Any], shown: Shown, title: str) -> Table:
+def _table(columns: dict[str, Any], shown: Shown, title: str, percentages: tuple[str, ...]) -> Table:
     from deniable.core.table import cell_text
 
     heads, caption = shown
@@ -138,5 +138,5 @@ def _table(columns: dict[str, Any], shown: Shown, title: str) -> Table:
     for column in made.columns:
         column.no_wrap = True
     for cells in zip(*(columns[name] for name in names), strict=True):
-        made.add_row(*map(cell_text, cells))
+        made.add_row(*(cell_text(cell, share=name in percentages) for name, cell in zip(names, cells, strict=True)))
     return made

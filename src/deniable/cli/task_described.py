@@ -16,6 +16,7 @@ from deniable.contract.admission import SIZES
 from deniable.contract.encoder import Attribute, Identity
 from deniable.contract.envelope import HEADER
 from deniable.contract.question import Question
+from deniable.contract.readable import percent
 from deniable.contract.task import Task
 from deniable.contract.verdict import verdicts
 
@@ -125,8 +126,8 @@ def _error(question: dict[str, Any]) -> str:
         return "no error can be predicted"
     share = question["error"] / question["people"]
     seen = question.get("detectable", 1)
-    smallest = f"shares above {100 * seen:.2g} % stand out" if seen < 1 else "too few people: nothing stands out"
-    return f"± {question['error']:,.3g} people, {100 * share:.2g} % (standard error of a count); {smallest}"
+    smallest = f"shares above {percent(seen)} stand out" if seen < 1 else "too few people: nothing stands out"
+    return f"± {question['error']:,.3g} people, {percent(share)} (standard error of a count); {smallest}"
 
 
 def number_in_words(value: Any) -> str:

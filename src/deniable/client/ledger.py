@@ -19,12 +19,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import UTC, datetime
 from fractions import Fraction
-from math import ceil, exp
 from typing import NamedTuple
 
 from deniable.client.budget import Account, allow, decimal, exact, read_id
 from deniable.client.diary import PERSONAL, Diary
 from deniable.contract.arguments import typed
+from deniable.contract.readable import factor_up
 from deniable.contract.task import Task
 from deniable.errors import DeniableError, ParameterError
 
@@ -158,7 +158,7 @@ class Ledger(ABC):
         if not entries:
             return f"{head}\nNothing has been told."
         again = self.permanent_answers()
-        worth = f"{ceil(exp(spent) * 100) / 100:,.2f}" if spent < 14 else "a million or more"
+        worth = factor_up(float(spent)) if spent < 14 else "a million or more"
         return (
             f"{head}\nNo true answers make all these reports together more than {worth} times as likely as other true answers would.\n"
             f"{_AGAIN.format(again) if again else ''}"

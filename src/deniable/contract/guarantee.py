@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import ceil, exp, inf
+from math import inf
 
+from deniable.contract.readable import epsilon_up, factor_up
 from deniable.contract.verdict import Verdict
 
 ONE_REPORT = "one report"
@@ -66,15 +67,14 @@ class Guarantee:
         return "\n".join([first, *map(str, self.verdicts), *rest])
 
     def _promised(self) -> str:
-        factor = ceil(exp(self.epsilon) * 100) / 100  # up, like epsilon: a promise is not rounded down
-        epsilon = ceil(self.epsilon * 10_000) / 10_000
+        factor, epsilon = factor_up(self.epsilon), epsilon_up(self.epsilon)
         if self.model == "shuffle":
             return self._shuffled(factor, epsilon)
         if self.model == "central":
             failing = f", except with probability {self.delta:g}" if self.delta else ""
             return (
-                f"No true answer makes any result more than {factor:,.2f} times as likely as another true answer of the same person would"
-                f"{failing} (epsilon = {epsilon:g}, delta = {self.delta:g}, {self.model} model).\n"
+                f"No true answer makes any result more than {factor} times as likely as another true answer of the same person would"
+                f"{failing} (epsilon = {epsilon}, delta = {self.delta:g}, {self.model} model).\n"
                 f"True answers are seen by {self.honest}, who must be trusted to keep them.\n"
                 f"This holds for {self.unit}. Epsilons and deltas add up.\n"
                 "Not protected: anything from whoever is trusted."
@@ -83,35 +83,33 @@ class Guarantee:
             return self._among_parties(factor, epsilon)
         failing, delta = (f", except with probability {self.delta:g}", f" delta = {self.delta:g},") if self.delta else ("", "")
         return (
-            f"No true answer makes any report more than {factor:,.2f} times as likely as another true answer would"
-            f"{failing} (epsilon = {epsilon:g},{delta} {self.model} model).\n"
+            f"No true answer makes any report more than {factor} times as likely as another true answer would"
+            f"{failing} (epsilon = {epsilon},{delta} {self.model} model).\n"
             "The noise is added on the person's own device: nobody else, the collector included, has to be trusted.\n"
             f"This holds for {self.unit}. Epsilons{' and deltas' * bool(delta)} add up: "
             "over a lifetime, k of them are worth k times as much to an observer.\n"
             f"Not protected: {self.exposed}."
         )
 
-    def _shuffled(self, factor: float, epsilon: float) -> str:
+    def _shuffled(self, factor: str, epsilon: str) -> str:
         """Both epsilons: with an honest shuffler, and without."""
         local = self.local_epsilon
-        bare = (
-            "nothing is promised" if local is None or local == inf else f"only the local epsilon = {ceil(local * 10_000) / 10_000:g} holds"
-        )
+        bare = "nothing is promised" if local is None or local == inf else f"only the local epsilon = {epsilon_up(local)} holds"
         return (
-            f"No true answer makes any shuffled batch more than {factor:,.2f} times as likely as another true answer of the same person "
-            f"would, except with probability {self.delta:g} (epsilon = {epsilon:g}, delta = {self.delta:g}, {self.model} model).\n"
+            f"No true answer makes any shuffled batch more than {factor} times as likely as another true answer of the same person "
+            f"would, except with probability {self.delta:g} (epsilon = {epsilon}, delta = {self.delta:g}, {self.model} model).\n"
             f"This needs {self.honest} to hide who sent which report, and {self.people or 0:,} honest, distinct people in the batch; "
             f"otherwise {bare}.\n"
             f"This holds for {self.unit}. Epsilons and deltas add up.\n"
             f"Not protected: {self.exposed}."
         )
 
-    def _among_parties(self, factor: float, epsilon: float) -> str:
+    def _among_parties(self, factor: str, epsilon: str) -> str:
         """Who must be honest, and that secrecy rests on computation."""
         failing = f", except with probability {self.delta:g}" if self.delta else ""
         return (
-            f"Taking part, or not, makes no result more than {factor:,.2f} times as likely{failing} "
-            f"(epsilon = {epsilon:g}, delta = {self.delta:g}, {self.model} model), for anybody whose computing power is limited.\n"
+            f"Taking part, or not, makes no result more than {factor} times as likely{failing} "
+            f"(epsilon = {epsilon}, delta = {self.delta:g}, {self.model} model), for anybody whose computing power is limited.\n"
             f"This needs {self.honest}.\n"
             f"This holds for {self.unit}. Epsilons and deltas add up.\n"
             f"Not protected: {self.exposed}; and nothing keeps a party from sending false numbers."

@@ -23,13 +23,13 @@ class Answers(Mapping[str, Any]):
     <BLANKLINE>
     drink: 4,044 reports, GRR, epsilon = 1; low and high: 95 %, noise only
     value  count  stderr    low   high  frequency
-    0      2,089      61  1,969  2,209      0.517
-    1      1,955      61  1,835  2,075      0.483
+    0      2,089      61  1,969  2,209     51.7 %
+    1      1,955      61  1,835  2,075     48.3 %
     <BLANKLINE>
     smoker: 3,956 reports, RR, epsilon = 0.5; low and high: 95 %, noise only
     value  count  stderr    low   high  frequency
-    0      2,158     124  1,914  2,402      0.545
-    1      1,798     124  1,554  2,042      0.455
+    0      2,158     124  1,914  2,402     54.5 %
+    1      1,798     124  1,554  2,042     45.5 %
     """
 
     estimates: Mapping[str, Any]

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from deniable.contract.readable import confidence
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.interval import check_level
-from deniable.core.table import level_text, row_numbers
+from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
 
@@ -138,8 +139,8 @@ class Comparison(Estimate):
 
     def headline(self) -> str:
         if self.single:
-            return f"{self.about}; low and high: {level_text(self.level)}, {self.covers}"
-        return f"{self.about}; low, high and p hold for all values together ({level_text(self.level)})"
+            return f"{self.about}; low and high: {confidence(self.level)}, {self.covers}"
+        return f"{self.about}; low, high and p hold for all values together ({confidence(self.level)})"
 
     def order(self) -> Array:
         return np.argsort(self.p_values, kind="stable")
@@ -149,5 +150,5 @@ class Comparison(Estimate):
         return replace(super().select(at), first=self.first.select(at), second=self.second.select(at))
 
     def figures(self) -> tuple[Figure, ...]:
-        told = f"{level_text(self.level)} {'interval' if self.single else 'intervals that hold together'}"
+        told = f"{confidence(self.level)} {'interval' if self.single else 'intervals that hold together'}"
         return (Figure(mark="points", number="change", axis=f"change of the {self.law.changed or self.first.quantity}", interval=told),)

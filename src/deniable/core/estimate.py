@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from deniable.contract.readable import confidence
 from deniable.core.figure import Figure
 from deniable.core.measured import Measured
 from deniable.core.screening import Screening
-from deniable.core.table import level_text, row_numbers, value_text
+from deniable.core.table import row_numbers, value_text
 from deniable.errors import MergeError, ParameterError
 from deniable.kernels.compiled import Array
 from deniable.removed import ITSELF, missing_member
@@ -141,7 +142,7 @@ class Estimate(Measured):
 
     def figures(self) -> tuple[Figure, ...]:
         level = self.shown_level
-        limits = "" if level is None else f"{level_text(level)} interval{'s that hold together' if self.together else ''}"
+        limits = "" if level is None else f"{confidence(level)} interval{'s that hold together' if self.together else ''}"
         names, look, mark = dict(zip(self.axes, self.axis_names, strict=True)), dict(self.figure), "bars" if self.falling else "points"
         if look.get("group") in names:  # an axis: the others are what the numbers are about
             look["group"] = names.pop(look["group"])

@@ -29,8 +29,8 @@ class FrequencyEstimate(PeopleEstimate):
     >>> FrequencyEstimate.of(spec, ["no", "yes"], Supports(100, np.array([35, 65]), np.array(0.75), np.array(0.25)))
     100 reports, RR, epsilon = 1.099; low and high: 95 %, noise only
     value  count  stderr  low  high  frequency
-    yes       80    8.66   63    98        0.8
-    no        20    8.66    2    37        0.2
+    yes       80    8.66   63    98       80 %
+    no        20    8.66    2    37       20 %
     """
 
     law: CountLaw

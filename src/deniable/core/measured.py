@@ -11,10 +11,11 @@ import numpy as np
 
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
+from deniable.contract.readable import confidence
 from deniable.core.interval import check_level
 from deniable.core.law import Law
 from deniable.core.screening import ALPHA, Screening, marked
-from deniable.core.table import Table, as_column, level_text, value_text
+from deniable.core.table import Table, as_column, value_text
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
@@ -179,7 +180,7 @@ class Measured(Table):
     def headline(self) -> str:
         together = f" for all {self.family_size:,} values together" if self.together else ""
         level = self.shown_level
-        limits = self.law.why if level is None else f"low and high: {level_text(level)}{together}, {self.covers}"
+        limits = self.law.why if level is None else f"low and high: {confidence(level)}{together}, {self.covers}"
         return "\n".join(filter(None, (f"{self.about}; {limits}", self.bias)))
 
     def order(self) -> Array:

@@ -26,6 +26,7 @@ from deniable.contract.arguments import typed
 from deniable.contract.domain import Domain
 from deniable.contract.guarantee import Guarantee
 from deniable.contract.numbers import Numbers
+from deniable.contract.readable import confidence
 from deniable.core.comparison import Comparison
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
@@ -40,7 +41,7 @@ from deniable.core.saved_parts import (
     write_row,
     write_value,
 )
-from deniable.core.table import level_text, row_numbers
+from deniable.core.table import row_numbers
 from deniable.errors import DeniableError, WireError
 from deniable.kernels.compiled import Array
 
@@ -133,7 +134,7 @@ class SavedEstimate(Estimate):
     def figures(self) -> tuple[Figure, ...]:
         if not self.together or self.shown_level is None:
             return self.drawn
-        words = f"{level_text(self.shown_level)} intervals that hold together"
+        words = f"{confidence(self.shown_level)} intervals that hold together"
         return tuple(replace(figure, interval=words) if figure.interval else figure for figure in self.drawn)
 
     def settled(self) -> Self:

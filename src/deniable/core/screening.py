@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from deniable.contract.readable import percent
 from deniable.core.law import Law
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -70,8 +71,8 @@ class Screening:
         if not self.people:
             return "nothing was found: nobody reported in the final count"
         tested = f"none of {self.candidates:,} candidates is significant" if self.candidates else "no candidate was left to count"
-        seen = f"would show a value that {_percent(self.visible)} hold" if self.visible < 1 else "are too few to show any value"
-        many, few = (f"{_percent(share)} hold takes about {self.needed(share):,}" for share in EXAMPLES)
+        seen = f"would show a value that {percent(self.visible)} hold" if self.visible < 1 else "are too few to show any value"
+        many, few = (f"{percent(share)} hold takes about {self.needed(share):,}" for share in EXAMPLES)
         needs = f"one that {many} people in all, one that {few}"
         return f"nothing was found: {tested} (family-wise error 5 %). The {self.people:,} reports of the final count {seen}; {needs}"
 
@@ -79,10 +80,6 @@ class Screening:
 def _rounded(number: float) -> int:
     step = 10.0 ** max(floor(log10(max(number, 1.0))) - 1, 0)
     return int(ceil(number / step) * step)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.995 else "99 %"
 
 
 def marked(law: Law, family: int, alpha: float, method: str) -> Array:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from deniable.contract.readable import number, percent
 from deniable.core.figure import Figure
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
@@ -57,6 +58,10 @@ class Table(ABC):
     def notes(self) -> list[str]:
         """What else to know about the table, a line each."""
         return []
+
+    def percentages(self) -> tuple[str, ...]:
+        """The columns of shares, which people read in percent."""
+        return ("frequency",)
 
     def brief(self) -> dict[str, list[str]] | None:
         """Columns of text that printing shows instead of the rows, where these are too many to be read; None if it shows the rows."""
@@ -135,7 +140,7 @@ class Table(ABC):
             return list(brief), [list(line) for line in zip(*brief.values(), strict=True)]
         rows = self.rows()
         shown = self.order()[: self.shown if most is None else most]
-        columns = [[cell_text(column[i]) for i in shown] for column in rows.values()]
+        columns = [[cell_text(column[i], share=name in self.percentages()) for i in shown] for name, column in rows.items()]
         return list(rows), [list(line) for line in zip(*columns, strict=True)]
 
     def _rest(self) -> list[str]:
@@ -149,9 +154,11 @@ def count_rows(values: Any, counts: Array, stderr: Array, limits: tuple[Array, A
     return {"value": list(values), "count": counts, "stderr": stderr, "low": low, "high": high, "frequency": frequencies}
 
 
-def cell_text(cell: Any) -> str:
-    r"""A cell in as many digits as a person reads; a dash where nothing is known.
+def cell_text(cell: Any, *, share: bool = False) -> str:
+    r"""A cell in as many digits as a person reads, a share in percent; a dash where nothing is known.
 
+    >>> cell_text(0.0191, share=True)
+    '1.91 %'
     >>> cell_text(0.123456), cell_text(-1234.5), cell_text(None), cell_text("a\nb"), cell_text(7), cell_text(timedelta(seconds=-90.4))
     ('0.123', '-1,234', '–', "'a\\nb'", '7', '-0:01:30')
     """
@@ -160,8 +167,7 @@ def cell_text(cell: Any) -> str:
     if cell is None or (isinstance(cell, float | np.floating) and isnan(cell)):
         return "–"
     if isinstance(cell, float | np.floating):
-        number = float(cell)
-        return f"{number:,.0f}" if number == 0 or 1000 <= abs(number) < 1e15 else below(number, 1, 3)
+        return percent(float(cell)) if share else number(float(cell))
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ", timespec="seconds")
     if isinstance(cell, timedelta):
@@ -221,25 +227,3 @@ class Listing(Table):
 
     def figures(self) -> tuple[Figure, ...]:
         return self.drawn
-
-
-def below(value: float, limit: float, digits: int) -> str:
-    """A number in so many significant digits, or in more where rounding would make it reach a limit that it stays below.
-
-    >>> below(0.99966, 1, 3), below(0.99966, 1, 4), below(0.25, 1, 3), below(1.0, 1, 3)
-    ('0.9997', '0.9997', '0.25', '1')
-    """
-    text = f"{value:.{digits}g}"
-    while value < limit <= float(text):
-        digits += 1
-        text = f"{value:.{digits}g}"
-    return text
-
-
-def level_text(level: float) -> str:
-    """A confidence level in percent.
-
-    >>> level_text(0.95), level_text(0.999999)
-    ('95 %', '99.9999 %')
-    """
-    return f"{below(100 * level, 100, 4)} %"

@@ -13,9 +13,10 @@ from deniable.collect.dashboard.answer_fields import admission_field, answer_fie
 from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import LEDGER, facts
 from deniable.collect.dashboard.promise import paragraphs, verdict_list
-from deniable.collect.dashboard.words import epsilon_in_words, state_of, time_in_words
+from deniable.collect.dashboard.words import state_of, time_in_words
 from deniable.collect.tasks.spans import moment_in_words
 from deniable.contract.mixing import Mixing
+from deniable.contract.readable import epsilon_text
 from deniable.contract.task import Task
 from deniable.contract.verdict import verdicts
 
@@ -88,7 +89,7 @@ def _in_short(task: Task) -> str:
     once = "Your answer" if task.answers == 1 else f"Each of at most {task.answers:,} answers"
     return (
         "Your browser adds noise to your answer before it is sent, so that the report alone does not prove what you answered. "
-        f"{once} costs epsilon = {epsilon_in_words(task.epsilon)} of your privacy budget, which this browser keeps."
+        f"{once} costs epsilon = {epsilon_text(task.epsilon)} of your privacy budget, which this browser keeps."
     )
 
 
@@ -99,7 +100,7 @@ def _shuffled(mixing: Mixing) -> str:
     return (
         f"Your report is sealed and goes through {who}, which cannot read it and passes it on in a batch of at least {mixing.minimum:,}. "
         f"As long as {honest} not the collector's, nobody knows which report is yours, and one batch reveals at most epsilon = "
-        f"{epsilon_in_words(mixing.epsilon)} about you (delta = {mixing.delta:g}). If they work together, only your own noise protects you."
+        f"{epsilon_text(mixing.epsilon)} about you (delta = {mixing.delta:g}). If they work together, only your own noise protects you."
     )
 
 

@@ -12,8 +12,9 @@ from deniable.collect.dashboard.layout import Visit, facts
 from deniable.collect.dashboard.question_view import SHOWN, Told, estimate_table, labelled
 from deniable.collect.dashboard.selection_form import SelectionText, period_field, read_selection, stratum_fields
 from deniable.collect.dashboard.task_pages import Seen
-from deniable.collect.dashboard.words import epsilon_in_words, label
+from deniable.collect.dashboard.words import label
 from deniable.collect.web.shapes import CompareQuery
+from deniable.contract.readable import epsilon_text
 from deniable.contract.task import Task
 from deniable.core.figure import Spec
 from deniable.core.saved import SavedEstimate
@@ -94,7 +95,7 @@ def tell_change(asked: AskedQuestion, shown: SavedEstimate, changed: list[str], 
         element("p", element("strong", verdict, class_="share small"), class_="headline"),
         *figures,
         estimate_table(shown, f"{place}", shown.family_size, marks=dict.fromkeys(changed, "changed")),
-        facts(("Epsilon", epsilon_in_words(asked.guarantee.epsilon)), ("Mechanism", asked.mechanism)),
+        facts(("Epsilon", epsilon_text(asked.guarantee.epsilon)), ("Mechanism", asked.mechanism)),
         class_="question",
     )
     return Told(section, [chart for _, chart in charts])

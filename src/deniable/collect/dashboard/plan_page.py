@@ -9,8 +9,8 @@ from deniable.collect.dashboard.html import Element, Node, element, table
 from deniable.collect.dashboard.plan_figures import LARGEST_DOMAIN, MOST_PEOPLE, Planned, PlanQuery, plan_for
 from deniable.collect.dashboard.promise import verdict_class
 from deniable.collect.dashboard.task_pages import Seen
-from deniable.collect.dashboard.words import digits, number, percent
 from deniable.contract.probability import LARGEST_EPSILON, SMALLEST_EPSILON
+from deniable.contract.readable import digits, number, percent
 from deniable.contract.verdict import Verdict
 
 
@@ -41,11 +41,11 @@ def see_plan(query: PlanQuery, raw: str) -> Seen:
     lines = [
         [
             row["value"],
-            f"± {_share(row['frequency'])}",
+            f"± {percent(row['frequency'])}",
             number(row["frequency"] / found.central),
-            _share(row["detectable"]),
+            percent(row["detectable"]),
             f"{row['bits']:,}",
-            _share(row["liars"]),
+            percent(row["liars"]),
         ]
         for row in found.rows
     ]
@@ -58,7 +58,7 @@ def see_plan(query: PlanQuery, raw: str) -> Seen:
         element(
             "p",
             element("span", best["value"], class_="value", data_live="value"),
-            element("strong", f"± {_share(best['frequency'])}", class_="share", data_live="share"),
+            element("strong", f"± {percent(best['frequency'])}", class_="share", data_live="share"),
             element("span", f"95 % interval about {percent(width, digits(width))} wide", class_="interval", data_live="interval"),
             element("span", "standard error of a share with the best mechanism, in the local model", class_="reach"),
             class_="headline",
@@ -95,9 +95,9 @@ def plan_body(seen: Seen, query: PlanQuery) -> list[Node]:
 def _price(found: Planned) -> Element:
     times = number(found.best["frequency"] / found.central)
     told = (
-        f"A trusted collector that sees every answer, and adds the noise itself, would be off by ± {_share(found.central)}. "
+        f"A trusted collector that sees every answer, and adds the noise itself, would be off by ± {percent(found.central)}. "
         f"That nobody has to be trusted costs {times} times the error. With an honest shuffler in between, the whole batch keeps this "
-        f"epsilon (delta = 10⁻⁶) if each device spends {found.local_epsilon:.2g}, and the error is ± {_share(found.shuffled)}; "
+        f"epsilon (delta = 10⁻⁶) if each device spends {found.local_epsilon:.2g}, and the error is ± {percent(found.shuffled)}; "
         f"if shuffler and collector work together, that larger epsilon holds: {Verdict(found.local_epsilon).title}."
     )
     return element("p", told, class_="price", data_live="price")
@@ -136,8 +136,3 @@ def _field(field: Field, value: float) -> Element:
         data_slide_to=field.slides[1],
     )
     return element("div", element("label", field.told, for_=field.name), box, class_="field")
-
-
-def _share(share: float) -> str:
-    """A share in two digits, or more where they are before the point."""
-    return f"{100 * share:,.0f} %" if share >= 1 else f"{100 * share:.2g} %" if share >= 1e-6 else f"{100 * share:.1e} %"

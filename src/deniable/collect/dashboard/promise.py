@@ -11,7 +11,7 @@ from itertools import groupby
 from deniable.collect.dashboard.html import Element, element, quoted
 from deniable.collect.dashboard.layout import Visit, facts
 from deniable.collect.dashboard.publications import OpenPublication, publication_list
-from deniable.collect.dashboard.words import epsilon_in_words
+from deniable.contract.readable import epsilon_text
 from deniable.contract.task import Task
 from deniable.contract.verdict import Verdict, verdicts
 
@@ -31,7 +31,7 @@ def promise(task: Task) -> Element:
         facts(
             ("Trust model", trust_in_words(task)),
             *promised(task),
-            ("Epsilon of one answer", epsilon_in_words(task.epsilon)),
+            ("Epsilon of one answer", epsilon_text(task.epsilon)),
             ("Over a lifetime", at_most),
             ("Shown from", f"{task.minimum_batch:,} reports on"),
             ("Asked by", quoted(task.owner)),
@@ -87,7 +87,7 @@ def promised(task: Task) -> list[tuple[str, Element | str]]:
     """What a task of shuffle trust says about its batches before there are any."""
     if task.mixing is None:
         return []
-    claim = f"{epsilon_in_words(task.mixing.epsilon)}, except with probability {task.mixing.delta:g}"
+    claim = f"{epsilon_text(task.mixing.epsilon)}, except with probability {task.mixing.delta:g}"
     addresses = ", then ".join(relay.url for relay in task.mixing.shufflers)
     return [
         ("Epsilon of a shuffled batch", f"{claim}, if a shuffler is honest"),

@@ -17,14 +17,15 @@ from deniable.collect.analysis.presentation import estimates_in, first_rows, tab
 from deniable.collect.dashboard.charts import chart_figure, chart_name, charts_for
 from deniable.collect.dashboard.html import Element, element, quoted, table
 from deniable.collect.dashboard.layout import facts
-from deniable.collect.dashboard.words import between, digits, epsilon_in_words, label, percent, signs
+from deniable.collect.dashboard.words import label, signs
 from deniable.contract.domain import Domain
+from deniable.contract.readable import between, confidence, digits, epsilon_text, percent
 from deniable.contract.spec import Spec
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Spec as Chart
 from deniable.core.integrity import IntegrityReport
 from deniable.core.saved import SavedEstimate
-from deniable.core.table import cell_text, level_text
+from deniable.core.table import cell_text
 from deniable.tasks.plan import detectable
 
 SHOWN = 20
@@ -146,7 +147,7 @@ def _headline(estimate: SavedEstimate, lead: Lead | None, key: str) -> Element |
 
 def _reach(estimate: Estimate) -> str:
     together = f" for all {estimate.family_size:,} values together" if estimate.together else ""
-    return f"{level_text(estimate.shown_level or 0.95)}{together}, {estimate.covers}"
+    return f"{confidence(estimate.shown_level or 0.95)}{together}, {estimate.covers}"
 
 
 def _trust(asked: AskedQuestion, estimate: Estimate, lead: Lead | None, key: str, tested: IntegrityReport | None) -> Element:
@@ -156,7 +157,7 @@ def _trust(asked: AskedQuestion, estimate: Estimate, lead: Lead | None, key: str
     moving = liars(asked.spec, n, lead.width) if lead is not None and lead.width is not None and isfinite(lead.width) else None
     return facts(
         ("Reports", element("span", f"{n:,}", data_live=f"n-{key}") if n is not None else None),
-        ("Epsilon", epsilon_in_words(asked.guarantee.epsilon)),
+        ("Epsilon", epsilon_text(asked.guarantee.epsilon)),
         ("Mechanism", asked.mechanism),
         ("Answers", asked.spec.domain.describe() if asked.spec is not None else None),
         ("Holds for", asked.guarantee.unit),

@@ -19,8 +19,9 @@ from deniable.collect.dashboard.html import Element, Node, element, quoted
 from deniable.collect.dashboard.layout import ANSWER, Visit, facts
 from deniable.collect.dashboard.question_view import tell
 from deniable.collect.dashboard.selection_form import SelectionText, can_select, period_field, query_of, read_selection, stratum_fields
-from deniable.collect.dashboard.words import digits, epsilon_in_words, percent, state_of, time_in_words
+from deniable.collect.dashboard.words import state_of, time_in_words
 from deniable.collect.tasks.batch_price import spec_of
+from deniable.contract.readable import digits, epsilon_text, percent
 from deniable.contract.task import Task
 from deniable.core.figure import Spec
 from deniable.core.integrity import IntegrityReport
@@ -154,9 +155,9 @@ def shuffled(mixed: ShuffledBatches, n: int) -> Element:
         facts(
             (
                 "Epsilon, if a shuffler is honest",
-                _live("epsilon", f"{epsilon_in_words(told['epsilon'])}, delta = {told['delta']:g}"),
+                _live("epsilon", f"{epsilon_text(told['epsilon'])}, delta = {told['delta']:g}"),
             ),
-            ("Epsilon, if none is", epsilon_in_words(told["local_epsilon"])),
+            ("Epsilon, if none is", epsilon_text(told["local_epsilon"])),
             ("Batches", _live("batches", f"{told['batches']:,}")),
             ("Reports in them", _live("sizes", sizes)),
             ("Standard error of a share", _live("error", _share(here)) if here is not None else None),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import floor, isfinite, log10
 from typing import Any
 
 from deniable.collect.admission import LiveTask
@@ -12,46 +11,6 @@ from deniable.contract.task import Task
 from deniable.core.integrity import IntegrityReport
 
 DAY = 86_400
-
-
-def digits(width: float) -> int:
-    """How many decimals of a percentage an interval of this width is worth.
-
-    >>> [digits(width) for width in (0.3, 0.026, 0.0026, 0.0)]
-    [0, 1, 2, 4]
-    """
-    return 4 if width <= 0 else min(max(1 - floor(log10(100 * width)), 0), 4)
-
-
-def percent(share: float, decimals: int) -> str:
-    """A share.
-
-    >>> percent(0.12345, 1), percent(-0.004, 0), percent(-0.02, 1)
-    ('12.3 %', '0 %', '−2.0 %')
-    """
-    text = f"{100 * share:.{decimals}f}"
-    if float(text) == 0:
-        text = text.lstrip("-")  # no negative nothing
-    return f"{text.replace('-', '−')} %"
-
-
-def between(low: float, high: float, decimals: int) -> str:
-    """An interval of shares."""
-    return f"{percent(low, decimals)} to {percent(high, decimals)}"
-
-
-def number(value: float) -> str:
-    """A number in as many digits as it is worth.
-
-    >>> number(12345.6), number(0.01234), number(19.2)
-    ('12,346', '0.0123', '19.2')
-    """
-    return f"{value:,.0f}".replace("-", "−") if abs(value) >= 1000 or value == int(value) else f"{value:.3g}".replace("-", "−")
-
-
-def epsilon_in_words(epsilon: float) -> str:
-    """The privacy parameter."""
-    return f"{epsilon:.4g}" if isfinite(epsilon) else "infinite: nothing is hidden"
 
 
 def label(value: Any, domain: Domain | None = None) -> str:

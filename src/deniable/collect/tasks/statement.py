@@ -6,12 +6,13 @@ The author of a task may add to it and never replace it.
 from __future__ import annotations
 
 from datetime import datetime
-from math import ceil, exp, inf
+from math import inf
 
 from deniable.collect.tasks.spans import span_in_words
 from deniable.contract.admission import SECRET, TOKEN
 from deniable.contract.guarantee import TOOK_PART, Guarantee
 from deniable.contract.mixing import Mixing
+from deniable.contract.readable import epsilon_up, factor_up
 from deniable.contract.task import Task
 from deniable.contract.verdict import WEAKEST, verdicts
 from deniable.errors import shorten
@@ -30,7 +31,8 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
     again = more and not task.rounds  # answered again and again; rounds are answered once
     told = [
         f"What is protected: your answer. Your own device randomizes it before anything is sent. No answer makes any report more than "
-        f"{_factor(task.epsilon)} times as likely as another answer would (epsilon = {_upward(task.epsilon)}, {guarantee.model} model).",
+        f"{factor_up(task.epsilon)} times as likely as another answer would (epsilon = {epsilon_up(task.epsilon)}, "
+        f"{guarantee.model} model).",
         "How strong that is:",
         *(f"- {verdict}" for verdict in verdicts(task)),
         "For whom: everybody who takes part, whatever the others do.",
@@ -70,10 +72,10 @@ def _shuffled(task: Task) -> list[str]:
     return [
         f"Through {'shufflers' if several else 'a shuffler'}: your report is sealed and goes to {addresses}, which cannot read it and "
         f"passes it on with at least {mixing.minimum - 1:,} others in an order that says nothing. No answer makes any such batch more than "
-        f"{_factor(mixing.epsilon)} times as likely as another answer of yours would, except with probability {mixing.delta:g} (epsilon = "
-        f"{_upward(mixing.epsilon)}, delta = {mixing.delta:g}, shuffle model).{again}",
+        f"{factor_up(mixing.epsilon)} times as likely as another answer of yours would, except with probability {mixing.delta:g} (epsilon "
+        f"= {epsilon_up(mixing.epsilon)}, delta = {mixing.delta:g}, shuffle model).{again}",
         f"What that needs: {honest} must be honest, and must not be run by whoever runs the collector or sees its reports: together they "
-        f"know who sent what. {_crowd(task, mixing)} Without that, only the local epsilon = {_upward(task.epsilon)} holds.",
+        f"know who sent what. {_crowd(task, mixing)} Without that, only the local epsilon = {epsilon_up(task.epsilon)} holds.",
     ]
 
 
@@ -88,20 +90,20 @@ def _crowd(task: Task, mixing: Mixing) -> str:
 
 def _lifetime(task: Task, *, again: bool) -> str:
     if task.answers == 1:
-        return f"Over a lifetime: your device answers once, so epsilon = {_upward(task.epsilon)} is all that this task costs. {OTHERS}"
+        return f"Over a lifetime: your device answers once, so epsilon = {epsilon_up(task.epsilon)} is all that this task costs. {OTHERS}"
     often = "in each round" if task.rounds else f"in each period of {span_in_words(task.period)}"
     if again:
         return (
             f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}, each "
             "time from a permanent answer that it draws once for each different answer of yours and keeps. However often you are asked, "
-            f"one answer that never changes costs epsilon = {_upward(task.epsilon)}. If it changes, k permanent answers cost k times as "
+            f"one answer that never changes costs epsilon = {epsilon_up(task.epsilon)}. If it changes, k permanent answers cost k times as "
             f"much, and that and when it changed is not protected: it may come to show for sure. {OTHERS}"
         )
     total = task.epsilon * task.answers
-    worst = f"a factor of {_factor(total)}" if total <= WEAKEST else "that nearly gives them away"
+    worst = f"a factor of {factor_up(total)}" if total <= WEAKEST else "that nearly gives them away"
     return (
         f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}. Epsilons "
-        f"add up: to whoever puts all of these answers together they are worth epsilon = {_upward(total)} at most ({worst}). {OTHERS}"
+        f"add up: to whoever puts all of these answers together they are worth epsilon = {epsilon_up(total)} at most ({worst}). {OTHERS}"
     )
 
 
@@ -147,11 +149,3 @@ def _added(note: str) -> list[str]:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _factor(epsilon: float) -> str:
-    return f"{ceil(exp(epsilon) * 100) / 100:,.2f}"  # up: a promise is not rounded down
-
-
-def _upward(epsilon: float) -> str:
-    return f"{ceil(round(epsilon * 10_000, 6)) / 10_000:,.4f}".rstrip("0").rstrip(".")

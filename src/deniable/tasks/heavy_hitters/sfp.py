@@ -71,9 +71,9 @@ class SFP(Protocol):
     >>> search.run(words, source=ReplaySource.from_key("docs"))
     3,018 reports, FLH, epsilon = 4; low and high: 95 %, noise only
     value   count  stderr    low   high  frequency
-    tea     1,276      39  1,201  1,355      0.423
-    coffee    985    35.1    918  1,056      0.326
-    maté      748    31.5    687    811      0.248
+    tea     1,276      39  1,201  1,355     42.3 %
+    coffee    985    35.1    918  1,056     32.6 %
+    maté      748    31.5    687    811     24.8 %
     3 candidates were tested; 0 are not significant and dropped (family-wise error 5 %)
 
     References: Differential Privacy Team, Apple 2017; Vadhan, CS208, lecture notes on the local model, section 5.3.

@@ -45,10 +45,10 @@ class PSFO(SetProtocol, Protocol):
     >>> survey.run([["tea", "milk"]] * 3000 + [["tea"]] * 4000 + [[]] * 3000, source=ReplaySource.from_key("docs"))
     10,000 reports, GRR, epsilon = 2, one of 2 each; low and high: 95 %, noise only
     value   count  stderr    low   high  frequency
-    tea     6,982     125  6,739  7,231      0.698
-    milk    3,014    96.2  2,828  3,206      0.301
-    water     101    67.2    -28    236     0.0101
-    coffee   -116      66   -246   13.5    -0.0116
+    tea     6,982     125  6,739  7,231     69.8 %
+    milk    3,014    96.2  2,828  3,206     30.1 %
+    water     101    67.2    -28    236     1.01 %
+    coffee   -116      66   -246   13.5    -1.16 %
 
     References: Qin, Yang, Yu, Khalil, Xiao, Ren 2016; Wang, Li, Jha 2018.
     """

@@ -156,12 +156,12 @@ def marginals(
     >>> found["place", "mood"]
     place x mood: 12,000 people, split, epsilon = 2; low and high: 95 %, noise and who was asked what
     place  mood  count  stderr    low   high  frequency
-    spa     bad  5,031    80.6  4,873  5,189      0.419
-    bar    good  3,900    76.1  3,751  4,049      0.325
-    bar     bad  1,986    67.8  1,854  2,119      0.166
-    spa    good  1,005    63.1    882  1,129     0.0838
-    inn     bad   55.1    58.2  -58.9    169    0.00459
-    inn    good   22.1      58  -91.5    136    0.00184
+    spa     bad  5,031    80.6  4,873  5,189     41.9 %
+    bar    good  3,900    76.1  3,751  4,049     32.5 %
+    bar     bad  1,986    67.8  1,854  2,119     16.6 %
+    spa    good  1,005    63.1    882  1,129     8.38 %
+    inn     bad   55.1    58.2  -58.9    169    0.459 %
+    inn    good   22.1      58  -91.5    136    0.184 %
     >>> found["place", "mood"].association()
     place x mood: 12,000 people, split, epsilon = 2; low and high: 95 %, noise and who was asked what
     value         association  stderr    low  high          p

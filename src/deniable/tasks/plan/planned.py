@@ -31,9 +31,9 @@ class Plan(Table):
     >>> plan(domain_size=128, epsilon=1.0, n=10_000, error=0.01, oracles=["GRR", "OUE", "SubsetSelection", "RR"])
     10,000 people, 128 values, epsilon = 1; people, epsilon: for a standard error of 0.01
     value            error  frequency   people  epsilon  detectable  bits  device  server   guess  influence   liars
-    SubsetSelection    190      0.019   36,179     1.75      0.0638   128      15  80,128  0.0146       3.17  0.0317
-    OUE                192     0.0192   36,906     1.77      0.0645   128      15  80,128  0.0145       3.16  0.0316
-    GRR                665     0.0665  441,694     2.59       0.222     7       1  10,128   0.021       74.9   0.749
+    SubsetSelection    190      1.9 %   36,179     1.75      6.38 %   128      15  80,128  1.46 %       3.17  3.17 %
+    OUE                192     1.92 %   36,906     1.77      6.45 %   128      15  80,128  1.45 %       3.16  3.16 %
+    GRR                665     6.65 %  441,694     2.59      22.2 %     7       1  10,128   2.1 %       74.9  74.9 %
     One report at this epsilon: strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in
     100. Guessing blindly gives 50.
     left out: RR takes at most 2 values
@@ -62,6 +62,9 @@ class Plan(Table):
 
     def rows(self) -> dict[str, Any]:
         return dict(self.columns())
+
+    def percentages(self) -> tuple[str, ...]:
+        return ("frequency", "detectable", "guess", "liars") if "domain_size" in self.axes else ()
 
     def headline(self) -> str:
         target = "" if self.error is None else f"; people, epsilon: for a standard error of {self.error:g}"

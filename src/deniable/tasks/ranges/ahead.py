@@ -84,9 +84,9 @@ class AHEAD(Protocol):
     60,000 reports, AHEAD, 4 rounds, epsilon = 1; low and high: 95 %, noise only
     16 cells for 256 values; people taken to be spread evenly within each cell
     value        count  stderr     low    high  frequency
-    7 to 11     61,372   1,067  59,154  63,589       1.02
-    0 to 6      -1,414   1,061  -3,619     791    -0.0236
-    100 to 255     481     510    -578   1,597    0.00802
+    7 to 11     61,372   1,067  59,154  63,589      102 %
+    0 to 6      -1,414   1,061  -3,619     791    -2.36 %
+    100 to 255     481     510    -578   1,597    0.802 %
 
     References: Du, Zhang, Zhu, Chen 2021.
     """

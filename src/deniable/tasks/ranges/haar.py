@@ -101,8 +101,8 @@ class HaarHRR(Protocol):
     >>> found.ranges([(20, 39), (70, 127)])
     60,000 reports, Haar, 7 levels, epsilon = 1; low and high: 95 %, noise only
     value       count  stderr     low    high  frequency
-    20 to 39   23,897   1,247  21,453  26,341      0.398
-    70 to 127     584   1,166  -1,701   2,868    0.00973
+    20 to 39   23,897   1,247  21,453  26,341     39.8 %
+    70 to 127     584   1,166  -1,701   2,868    0.973 %
 
     References: Cormode, Kulkarni, Srivastava 2019.
     """

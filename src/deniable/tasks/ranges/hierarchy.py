@@ -57,8 +57,8 @@ class Hierarchy(Protocol):
     >>> found.ranges([(20, 39), (70, 127)])
     60,000 reports, tree of 4 levels, epsilon = 1; low and high: 95 %, noise only
     value       count  stderr     low    high  frequency
-    20 to 39   21,928   1,224  19,529  24,327      0.365
-    70 to 127   1,023   1,259  -1,445   3,490      0.017
+    20 to 39   21,928   1,224  19,529  24,327     36.5 %
+    70 to 127   1,023   1,259  -1,445   3,490      1.7 %
 
     References: Cormode, Kulkarni, Srivastava 2019; Hay, Rastogi, Miklau, Suciu 2010 (consistency).
     """

@@ -37,6 +37,7 @@ import scipy
 from deniable.client.longitudinal import Longitudinal
 from deniable.contract.arguments import typed
 from deniable.contract.numbers import Numbers
+from deniable.contract.readable import percent
 from deniable.core.estimate import Estimate
 from deniable.core.interval import NORMAL_FROM, NORMAL_TAILS_FROM, Limits
 from deniable.core.law import CountLaw, Joined, Law
@@ -237,5 +238,5 @@ class RepeatedEstimate(Estimate):
 
 
 def _about(what: str, spec: Longitudinal, stay: float | None) -> str:
-    known = "an unknown share" if stay is None else f"{100 * stay:.4g} %"
+    known = "an unknown share" if stay is None else percent(stay)
     return f"{what}, {spec.mechanism}, {known} of the people keep their {spec.kept_as}"
