@@ -104,13 +104,13 @@ def test_the_planner_agrees_with_the_library(site):
     assert [float(found) for found in re.findall(r"<td>± ([\d.]+) %", html)] == pytest.approx(
         [float(f"{100 * error:.3g}") for error in rows["frequency"]]
     )
-    assert f"{100 * 2**0.5 / 0.5 / 20_000:.2g} %" in text  # the trusted collector
+    assert f"{100 * 2**0.5 / 0.5 / 20_000:.3g} %" in text  # the trusted collector
     points = get(site, "/plan/live?n=20000&epsilon=0.5&domain_size=64").json()["charts"]["chart-plan"]["data"]["values"]
     assert {point["name"] for point in points} == {*rows["value"], "central", "shuffled"}
     local = dn.shuffle.local_epsilon_for(epsilon=0.5, n=20_000, delta=1e-6)
     assert f"if each device spends {local:.2g}" in text
     mixed = min(dn.plan(n=20_000, epsilon=local, domain_size=64).rows()["frequency"])
-    assert f"the error is ± {100 * mixed:.2g} %" in text
+    assert f"the error is ± {100 * mixed:.3g} %" in text
     assert get(site, "/plan?n=&epsilon=&domain_size=").status_code == 200
     for query in ("n=0", "epsilon=0", "epsilon=nan", "domain_size=1", f"domain_size={1 << 40}", "n=1&n=2"):
         assert get(site, f"/plan?{query}").status_code == 422
