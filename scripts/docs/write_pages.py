@@ -1,11 +1,12 @@
 """Run pages of the docs and write what they print now into them: write_pages.py PAGE [PAGE ...]
 
-An output that still agrees keeps its form, its ``...`` too. One that does not is replaced whole: elide again what changes from run to run,
-and look at the difference before you commit it.
+An output that still agrees keeps its form. One that does not is replaced; lines with ``...`` stay where the lines around them are found
+again. Look at the difference before you commit it.
 """
 
 from __future__ import annotations
 
+import difflib
 import doctest
 import sys
 from pathlib import Path
@@ -49,6 +50,7 @@ class Draft(Page):
     def _replace(self, source: str, want: str, got: str) -> None:
         for original, port in self.ports.items():
             source, want, got = (each.replace(port, original) for each in (source, want, got))
+        got = updated(want, got)
         after = max(self.text.find(source.splitlines()[0], self.end), self.end)
         if want:
             self.end = self.text.index(want, after)
@@ -57,6 +59,21 @@ class Draft(Page):
             self.end = self.text.index("```\n", after) + len("```\n")
             self.text = f"{self.text[: self.end]}\n```text\n{got}```\n{self.text[self.end :]}"
         self.end += len(got)
+
+
+def updated(want: str, got: str) -> str:
+    r"""What was printed, elided where the page elides it.
+
+    >>> updated("a b 1\n...\nz 2\n", "a b 3\nc\nd\nz 4\n")
+    'a b 3\n...\nz 4\n'
+    """
+    lines, found = [line.rstrip() for line in got.splitlines()], []
+    for line in want.splitlines():
+        near = [] if "..." in line else difflib.get_close_matches(line, lines, 1, 0.5)
+        found += near or ([line] if "..." in line else [])
+    elided = "".join(f"{line}\n" for line in found)
+    whole = "".join(f"{line}\n" for line in lines)
+    return elided if "..." in want and doctest.OutputChecker().check_output(elided, got, FLAGS) else whole
 
 
 def main(names: list[str]) -> None:
