@@ -137,6 +137,7 @@ def test_the_largest_page_that_is_written_is_read(publications, tmp_path):
         "1500 0504 20 00",  # a field's number written out: it could be there twice
         "19 0c 00",  # a list
         "1c 1c 1c 1c 00 00 00 00 00",  # structs in structs in structs
+        "1500 1520 1518 2c 1510 1500 00" + "f1" * 4368 + "d5 8080808008 00",  # field 65538, which is field 2 again in 16 bits
         "18 ff7f 00",  # a text that is longer than the header
     ],
 )

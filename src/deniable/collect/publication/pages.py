@@ -20,6 +20,8 @@ SPARE_PAGES, ROWS_PER_PAGE = 1024, 256
 """At most so many pages, and one more for so many rows of a column: reading the headers takes no longer than reading the rows."""
 TYPE, UNPACKED, PACKED, VALUES, ENCODING = (1,), (2,), (3,), (5, 1), (5, 2)
 """Paths of fields in a page's header; type 0 is a page of data, encoding 0 is plain."""
+LAST_FIELD = 127
+"""Parquet's writers number fields up to 8."""
 _FLAGS, _I32, _I64, _BINARY, _STRUCT = (1, 2), 5, 6, 8, 12  # types of the compact protocol
 
 
@@ -49,7 +51,8 @@ def check_pages(file: BufferedReader, metadata: Any, width: int) -> None:
 def read_header(data: bytes) -> tuple[dict[tuple[int, ...], int], int]:
     """The 32-bit numbers in a page's header by the path of their fields, and its length; WireError if Parquet's writers write no such one.
 
-    It is a struct in Thrift's compact protocol. Numbers of fields only rise here: a field that came twice could be read in two ways.
+    It is a struct in Thrift's compact protocol. Numbers of fields only rise here, and stay below those where
+    16 bits would start again from 0: a field that came twice could be read in two ways.
 
     >>> read_header(bytes.fromhex("1500 1520 1518 2c 1510 1500 00 00"))
     ({(1,): 0, (2,): 16, (3,): 12, (5, 1): 8, (5, 2): 0}, 13)
@@ -66,7 +69,7 @@ def _read_struct(data: bytes, at: int, path: tuple[int, ...], found: dict[tuple[
     while data[at]:
         delta, kind = divmod(data[at], 16)
         at, number = at + 1, number + delta
-        if delta == 0 or len(path) > 2:
+        if delta == 0 or number > LAST_FIELD or len(path) > 2:
             raise ValueError("no field of a page's header")
         if kind == _STRUCT:
             at = _read_struct(data, at, (*path, number), found)
