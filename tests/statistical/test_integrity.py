@@ -68,8 +68,8 @@ def test_honest_crowds_are_left_alone(spec):
     """At alpha = 0.2, where false alarms could be counted; values as one-sided as it gets, and spread."""
     source = ReplaySource.from_key(f"honest {spec.mechanism}")
     crowds = np.zeros(500, dtype=int), crowd(500, 30)
-    alarms = sum(bool(check_reports(spec.privatize(crowds[run % 2], source=source), 0.2).suspicious) for run in range(100))
-    assert alarms <= stats.binom.isf(1e-6, 100, 0.2)
+    alarms = sum(bool(check_reports(spec.privatize(crowds[run % 2], source=source), 0.2).suspicious) for run in range(200))
+    assert alarms <= stats.binom.isf(1e-6, 200, 0.2)
 
 
 def test_filters_whose_hash_functions_meet_are_left_alone():

@@ -22,15 +22,16 @@ from deniable.tasks.heavy_hitters.prefixes import strongest
 from deniable.testing import ReplaySource, law_of
 from tests.tasks.oracles import accepted
 
-# n = 1000, 16 bits, k = 9, keep k, equal groups, ties at random: nDCG over 1,000 runs, standard error at most 0.0061.
+# n = 1000, 16 bits, k = 9, keep k, equal groups, ties at random: nDCG over 1,000 runs, standard error at most 0.0061. Cells where a small
+# fault moves the score; where nearly all or nearly nothing is found, it does not. ``make soak`` has the whole table at 1,000 runs a cell.
 TABLE = [
-    ("Poisson(5)", Poisson(5.0), "GRR", 8, {0.5: 0.015, 1.0: 0.184, 2.0: 0.573, 4.0: 0.933, 8.0: 0.967}),
-    ("Poisson(5)", Poisson(5.0), "GRR", 4, {2.0: 0.271, 4.0: 0.905}),
-    ("Poisson(5)", Poisson(5.0), "GRR", 2, {4.0: 0.326, 6.0: 0.935}),
-    ("Poisson(5)", Poisson(5.0), "OUE", 8, {1.0: 0.408, 4.0: 0.901}),
+    ("Poisson(5)", Poisson(5.0), "GRR", 8, {1.0: 0.184, 2.0: 0.573}),
+    ("Poisson(5)", Poisson(5.0), "GRR", 4, {2.0: 0.271}),
+    ("Poisson(5)", Poisson(5.0), "GRR", 2, {4.0: 0.326}),
+    ("Poisson(5)", Poisson(5.0), "OUE", 8, {1.0: 0.408}),
     ("Poisson(100)", Poisson(100.0), "GRR", 8, {2.0: 0.206, 4.0: 0.447}),
-    ("Uniform[0,14]", Uniform(0, 14), "GRR", 8, {2.0: 0.321, 6.0: 0.642}),
-    ("Uniform[0,100]", Uniform(0, 100), "GRR", 4, {4.0: 0.131, 8.0: 0.336}),
+    ("Uniform[0,14]", Uniform(0, 14), "GRR", 8, {2.0: 0.321}),
+    ("Uniform[0,100]", Uniform(0, 100), "GRR", 4, {8.0: 0.336}),
 ]
 CELLS = [
     (name, population, oracle, groups, epsilon, score) for name, population, oracle, groups, row in TABLE for epsilon, score in row.items()
@@ -42,8 +43,7 @@ def slides_search(oracle, groups, epsilon, **options):
     return dn.PEM(bits=16, k=9, epsilon=epsilon, oracle=oracle, groups=groups, people=1000, **given)
 
 
-RUNS = 30
-"""Of each cell; ``make soak`` has 1,000."""
+RUNS = 100
 
 
 def scores(population, search, key, runs=RUNS):
@@ -58,7 +58,7 @@ def scores(population, search, key, runs=RUNS):
 
 @pytest.mark.parametrize(("name", "population", "oracle", "groups", "epsilon", "expected"), CELLS, ids=lambda x: str(x)[:16])
 def test_the_slides_experiment(name, population, oracle, groups, epsilon, expected):
-    """The mean of some runs within four standard errors, those of the table included."""
+    """The mean of 100 runs within four standard errors, those of the table included."""
     measured = scores(population, slides_search(oracle, groups, epsilon), f"{name}/{oracle}/{groups}/{epsilon}")
     assert abs(measured.mean() - expected) < 4 * np.hypot(max(measured.std(ddof=1), 0.05) / np.sqrt(RUNS), 0.0061)
 

@@ -57,8 +57,8 @@ def test_devices_keep_a_bit_for_each_grid_point():
 
 @pytest.mark.parametrize("moves", [0.0, 0.3, 1.0])
 def test_changes_and_averages_are_covered_whoever_moves(moves):
-    """200 crowds of 3000 with four periods. A twin that takes periods for independent misses the average of people who stay."""
-    spec, n, crowds = OneBitMeanPM.with_gamma("1/5", low=0, high=100, epsilon=1.0), 3000, 200
+    """400 crowds of 3000 with four periods. A twin that takes periods for independent misses the average of people who stay."""
+    spec, n, crowds = OneBitMeanPM.with_gamma("1/5", low=0, high=100, epsilon=1.0), 3000, 400
     draw = np.random.default_rng(7)
     start = draw.integers(0, 101, n)
     days = [np.where(draw.random(n) < moves, draw.integers(0, 101, n), start) for _ in range(4)]
