@@ -19,7 +19,9 @@ def log_axes(entries: Iterable[Entry], against: str, error: str | None, *, title
     scale = alt.Scale(type="log", nice=False)
     rounded = [entry | {"error": float(f"{entry['error']:.4g}")} for entry in entries if entry["error"]]
     return alt.Chart(alt.InlineData(values=rounded)).encode(
-        x=alt.X(f"{against}:Q", scale=scale, title=title or against.replace("_", " ")),
+        x=alt.X(
+            f"{against}:Q", scale=scale, axis=alt.Axis(labelOverlap="greedy", labelSeparation=8), title=title or against.replace("_", " ")
+        ),
         y=alt.Y("error:Q", scale=scale, title=error),
     )
 
@@ -41,6 +43,6 @@ def lines_and_points(
     return curves.encode(color=told) + dots.encode(color=told)
 
 
-def framed(drawn: Any, title: str, subtitle: str, *, width: int = 460, height: int = 320) -> Chart:
+def framed(drawn: Any, title: str, subtitle: str | list[str], *, width: int = 460, height: int = 320) -> Chart:
     """One panel with a title, and below it what was measured."""
     return Chart(drawn.properties(title=alt.Title(title, subtitle=subtitle), width=width, height=height))

@@ -39,6 +39,9 @@ OF_ONE_REPORT = [name for name in EVERY if not issubclass(MECHANISMS[name], Long
 COMPARED = [name for name in OF_ONE_REPORT if name != "RR"]
 """RR has two values; all others are drawn with the same number."""
 
+NAMED = ["GRR", "SubsetSelection", "OUE", "OLH", "HRR", "CMS"]
+"""Drawn in color where all are compared."""
+
 
 def of_one(name: str) -> Chart:
     """One oracle, the others in gray."""
@@ -51,23 +54,26 @@ def of_one(name: str) -> Chart:
         log_axes(points, "epsilon", "people").mark_point(color="#e45756", filled=True, size=60, opacity=1),
     ]
     values = f"{2 if name == 'RR' else VALUES} values"
-    subtitle = f"{PEOPLE:,} people, {values}; line: theory, points: measured, gray: the other oracles"
+    subtitle = [f"{PEOPLE:,} people, {values}", "line: theory, points: measured, gray: other mechanisms"]
     return framed(alt.layer(*layers), name, subtitle, width=420, height=280)
 
 
 def of_all() -> Chart:
-    """All oracles, against epsilon and against the number of values."""
+    """All oracles, against epsilon and against the number of values: a few in color, the others in gray."""
     axes: dict[str, tuple[Any, Any]] = {"epsilon": (LINE, EPSILONS), "domain_size": (2 ** np.arange(1, 13), SIZES)}
-    color = alt.Color("name:N", scale=alt.Scale(scheme="category20"), title=None)
+    color = alt.Color("name:N", scale=alt.Scale(domain=NAMED, scheme="tableau10"), title=None)
     panels = []
     for against, (everywhere, somewhere) in axes.items():
         theory = [line(name, against, where) for name in COMPARED for where in everywhere]
-        found = [point(name, against, where) for name in COMPARED for where in somewhere]
+        found = [point(name, against, where) for name in NAMED for where in somewhere]
         title = f"{VALUES} values" if against == "epsilon" else "epsilon = 1"
-        drawn = lines_and_points(theory, found, against, "people", color=color, size=30)
-        panels.append(drawn.properties(title=title, width=380, height=380))
-    heading = alt.Title("Standard error of a count", subtitle=f"{PEOPLE:,} people; lines: theory, points: measured")
-    return Chart(alt.hconcat(*panels).properties(title=heading))
+        gray = log_axes((entry for entry in theory if entry["name"] not in NAMED), against, "people")
+        few, measured = ([entry for entry in some if entry["name"] in NAMED] for some in (theory, found))
+        drawn = lines_and_points(few, measured, against, "people", color=color, size=30)
+        others = gray.mark_line(color="lightgray", strokeWidth=1).encode(detail="name:N")
+        panels.append(alt.layer(others, drawn).properties(title=title, width=380, height=380))
+    heading = alt.Title("Standard error of a count", subtitle=f"{PEOPLE:,} people; lines: theory, points: measured, gray: other mechanisms")
+    return Chart(alt.hconcat(*panels).properties(title=heading, padding={"left": 5, "top": 5, "bottom": 5, "right": 20}))
 
 
 def spec_of(name: str, against: str, where: float) -> FrequencySpec:
