@@ -165,7 +165,7 @@ def test_a_busy_ledger_refuses_instead_of_guessing(ledger, path):
     impatient = FileLedger(path, lifetime_epsilon=8.0, timeout=0.01)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LedgerError, match="locked; nothing was sent"):
+    with pytest.raises(LedgerError, match=r"locked\); nothing was sent"):
         impatient.spend(TASK, period=0, epsilon=1.0, when=START, make=lambda _: b"report")
     holder.close()
     assert ledger.entries() == []
@@ -182,7 +182,7 @@ def test_a_ledger_that_vanished_is_not_started_afresh(ledger, path):
 def test_a_place_where_no_file_can_be_names_itself_and_the_fix(tmp_path, place):
     (tmp_path / "a file").touch()
     (tmp_path / "a folder").mkdir(mode=0o755)
-    with pytest.raises(LedgerError, match="make the folder first, or name a file") as caught:
+    with pytest.raises(LedgerError, match="create the folder first, or name a file") as caught:
         FileLedger(tmp_path / place, lifetime_epsilon=8.0)
     assert str(tmp_path / place) in str(caught.value)
     assert stat.S_IMODE((tmp_path / "a folder").stat().st_mode) == 0o755
@@ -195,7 +195,7 @@ def test_a_folder_that_may_not_be_written(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("deniable.client.file_ledger.os.open", refuse)
-    with pytest.raises(LedgerError, match="Permission denied; make the folder first"):
+    with pytest.raises(LedgerError, match=r"create the folder first.*Permission denied"):
         FileLedger(tmp_path / "ledger", lifetime_epsilon=8.0)
 
 

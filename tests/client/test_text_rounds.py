@@ -76,7 +76,7 @@ def test_a_round_that_some_could_not_answer_is_answered_by_nobody(encoder, domai
     answers = []
     for text in held:
         device = Device(collector, task)
-        with pytest.raises(ProtocolError, match="what every value of the task can be asked") as caught:
+        with pytest.raises(ProtocolError, match="every value of the task can answer") as caught:
             device.report(text)
         assert device.ledger.entries() == []
         answers.append(str(caught.value))

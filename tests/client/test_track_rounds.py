@@ -64,7 +64,7 @@ def test_a_round_that_some_could_not_answer_is_answered_by_nobody(encoder, size)
     answers = []
     for track in HELD:
         device = Device(collector, task)
-        with pytest.raises(ProtocolError, match="what every value of the task can be asked") as caught:
+        with pytest.raises(ProtocolError, match="every value of the task can answer") as caught:
             device.report(track)
         assert device.ledger.entries() == []
         answers.append(str(caught.value))

@@ -63,7 +63,7 @@ def test_a_collector_runs_the_devices_own_check(collector, monkeypatch):
     """Even for a protocol whose constructor forgot to."""
     monkeypatch.setattr("deniable.tasks.heavy_hitters.pem.check_feasible", lambda *_, **__: None)
     evil = replace(SEARCH, oracle="LOLOHA")
-    with pytest.raises(dn.errors.ProtocolError, match="what every value of the task can be asked"):
+    with pytest.raises(dn.errors.ProtocolError, match="every value of the task can answer"):
         search_task(collector, protocol=evil.canonical)
     assert collector.admission.tasks == {}
 

@@ -44,7 +44,7 @@ export function readSeeds(/** @type {Record<string, any>} */ content) {
   if (content.seeds === "assigned" && content.admission === "token") return "assigned";
   throw new ParameterError("seeds", content.seeds, {
     allowed: '"assigned", by one-time tokens, or nothing',
-    fix: "whatever a device may draw again, it may search",
+    fix: "publish the task again: a device that can draw again can search for a seed",
   });
 }
 

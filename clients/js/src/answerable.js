@@ -59,8 +59,8 @@ export function checkAnswerable(/** @type {import("./task.js").Task} */ task, /*
       `question '${question.name}'`,
       `${encoder.constructor.name} before ${spec.mechanism} over ${spec.domain.description}`,
       {
-        allowed: `what every value of the task can be asked: ${domain.description}`,
-        fix: "who answers would show what they hold; do not answer it",
+        allowed: `a question that every value of the task can answer: ${domain.description}`,
+        fix: "do not answer it: answering at all would show what the respondent holds",
       },
     );
   }

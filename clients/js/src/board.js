@@ -151,7 +151,7 @@ export class Board {
     if (answer.status !== 200) throw noAnswer("task", answer, "check the id and the collector's address");
     const [data, signature] = readSigned("task", answer.body);
     if (!sameBytes(await sha256(data), id)) {
-      throw new WireError("task", data, { allowed: `the task with id ${toHex(id)}`, fix: "this is another task; do not answer it" });
+      throw new WireError("task", data, { allowed: `the task with id ${toHex(id)}`, fix: "do not answer it: this is another task" });
     }
     const task = await Task.fromJson(data);
     if (!(await isSigned(task.key, TASK_CONTEXT, data, signature))) throw badSignature(signature);
@@ -182,7 +182,7 @@ function checkQuestions(/** @type {Task} */ task, /** @type {Round} */ round) {
     if (epsilon <= task.epsilon) continue;
     throw new ProtocolError(`question '${name}'`, `epsilon ${spell(epsilon)}, delta 0.0, local model`, {
       allowed: `at most epsilon ${spell(task.epsilon)}, delta 0, local model`,
-      fix: "the task promises more; do not answer it",
+      fix: "do not answer it: the task promises more",
     });
   }
   return round;

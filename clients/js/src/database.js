@@ -53,6 +53,6 @@ export async function openDatabase(name, expected, lost) {
 /** An error of the database as one of ours; what we refused ourselves stays what it is. */
 export function failure(/** @type {string} */ name, /** @type {unknown} */ error) {
   if (error !== null && !(error instanceof DOMException)) return error;
-  const fix = `${error ?? "it was given up"}; nothing was sent. Do not clear the site's data: an empty ledger would forget what was spent`;
+  const fix = `try again (${error ?? "the step was given up"}); nothing was sent. Do not clear the site's data, which hold what was spent`;
   return new LedgerError("ledger", name, { allowed: `a ledger of version ${VERSION} in this browser's IndexedDB`, fix, cause: error });
 }

@@ -44,7 +44,7 @@ function read(/** @type {any} */ data) {
     default:
       throw new WireError("domain", data, {
         allowed: "kind index, categories, integers, numbers, subsets, bytes or text",
-        fix: "this client cannot answer such a task; use a newer one, or the one in Python",
+        fix: "use a newer client, or the one in Python: this one cannot answer such a task",
       });
   }
 }

@@ -104,7 +104,7 @@ export class Segments {
     const total = whole ? parts.reduce((sum, [, length]) => sum + length, 0) : Infinity;
     if (total > LONGEST_INPUT) {
       const allowed = `starts and lengths within ${this.bits} bits, ${LONGEST_INPUT} bits in all`;
-      throw new ParameterError("parts", parts, { allowed, fix: "codes of this domain have so many bits" });
+      throw new ParameterError("parts", parts, { allowed, fix: "choose parts within the bits of this domain's codes" });
     }
     /** @type {[number, number][]} */
     this.parts = parts;

@@ -36,7 +36,7 @@ export function packEnvelope(/** @type {Envelope} */ { task, period, question, s
   const small = [question, stratum, token.length].every((number) => fits(number, 2 ** 16));
   if (task.length !== 32 || id.length !== 16 || !small || !fits(period, 2 ** 32)) {
     const allowed = "a task id of 32 bytes, a report id of 16, numbers that fit";
-    throw new WireError("envelope", { task, period, question, stratum, id }, { allowed, fix: "nothing was packed" });
+    throw new WireError("envelope", { task, period, question, stratum, id }, { allowed, fix: "correct it; nothing was packed" });
   }
   const header = new Uint8Array(HEADER);
   const view = new DataView(header.buffer);
@@ -80,5 +80,5 @@ export function openBatch(/** @type {Uint8Array} */ data, { most = 2 ** 20 } = {
 }
 
 function refusal(/** @type {number} */ start, /** @type {string} */ received, /** @type {string} */ allowed) {
-  return new WireError(`envelope at byte ${start}`, received, { allowed, fix: "nothing of this batch was counted; send it whole" });
+  return new WireError(`envelope at byte ${start}`, received, { allowed, fix: "send the batch whole; nothing of it was counted" });
 }

@@ -33,7 +33,7 @@ export async function hpkeSeal(key, info, content, { ephemeral, aad = NOTHING } 
   const own = ephemeral ?? (await ephemeralKey());
   const [encapsulated, secret] = [await publicBytes(own), await exchange(own, key)];
   // A point of small order: the secret is zeros, which everybody knows.
-  if (secret === null) throw new WireError("key", key, { allowed: "an X25519 key that hides", fix: "do not seal for it" });
+  if (secret === null) throw new WireError("key", key, { allowed: "an X25519 key that is not of small order", fix: "do not seal for it" });
   const shared = await expand(KEM_SUITE, await extract(KEM_SUITE, NO_SALT, "eae_prk", secret), "shared_secret", concat(encapsulated, key), 32);
   const hashes = [await extract(SUITE, NO_SALT, "psk_id_hash", NOTHING), await extract(SUITE, NO_SALT, "info_hash", info)];
   const context = concat(BASE_MODE, ...hashes);

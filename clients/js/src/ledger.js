@@ -94,7 +94,7 @@ export class Ledger {
 export function readLimit(/** @type {number | string | Rational} */ epsilon) {
   const limit = exact(epsilon);
   if (isLess(NOTHING, limit)) return limit;
-  throw new ParameterError("lifetimeEpsilon", epsilon, { allowed: "a finite number above 0", fix: "try 8.0, for good" });
+  throw new ParameterError("lifetimeEpsilon", epsilon, { allowed: "a finite number above 0", fix: "try 8.0" });
 }
 
 /** A ledger that ends with the page, or with node. Its steps wait for nothing, so that no other can come in between. */

@@ -42,7 +42,7 @@ export class Parity {
     this.inputs = 2n;
     if (this.mask <= 0n || this.mask >> BigInt(this.domain.keyBits)) {
       const allowed = `a hexadecimal number above 0, of ${this.domain.keyBits} bits`;
-      throw new ParameterError("mask", mask, { allowed, fix: "keys of this domain have so many bits" });
+      throw new ParameterError("mask", mask, { allowed, fix: "choose a mask within the bits of this domain's keys" });
     }
   }
 

@@ -39,7 +39,7 @@ export function readMixing(content) {
   const data = readObject("mixing", content.mixing, NAMES, ["threshold"]);
   return reading("mixing", data, "a valid mixing", () => {
     const delta = readDecimal("delta", data.delta);
-    if (!(delta > 0 && delta < 1)) throw new ParameterError("delta", delta, { allowed: "a number between 0 and 1", fix: "as in 1e-06" });
+    if (!(delta > 0 && delta < 1)) throw new ParameterError("delta", delta, { allowed: "a number between 0 and 1", fix: "write it as in 1e-06" });
     return Object.freeze({
       epsilon: readEpsilon(data.epsilon),
       delta,
@@ -71,7 +71,7 @@ export function checkMixing(/** @type {import("./task.js").Task} */ task) {
   }
   if (!plain || mixing.shufflers.some((relay) => sameBytes(relay.key, key))) {
     const allowed = "one question, one answer in a period, no strata, own seeds, shufflers that are not the collector";
-    throw new ParameterError("mixing", task.name, { allowed, fix: "whatever is sent in the clear splits the crowd" });
+    throw new ParameterError("mixing", task.name, { allowed, fix: "publish it again: anything sent in the clear splits the crowd" });
   }
 }
 
@@ -95,7 +95,7 @@ function readThreshold(/** @type {unknown} */ data) {
   if (typeof sigma === "string" && DECIMAL.test(sigma) && sigma !== "0") {
     return Object.freeze({ minimum: whole("threshold minimum", minimum, 1, MOST_REPORTS), sigma });
   }
-  throw new ParameterError("threshold sigma", sigma, { allowed: "a decimal above 0 as text", fix: 'as in "2.5"' });
+  throw new ParameterError("threshold sigma", sigma, { allowed: "a decimal above 0 as text", fix: 'write it as in "2.5"' });
 }
 
 /** An exact fraction in text, in lowest terms, above 0 and at most 1. */
@@ -107,7 +107,7 @@ function readShare(/** @type {unknown} */ honest) {
     while (b) [a, b] = [b, a % b];
     if (lowest && a === 1n) return /** @type {string} */ (honest);
   }
-  throw new WireError("honest", honest, { allowed: 'a fraction in lowest terms above 0, at most "1"', fix: 'as in "9/10"' });
+  throw new WireError("honest", honest, { allowed: 'a fraction in lowest terms above 0, at most "1"', fix: 'write it as in "9/10"' });
 }
 
 function whole(/** @type {string} */ name, /** @type {unknown} */ value, /** @type {number} */ low, /** @type {number} */ high) {

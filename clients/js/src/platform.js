@@ -11,7 +11,7 @@ export function requireSecureContext(parameter) {
   if (globalThis.isSecureContext !== false) return;
   throw new ProtocolError(parameter, `a page from ${globalThis.location?.origin ?? "elsewhere"}`, {
     allowed: "a page from https or from localhost",
-    fix: "serve the page by HTTPS: whoever can change it on its way reads the answers before they are randomized",
+    fix: "serve the page over HTTPS: anyone who can change it on its way can read answers before they are randomized",
   });
 }
 
@@ -21,7 +21,7 @@ export function subtle() {
   if (globalThis.crypto?.subtle) return crypto.subtle;
   throw new ProtocolError("crypto.subtle", "nothing", {
     allowed: "a page from https or from localhost",
-    fix: "serve the page by HTTPS: browsers keep cryptography from all others",
+    fix: "serve the page over HTTPS: browsers offer cryptography to no others",
   });
 }
 

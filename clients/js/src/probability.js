@@ -31,7 +31,7 @@ export function readEpsilon(/** @type {unknown} */ text, parameter = "epsilon") 
   if (number >= SMALLEST_EPSILON && number <= LARGEST_EPSILON) return number;
   throw new ParameterError(parameter, text, {
     allowed: `from ${SMALLEST_EPSILON} to ${LARGEST_EPSILON}`,
-    fix: "common choices lie between 0.1 and 4",
+    fix: "choose one: common values lie between 0.1 and 4",
   });
 }
 
@@ -50,7 +50,7 @@ export function spell(/** @type {number} */ number) {
  */
 export function writtenAs(/** @type {number | string} */ decimal) {
   const [, sign, whole, part = "", power = "0"] = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:e([-+]?[0-9]+))?$/.exec(`${decimal}`) ?? [];
-  if (whole === undefined) throw new ParameterError("decimal", decimal, { allowed: "a finite decimal number", fix: "as in 1.0" });
+  if (whole === undefined) throw new ParameterError("decimal", decimal, { allowed: "a finite decimal number", fix: "write it as in 1.0" });
   return reduced(toRational({ coefficient: BigInt(sign + whole + part), exponent: Number(power) - part.length }));
 }
 

@@ -63,7 +63,7 @@ export class Round {
       /** Where the questions' intervals begin on the round's own scale, and at last where they end. */
       this.edges = shares.map(([numerator, denominator]) => (sum += (numerator * scale) / denominator));
       if (sum > scale)
-        throw new ParameterError("shares", questions, { allowed: "a sum of at most 1", fix: "each person answers one question" });
+        throw new ParameterError("shares", questions, { allowed: "a sum of at most 1", fix: "lower the shares: each person answers one question" });
       if (scale > LARGEST_SCALE)
         throw new ParameterError("shares", scale, { allowed: `at most ${LARGEST_SCALE}`, fix: "use rounder shares" });
       /** The smallest scale on which all shares are whole: tickets are drawn below it. */

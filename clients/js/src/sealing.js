@@ -42,7 +42,7 @@ export async function sealReport(task, envelope, { analyst, shufflers }, ephemer
   const packed = packEnvelope(envelope);
   if (!sameBytes(envelope.task, task.id) || packed.length > size || shufflers.length !== relays.length) {
     const allowed = `at most ${size} bytes for task ${toHex(task.id)}, and keys of ${relays.length} shufflers`;
-    throw new ParameterError("envelope", `${packed.length} bytes`, { allowed, fix: "nothing was sealed" });
+    throw new ParameterError("envelope", `${packed.length} bytes`, { allowed, fix: "pass an envelope of this task; nothing was sealed" });
   }
   const padded = new Uint8Array(size);
   padded.set(packed);

@@ -54,7 +54,7 @@ export class Task {
       if (Number.isInteger(value) && value >= LEAST[name] && value <= LAST_SECOND) return /** @type {number} */ (value);
       throw new ParameterError(name, value, {
         allowed: `an integer from ${LEAST[name]} to 2^40`,
-        fix: "times are whole seconds since 1970",
+        fix: "give times in whole seconds since 1970",
       });
     };
     this.start = whole("start");
@@ -96,7 +96,7 @@ export class Task {
   /** The period at a time by the clock; null outside the task's time. Not for tasks of several rounds, whose collector says. */
   periodAt(/** @type {number} */ time) {
     if (this.rounds)
-      throw new ParameterError("task", this.name, { allowed: "a task of one round", fix: "ask the collector for the round at hand" });
+      throw new ParameterError("task", this.name, { allowed: "a task of one round", fix: "ask the collector for the current round" });
     return this.start <= time && time < this.end ? Math.floor(Math.trunc(time - this.start) / this.period) : null;
   }
 
@@ -129,7 +129,7 @@ export class Task {
     }
     return this.strata.reduce((number, [name, allowed]) => {
       const place = allowed.indexOf(labels[name]);
-      if (place < 0) throw new DomainError(`strata ${name}`, labels[name], { allowed: `one of ${allowed}`, fix: "nothing was sent" });
+      if (place < 0) throw new DomainError(`strata ${name}`, labels[name], { allowed: `one of ${allowed}`, fix: "choose one of them; nothing was sent" });
       return number * allowed.length + place;
     }, 0);
   }
@@ -150,7 +150,7 @@ export class Task {
   /** The questions of a task of one round, which devices know without asking. */
   survey() {
     if (this.rounds || !isObject(this.protocol) || this.protocol.protocol !== "Survey") {
-      throw new WireError("protocol", this.protocol, { allowed: "a Survey", fix: "ask the collector for the round at hand" });
+      throw new WireError("protocol", this.protocol, { allowed: "a Survey", fix: "ask the collector for the current round" });
     }
     return new Round(readObject("protocol", this.protocol, ["protocol", "questions"]).questions, "0");
   }
@@ -159,7 +159,7 @@ export class Task {
 function text(/** @type {string} */ name, /** @type {unknown} */ value, shape = /^/) {
   const length = typeof value === "string" ? Array.from(value).length : 0;
   if (typeof value === "string" && length > 0 && length <= LONGEST_TEXT && shape.test(value)) return value;
-  throw new ParameterError(name, value, { allowed: `text of 1 to ${LONGEST_TEXT} characters, ${shape}`, fix: "people will read it" });
+  throw new ParameterError(name, value, { allowed: `text of 1 to ${LONGEST_TEXT} characters, ${shape}`, fix: "write it for the people who will read it" });
 }
 
 /** @returns {[string, string[]][]} */
@@ -171,5 +171,5 @@ function readStrata(/** @type {any} */ strata) {
   const whole = Array.isArray(strata) && strata.every(pair) && distinct([...strata.map(([name]) => name), " "]);
   if (whole && strata.reduce((product, [, labels]) => product * labels.length, 1) <= MOST_STRATA) return strata;
   const allowed = `names with two or more different labels each, ${MOST_STRATA} combinations in all`;
-  throw new ParameterError("strata", strata, { allowed, fix: 'as in [["platform", ["phone", "web"]]]' });
+  throw new ParameterError("strata", strata, { allowed, fix: 'write it as in [["platform", ["phone", "web"]]]' });
 }

@@ -56,7 +56,7 @@ export class Transport {
     } catch (error) {
       throw new TransportError(`${method} ${path}`, /** @type {Error} */ (error)?.name, {
         allowed: "a whole answer from the collector itself",
-        fix: `${/** @type {Error} */ (error)?.message}; try again later, or check address and network`,
+        fix: `try again later, or check address and network (${/** @type {Error} */ (error)?.message})`,
         cause: error,
       });
     }

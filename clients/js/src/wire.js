@@ -66,7 +66,7 @@ export function decodeReport(/** @type {Column[]} */ layout, /** @type {Uint8Arr
     if ("bits" in column ? areBits(column, raw) : areNumbers(column, /** @type {any[]} */ (field))) {
       return !("bits" in column) && column.count === 1 ? field[0] : field;
     }
-    throw new WireError(column.name, field, { allowed: describe(column), fix: "the report was damaged or made up" });
+    throw new WireError(column.name, field, { allowed: describe(column), fix: "drop the report: it is damaged or forged" });
   });
   return layout.length === 1 ? fields[0] : fields;
 }

@@ -49,8 +49,8 @@ def check_answerable(task: Task, questions: Round) -> None:
     for question in questions.questions:
         if not takes_all(question, domain):
             received = f"{question.encoder.kind} before {question.spec.mechanism} over {question.spec.domain.describe()}"
-            allowed = f"what every value of the task can be asked: {domain.describe()}"
-            fix = "who answers would show what they hold; do not answer it"
+            allowed = f"a question that every value of the task can answer: {domain.describe()}"
+            fix = "do not answer it: answering at all would show what the respondent holds"
             raise ProtocolError(f"question {question.name!r}", received, allowed=allowed, fix=fix)
 
 

@@ -60,10 +60,10 @@ class BloomRR(FrequencySpec):
         for name, (low, high) in limits.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
-                raise ParameterError(name, value, allowed=f"an integer from {low} to {high}", fix="leave it out for a usual one")
+                raise ParameterError(name, value, allowed=f"an integer from {low} to {high}", fix="leave it out for the default")
         if self.cohorts * (self.bits + 1) > LARGEST_TABLE:
             allowed = f"at most {LARGEST_TABLE // (self.bits + 1)} with {self.bits} bits"
-            raise ParameterError("cohorts", self.cohorts, allowed=allowed, fix="64 is usual")
+            raise ParameterError("cohorts", self.cohorts, allowed=allowed, fix="try 64")
 
     @staticmethod
     def size_for(*, false_positive: float, hashes: int | None = None) -> tuple[int, int]:
@@ -72,14 +72,14 @@ class BloomRR(FrequencySpec):
         Fewer hashes need more bits and less noise; leave ``hashes`` out for the fewest bits of all.
         """
         if isinstance(false_positive, bool) or not isinstance(false_positive, int | float) or not 0 < false_positive < 1:
-            raise ParameterError("false_positive", false_positive, allowed="a rate between 0 and 1", fix="0.01 is usual")
+            raise ParameterError("false_positive", false_positive, allowed="a rate between 0 and 1", fix="try 0.01")
         if hashes is None:
             return min(BloomRR.size_for(false_positive=false_positive, hashes=count) for count in range(2, MOST_HASHES + 1))
         if type(hashes) is not int or not 1 <= hashes <= MOST_HASHES:
-            raise ParameterError("hashes", hashes, allowed=f"an integer from 1 to {MOST_HASHES}", fix="2 is usual")
+            raise ParameterError("hashes", hashes, allowed=f"an integer from 1 to {MOST_HASHES}", fix="try 2")
         bits = 2 + bisect_left(range(2, MOST_BITS + 1), True, key=lambda count: fits_by_chance(count, hashes) <= false_positive)
         if bits > MOST_BITS:
-            raise ParameterError("false_positive", false_positive, allowed=f"what {MOST_BITS} bits can do", fix="take more hashes")
+            raise ParameterError("false_positive", false_positive, allowed=f"what {MOST_BITS} bits can do", fix="use more hashes")
         return bits, hashes
 
     def counters(self, values: int) -> int:

@@ -170,7 +170,7 @@ class Board:
             raise _no_answer("task", answer, fix="check the id and the collector's address")
         data, signature = _read_signed("task", answer.body)
         if hashlib.sha256(data).digest() != task_id:
-            raise WireError("task", data, allowed=f"the task with id {task_id.hex()}", fix="this is another task; do not answer it")
+            raise WireError("task", data, allowed=f"the task with id {task_id.hex()}", fix="do not answer it: this is another task")
         task = Task.from_json(data)
         if not verify(task.key, TASK_CONTEXT + data, signature):
             raise WireError("signature", signature.hex(), allowed="a signature by the task's own key", fix="do not trust this collector")
@@ -201,7 +201,7 @@ def _check_questions(task: Task, questions: Round) -> Round:
         if promise.model != "local" or promise.delta or not max(promise.epsilon, question.epsilon) <= task.epsilon:
             received = f"epsilon {promise.epsilon!r}, delta {promise.delta!r}, {promise.model} model"
             allowed = f"at most epsilon {task.epsilon!r}, delta 0, local model"
-            raise ProtocolError(f"question {question.name!r}", received, allowed=allowed, fix="the task promises more; do not answer it")
+            raise ProtocolError(f"question {question.name!r}", received, allowed=allowed, fix="do not answer it: the task promises more")
     return questions
 
 

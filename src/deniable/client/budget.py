@@ -67,7 +67,7 @@ def exact(epsilon: float | str | Fraction) -> Fraction:
     try:
         return epsilon if isinstance(epsilon, Fraction) else Fraction(str(epsilon))
     except ValueError:
-        raise ParameterError("epsilon", epsilon, allowed="a finite decimal number", fix="as in 1.0") from None
+        raise ParameterError("epsilon", epsilon, allowed="a finite decimal number", fix="write it as in 1.0") from None
 
 
 def decimal(number: Fraction) -> str:

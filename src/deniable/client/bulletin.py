@@ -153,5 +153,5 @@ def check_open(body: bytes) -> bytes:
 
 
 def _not_open(received: str) -> ProtocolError:
-    fix = "send it to the collector only: whoever reads a token in an open folder could spend it"
+    fix = "send it only to the collector: anyone who reads a token in an open folder could spend it"
     return ProtocolError("bulletin", received, allowed="a task that is open to everybody", fix=fix)

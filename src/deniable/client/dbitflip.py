@@ -53,7 +53,10 @@ class DBitFlip(LinearProtocol):
             object.__setattr__(self, "bits", min(USUAL_BITS, self.domain_size))
         if type(self.bits) is not int or not 1 <= self.bits <= self.domain_size:
             raise ParameterError(
-                "bits", self.bits, allowed=f"an integer from 1 to {self.domain_size}", fix="more bits: longer reports, less noise"
+                "bits",
+                self.bits,
+                allowed=f"an integer from 1 to {self.domain_size}",
+                fix="add bits for less noise, drop some for shorter reports",
             )
 
     @cached_property

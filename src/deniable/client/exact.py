@@ -86,7 +86,7 @@ def history_law(spec: Longitudinal, values: Sequence[Any], seed: tuple[int, ...]
     """The law of the reports of a device that holds these values in turn."""
     if spec.outputs ** len(values) > LARGEST_LAW:
         allowed = f"at most {LARGEST_LAW} different histories"
-        raise ParameterError("values", f"{len(values)} of them", allowed=allowed, fix="a smaller domain, or fewer reports")
+        raise ParameterError("values", f"{len(values)} of them", allowed=allowed, fix="use a smaller domain, or fewer reports")
     keys = [spec.key_of(value) for value in values]
     weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
     for personal, chance in spec.personal_law(seed).items():

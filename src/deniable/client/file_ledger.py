@@ -73,7 +73,7 @@ class FileLedger(Ledger):
                 raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
             self.path.chmod(0o600)
         except OSError as error:
-            fix = f"{self.path}: {error.strerror}; make the folder first, or name a file that this app may write"
+            fix = f"create the folder first, or name a file that this app may write ({self.path}: {error.strerror})"
             raise LedgerError("ledger", self.path.name, allowed="a file in a folder that exists", fix=fix) from error
 
     @contextmanager
@@ -88,7 +88,7 @@ class FileLedger(Ledger):
                 with step(database):
                     yield database
         except sqlite3.Error as error:
-            fix = f"{error}; nothing was sent. Do not delete it: an empty ledger would forget what was spent"
+            fix = f"check the disk and try again ({error}); nothing was sent. Do not delete it: an empty ledger would forget what was spent"
             raise LedgerError("ledger", str(self.path), allowed="a file that can be read and written", fix=fix) from error
 
     # --- the ledger ---

@@ -222,4 +222,9 @@ class LinearProtocol(FrequencySpec):
 def check_crowd(n: object, f: object) -> None:
     """Refuse a crowd that cannot be."""
     if not (isinstance(n, int | float) and isinstance(f, int | float) and n >= 0 and 0 <= f <= 1):
-        raise ParameterError("n, f", (n, f), allowed="n from 0 on, f from 0 to 1", fix="f is a share of the n people")
+        raise ParameterError(
+            "n, f",
+            (n, f),
+            allowed="n from 0 on, f from 0 to 1",
+            fix="pass the number of people, and the share of them that holds the value",
+        )

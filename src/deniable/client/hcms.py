@@ -46,7 +46,7 @@ class HCMS(SketchProtocol):
 
     def resolve(self) -> None:
         if type(self.width) is not int or self.width < 2 or self.width & (self.width - 1):
-            raise ParameterError("width", self.width, allowed="a power of two from 2 on", fix="1024 is usual")
+            raise ParameterError("width", self.width, allowed="a power of two from 2 on", fix="try 1024")
         super().resolve()
 
     @property

@@ -82,7 +82,7 @@ class Ledger(ABC):
     def __init__(self, *, lifetime_epsilon: float | str | Fraction) -> None:
         self.lifetime_epsilon = exact(lifetime_epsilon)
         if self.lifetime_epsilon <= 0:
-            raise ParameterError("lifetime_epsilon", lifetime_epsilon, allowed="a finite number above 0", fix="try 8.0, for good")
+            raise ParameterError("lifetime_epsilon", lifetime_epsilon, allowed="a finite number above 0", fix="try 8.0")
 
     @abstractmethod
     def consent(self, task: bytes | str) -> None:

@@ -132,13 +132,17 @@ class Longitudinal(Spec):
         real = self.first_effective_epsilon
         if real > self.first_epsilon or self.first_epsilon - real > TIGHTNESS:
             allowed = f"what these probabilities reach: {real!r}"
-            raise ParameterError("first_epsilon", self.first_epsilon, allowed=allowed, fix="let the probabilities be computed from it")
+            raise ParameterError(
+                "first_epsilon", self.first_epsilon, allowed=allowed, fix="leave the probabilities out: they follow from first_epsilon"
+            )
 
     def resolve(self) -> None:
         first = self.usual_first if self.first_epsilon is None else check_epsilon(self.first_epsilon)
         if first > self.epsilon:
             allowed = f"at most epsilon = {self.epsilon!r}"
-            raise ParameterError("first_epsilon", first, allowed=allowed, fix="one report tells no more than all of them")
+            raise ParameterError(
+                "first_epsilon", first, allowed=allowed, fix="lower it: one report cannot reveal more than all reports together"
+            )
         object.__setattr__(self, "first_epsilon", first)
         super().resolve()  # type: ignore[misc]  # of the family
 
@@ -150,7 +154,7 @@ class Longitudinal(Spec):
     def too_close(self) -> ParameterError:
         """The refusal of a first epsilon that leaves nothing for the second step to do."""
         allowed = f"clearly below epsilon = {self.epsilon!r}"
-        return ParameterError("first_epsilon", self.first_epsilon, allowed=allowed, fix="half of epsilon is usual")
+        return ParameterError("first_epsilon", self.first_epsilon, allowed=allowed, fix="try half of epsilon")
 
     @property
     def layout(self) -> Layout:

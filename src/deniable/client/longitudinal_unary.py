@@ -54,7 +54,7 @@ class LongitudinalUnary(LongitudinalSpec, UnaryEncoding):
     def named(cls, variant: str, **parameters: Any) -> LongitudinalUnary:
         """The variant of a name: L-SUE, L-OSUE, L-SOUE or L-OUE."""
         if variant not in VARIANTS:
-            raise ParameterError("variant", variant, allowed=f"one of {VARIANTS}", fix="L-OSUE has the least variance")
+            raise ParameterError("variant", variant, allowed=f"one of {VARIANTS}", fix="use L-OSUE for the least variance")
         return cls(optimized=VARIANTS.index(variant), **parameters)
 
     def resolve(self) -> None:

@@ -54,7 +54,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
         """Output perturbation with a given probability; the epsilon that one report then has is computed."""
         flip = exact_share("gamma", gamma)
         if not 0 <= flip < Fraction(1, 2):
-            raise ParameterError("gamma", gamma, allowed="a probability from 0 to below 1/2", fix="the deployment took 0.2")
+            raise ParameterError("gamma", gamma, allowed="a probability from 0 to below 1/2", fix="try 0.2, as the deployment did")
         still = cls(epsilon=epsilon, **domain)
         p = still.kept * (1 - flip) + (1 - still.kept) * flip
         return cls(epsilon=epsilon, first_epsilon=log_above(p / (1 - p)) if flip else None, **domain)  # type: ignore[arg-type]  # None: epsilon

@@ -59,11 +59,11 @@ class RAPPOR(LongitudinalSpec, BloomRR):
         """The paper's parameters; the epsilons that they have are computed, not asked for. All are rounded toward privacy."""
         flip, low, high = (exact_share(name, value) for name, value in (("f", f), ("p", p), ("q", q)))
         if not (0 < flip < 1 and 0 < low < high < 1):
-            raise ParameterError("f, p, q", (f, p, q), allowed="0 < f < 1 and 0 < p < q < 1", fix="Chrome took 0.5, 0.25 and 0.75")
+            raise ParameterError("f, p, q", (f, p, q), allowed="0 < f < 1 and 0 < p < q < 1", fix="try 0.5, 0.25 and 0.75, as Chrome did")
         coin = ceil_threshold(flip / 2), floor_threshold(high), ceil_threshold(low)
         hashes, bits = parameters.get("hashes", cls.hashes), parameters.get("bits", cls.bits)
         if type(hashes) is not int or type(bits) is not int or not 1 <= hashes <= 32:
-            raise ParameterError("hashes, bits", (hashes, bits), allowed="integers", fix="2 and 128 are usual")
+            raise ParameterError("hashes, bits", (hashes, bits), allowed="integers", fix="try 2 and 128")
         kept = 1 - Fraction(coin[0], ONE), Fraction(coin[0], ONE)
         epsilons = [log_above(_worst(step, hashes, bits)) for step in (kept, chained(kept, _second(coin)))]
         return cls(coin=coin, epsilon=epsilons[0], first_epsilon=epsilons[1], **parameters)
@@ -78,7 +78,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
     def resolve(self) -> None:
         super().resolve()
         if self.bits > _MOST_BITS:
-            raise ParameterError("bits", self.bits, allowed=f"at most {_MOST_BITS}", fix="128 are usual; more cohorts tell values apart")
+            raise ParameterError("bits", self.bits, allowed=f"at most {_MOST_BITS}", fix="try 128; use more cohorts to tell values apart")
         if self.coin is None:
             flip = ceil_threshold(1 / (exp_below(self.epsilon, share=Fraction(1, self.differing)) + 1))
             kept = 1 - Fraction(flip, ONE), Fraction(flip, ONE)
@@ -87,7 +87,9 @@ class RAPPOR(LongitudinalSpec, BloomRR):
             object.__setattr__(self, "coin", (flip, ONE - rise, rise))
         three = isinstance(self.coin, tuple) and len(self.coin) == 3 and all(type(side) is int for side in self.coin)
         if not three or not (0 < self.coin[0] < ONE // 2 and 0 < self.coin[2] < self.coin[1] < ONE):
-            raise ParameterError("coin", self.coin, allowed="thresholds between 0 and 2^64, in order", fix="let the epsilons decide")
+            raise ParameterError(
+                "coin", self.coin, allowed="thresholds between 0 and 2^64, in order", fix="leave it out: it follows from the epsilons"
+            )
 
     def __repr__(self) -> str:
         shown, coin = super().__repr__(), f", coin={self.coin!r}"

@@ -53,7 +53,7 @@ class RR(PureProtocol):
         """
         if not 0 < (no := _fraction("q", q)) < (yes := _fraction("p", p)) < 1:
             raise ParameterError(
-                "p, q", (p, q), allowed="0 < q < p < 1", fix="an answer that some people can never give reveals them; swap or soften"
+                "p, q", (p, q), allowed="0 < q < p < 1", fix="swap or soften them: an answer that some people can never give reveals them"
             )
         coin = (floor_threshold(yes), ceil_threshold(no))
         if coin[0] <= coin[1]:
@@ -73,7 +73,7 @@ class RR(PureProtocol):
             object.__setattr__(self, "coin", (keep, ONE - keep))
         pair = isinstance(self.coin, tuple) and len(self.coin) == 2 and all(type(side) is int for side in self.coin)
         if not pair or not (min(self.coin) > 0 and max(self.coin) < ONE):
-            raise ParameterError("coin", self.coin, allowed="thresholds between 0 and 2^64", fix="let epsilon decide")
+            raise ParameterError("coin", self.coin, allowed="thresholds between 0 and 2^64", fix="leave it out: it follows from epsilon")
 
     def __repr__(self) -> str:
         shown = [f"epsilon={self.epsilon!r}"]

@@ -59,7 +59,7 @@ class SketchProtocol(HashedProtocol):
         most = min(MOST_HASHES, LARGEST_TABLE // self.cells)
         if type(self.hashes) is not int or not 1 <= self.hashes <= most:
             allowed = f"an integer from 1 to {most} with {self.cells} cells"
-            raise ParameterError("hashes", self.hashes, allowed=allowed, fix="1024 is usual; more reduce collisions")
+            raise ParameterError("hashes", self.hashes, allowed=allowed, fix="try 1024; more functions collide less")
 
     @cached_property
     def family(self) -> HashFamily:

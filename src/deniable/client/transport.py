@@ -71,7 +71,7 @@ class HTTPTransport:
             raise ParameterError("address", address, allowed="https://host, with a port and a path if need be", fix="check the address")
         if parts.scheme == "http" and not insecure and not _is_loopback(parts.hostname):
             allowed = "https, or http to this machine itself"
-            raise ParameterError("address", address, allowed=allowed, fix="use https; insecure=True allows http on a network you trust")
+            raise ParameterError("address", address, allowed=allowed, fix="use https, or pass insecure=True on a network you trust")
         self.address = address
         self._host, self._port, self._prefix = parts.hostname, port, parts.path.rstrip("/")
         checked = None if context is None and parts.scheme == "http" else _checked(context)
@@ -103,7 +103,7 @@ class HTTPTransport:
             except (OSError, HTTPException) as error:
                 connection.close()
                 if not kept:
-                    fix = f"{error}; try again later, or check address and network"
+                    fix = f"try again later, or check address and network ({error})"
                     allowed, received = "a whole answer from the collector itself", type(error).__name__
                     raise TransportError(f"{method} {path}", received, allowed=allowed, fix=fix) from error
 

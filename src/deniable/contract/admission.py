@@ -58,11 +58,11 @@ def check_admission(task: Task) -> None:
     if task.admission not in ADMISSIONS:
         raise ParameterError("admission", task.admission, allowed=f"one of {list(ADMISSIONS)}", fix='leave it out for "open"')
     if task.seeds not in (OWN, ASSIGNED) or (task.seeds == ASSIGNED and task.admission != TOKEN):
-        allowed = f'"{OWN}", or "{ASSIGNED}" by one-time tokens: whatever a device may draw again, it may search'
+        allowed = f'"{OWN}", or "{ASSIGNED}" with one-time tokens: a device that can draw again can search for a seed'
         raise ParameterError("seeds", task.seeds, allowed=allowed, fix=f'leave it out, or say admission = "{TOKEN}"')
     if task.admission != TOKEN:
         if task.issuer != b"":
-            raise ParameterError("issuer", task.issuer, allowed="nothing where no tokens are asked for", fix="leave it out")
+            raise ParameterError("issuer", task.issuer, allowed=f'nothing, unless admission = "{TOKEN}"', fix="leave it out")
         return
     if not isinstance(task.issuer, bytes) or len(task.issuer) != MODULUS_BYTES or task.issuer[0] < 0x80 or task.issuer[-1] % 2 == 0:
         raise ParameterError("issuer", task.issuer, allowed="an RSA modulus of 2048 bits", fix="let the collector publish the task")
@@ -70,8 +70,8 @@ def check_admission(task: Task) -> None:
         raise ParameterError("answers", task.answers, allowed=f"at most {MOST_TOKENS} with tokens", fix="publish a task for each year")
     least = -(-(task.end - task.start + task.late) // _DAY) + 1
     if (task.rounds or task.period < task.end - task.start) and task.retention < least:
-        allowed = f"{least} days or more: a token spent in one period is known in a later one by the reports that are kept"
-        raise ParameterError("retention", task.retention, allowed=allowed, fix="keep them for longer, or ask in one period only")
+        allowed = f"{least} days or more: the reports that are kept show which tokens are spent"
+        raise ParameterError("retention", task.retention, allowed=allowed, fix="keep reports for longer, or ask in one period only")
 
 
 def check_issuer(task: Task) -> None:

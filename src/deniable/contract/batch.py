@@ -54,11 +54,16 @@ class Manifest(Document):
         for parameter, length in (("batch", 16), ("task", 32), ("items", 32)):
             value = getattr(self, parameter)
             if not isinstance(value, bytes) or len(value) != length:
-                raise WireError(parameter, value, allowed=f"{length} bytes", fix="nothing of this batch was counted")
+                raise WireError(parameter, value, allowed=f"{length} bytes", fix="send the batch unchanged; nothing of it was counted")
         for parameter, low, end in (("period", 0, 1 << 32), ("count", 1, MOST_SEALS + 1), ("size", 1, LARGEST_SEAL + 1)):
             value = getattr(self, parameter)
             if type(value) is not int or not low <= value < end:
-                raise WireError(parameter, value, allowed=f"an integer from {low} to {end - 1}", fix="nothing of this batch was counted")
+                raise WireError(
+                    parameter,
+                    value,
+                    allowed=f"an integer from {low} to {end - 1}",
+                    fix="send the batch unchanged; nothing of it was counted",
+                )
 
     @property
     def signed(self) -> bytes:
@@ -70,7 +75,9 @@ class Manifest(Document):
         """The manifest of seals in their order; WireError unless they all have one size."""
         size = len(seals[0]) if seals else 0
         if any(len(seal) != size for seal in seals):
-            raise WireError("seals", sorted({len(seal) for seal in seals}), allowed="seals of one size", fix="a size tells them apart")
+            raise WireError(
+                "seals", sorted({len(seal) for seal in seals}), allowed="seals of one size", fix="pad all seals of a task to one size"
+            )
         items = hashlib.sha256(b"".join(seals)).digest()
         return cls(batch=batch, task=task, period=period, count=len(seals), size=size, items=items, threshold=threshold)
 
@@ -100,9 +107,11 @@ def open_batch(data: bytes, key: bytes) -> Batch:
     size = manifest.size
     if len(data) - start != manifest.count * size:
         allowed = f"{manifest.count} seals of {size} bytes"
-        raise WireError("seals", f"{len(data) - start} bytes", allowed=allowed, fix="nothing of this batch was counted: send it whole")
+        raise WireError("seals", f"{len(data) - start} bytes", allowed=allowed, fix="send the batch whole; nothing of it was counted")
     if hashlib.sha256(memoryview(data)[start:]).digest() != manifest.items:
-        raise WireError("items", manifest.items.hex(), allowed="the SHA-256 of the seals", fix="nothing of this batch was counted")
+        raise WireError(
+            "items", manifest.items.hex(), allowed="the SHA-256 of the seals", fix="send the batch unchanged; nothing of it was counted"
+        )
     return Batch(manifest, tuple(data[at : at + size] for at in range(start, len(data), size)))
 
 
@@ -112,8 +121,13 @@ def open_manifest(data: bytes, key: bytes) -> tuple[Manifest, int]:
     start = _LENGTH.size + length + SIGNATURE_BYTES
     if not 0 < length <= LARGEST_MANIFEST or len(data) < start:
         allowed = f"a manifest of at most {LARGEST_MANIFEST} bytes and its signature"
-        raise WireError("batch", f"{len(data)} bytes", allowed=allowed, fix="nothing of this batch was counted: send it whole")
+        raise WireError("batch", f"{len(data)} bytes", allowed=allowed, fix="send the batch whole; nothing of it was counted")
     text, signature = bytes(data[_LENGTH.size : start - SIGNATURE_BYTES]), bytes(data[start - SIGNATURE_BYTES : start])
     if not verify(key, BATCH_CONTEXT + text, signature):
-        raise WireError("signature", signature.hex(), allowed="one by the task's last shuffler", fix="nothing of this batch was counted")
+        raise WireError(
+            "signature",
+            signature.hex(),
+            allowed="one by the task's last shuffler",
+            fix="send the batch unchanged; nothing of it was counted",
+        )
     return Manifest.from_json(text), start

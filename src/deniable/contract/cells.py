@@ -41,7 +41,7 @@ class Cell(Encoder):
         for name, domain in self.columns:
             if not isinstance(domain, Domain) or not domain.listed:
                 allowed = "Categories, IndexRange, Integers, or Numbers with few steps"
-                raise ParameterError(f"column {name!r}", domain, allowed=allowed, fix="text has too many cells: list the labels")
+                raise ParameterError(f"column {name!r}", domain, allowed=allowed, fix="list the labels: text has too many cells")
         cells = prod(domain.size for _, domain in self.columns)
         if cells > MOST_CELLS:
             raise ParameterError("columns", f"{cells:,} cells", allowed=f"at most {MOST_CELLS:,}", fix="ask about fewer columns at once")

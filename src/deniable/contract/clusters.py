@@ -44,7 +44,7 @@ class ClusterSide(Encoder):
         check_centers(self.features, self.centers)
         if type(self.coordinate) is not int or not 0 <= self.coordinate < len(self.features):
             allowed = f"an integer from 0 to {len(self.features) - 1}"
-            raise ParameterError("coordinate", self.coordinate, allowed=allowed, fix="features count from 0 on")
+            raise ParameterError("coordinate", self.coordinate, allowed=allowed, fix="count the features from 0 on")
         check_clip(self.clip)
 
     @property

@@ -232,7 +232,7 @@ class Bytes(Domain):
         return string_key(value)
 
     def value(self, key: int) -> Hashable:
-        raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: name candidates")
+        raise ParameterError("key", key, allowed="a key of a listed domain", fix="name candidates: a hash cannot be turned back")
 
     def describe(self) -> str:
         return f"bytes, at most {self.max_length} long"

@@ -163,7 +163,7 @@ class Prefix(Encoder):
     def __post_init__(self) -> None:
         if type(self.length) is not int or not 1 <= self.length <= code_bits(self.domain):
             allowed = f"an integer from 1 to {code_bits(self.domain)}"
-            raise ParameterError("length", self.length, allowed=allowed, fix="codes of this domain have so many bits")
+            raise ParameterError("length", self.length, allowed=allowed, fix="choose a length within the bits of this domain's codes")
         listed = tuple(self.candidates) if self.candidates is not None else ()
         if listed and (listed[0] < 0 or any(map(ge, listed, (*listed[1:], 1 << self.length)))):
             allowed = f"numbers of {self.length} bits, each larger than the one before"

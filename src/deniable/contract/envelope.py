@@ -82,4 +82,4 @@ def open_batch(data: bytes, *, most: int = 1 << 20) -> list[Envelope]:
 
 
 def _refuse(start: int, received: str, allowed: str) -> WireError:
-    return WireError(f"envelope at byte {start}", received, allowed=allowed, fix="nothing of this batch was counted; send it whole")
+    return WireError(f"envelope at byte {start}", received, allowed=allowed, fix="send the batch whole; nothing of it was counted")

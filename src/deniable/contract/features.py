@@ -112,7 +112,7 @@ def check_features(features: object) -> None:
 def check_clip(clip: object) -> None:
     """Refuse a number of halvings that leaves no range."""
     if type(clip) is not int or not 0 <= clip <= 8:
-        raise ParameterError("clip", clip, allowed="an integer from 0 to 8", fix="how often the range is halved; 0 clips nothing")
+        raise ParameterError("clip", clip, allowed="an integer from 0 to 8", fix="say how often to halve the range; 0 clips nothing")
 
 
 def check_integers(name: str, values: object, count: int, largest: int) -> None:
@@ -120,4 +120,4 @@ def check_integers(name: str, values: object, count: int, largest: int) -> None:
     right = isinstance(values, tuple) and len(values) == count and all(type(v) is int and abs(v) <= largest for v in values)
     if not right:
         allowed = f"{count} integers from -{largest} to {largest}"
-        raise ParameterError(name, values, allowed=allowed, fix="one for each feature, on the grid of the protocol")
+        raise ParameterError(name, values, allowed=allowed, fix="pass one for each feature, on the grid of the protocol")

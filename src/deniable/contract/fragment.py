@@ -43,8 +43,8 @@ class Fragment(Encoder):
             raise ParameterError("domain", self.domain, allowed="a Domain", fix="write domain=Text(10)")
         bits = code_bits(self.domain)
         for name, low, high, fix in (
-            ("start", 0, bits - 1, "codes of this domain have so many bits"),
-            ("hash_bits", 0, LONGEST_HASH, "8 is usual; 0 for none"),
+            ("start", 0, bits - 1, "choose a start within the bits of this domain's codes"),
+            ("hash_bits", 0, LONGEST_HASH, "try 8, or 0 for no hash"),
             ("salt", 0, ONE - 1, "leave it out, or publish another one"),
             ("function", 0, ONE - 1, "number the functions from 0 on"),
         ):
@@ -53,7 +53,7 @@ class Fragment(Encoder):
         longest = min(bits - self.start, LONGEST_INPUT - self.hash_bits)
         if type(self.length) is not int or not 1 <= self.length <= longest:
             allowed = f"an integer from 1 to {longest}"
-            raise ParameterError("length", self.length, allowed=allowed, fix="the hash and what is left of the code fit in 64 bits")
+            raise ParameterError("length", self.length, allowed=allowed, fix="choose a length with which hash and fragment fit in 64 bits")
 
     @property
     def inputs(self) -> int:

@@ -63,7 +63,9 @@ class Gradient(Encoder):
         check_integers("weights", self.weights, len(self.features) + 1, LARGEST_WEIGHT)
         if type(self.coordinate) is not int or not 0 <= self.coordinate <= len(self.features):
             allowed = f"an integer from 0 to {len(self.features)}"
-            raise ParameterError("coordinate", self.coordinate, allowed=allowed, fix="0 is the intercept, then come the features")
+            raise ParameterError(
+                "coordinate", self.coordinate, allowed=allowed, fix="use 0 for the intercept, then 1 for the first feature"
+            )
         check_clip(self.clip)
 
     @property
@@ -109,6 +111,6 @@ def check_label(features: Features, label: object, classes: object) -> None:
     """Refuse a label that is a feature as well, or has other than two classes."""
     check_features(features)
     if not isinstance(label, str) or not label or label in features.names:
-        raise ParameterError("label", label, allowed="the name of a column that is no feature", fix="name what is to be foretold")
+        raise ParameterError("label", label, allowed="the name of a column that is no feature", fix="name the column to predict")
     if not isinstance(classes, Domain) or not classes.listed or classes.size != 2:
         raise ParameterError("classes", classes, allowed="a domain of two values", fix='write Categories("no", "yes")')

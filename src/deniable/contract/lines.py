@@ -65,7 +65,9 @@ class Parity(Encoder):
         _check_listed(self.domain)
         end = 1 << self.domain.key_bits
         if type(self.mask) is not int or not 0 < self.mask < end:
-            raise ParameterError("mask", self.mask, allowed=f"an integer from 1 to {end - 1}", fix="keys of this domain have so many bits")
+            raise ParameterError(
+                "mask", self.mask, allowed=f"an integer from 1 to {end - 1}", fix="choose a mask within the bits of this domain's keys"
+            )
 
     @property
     def inputs(self) -> int:

@@ -55,7 +55,7 @@ class Relay(Plain):
     def __post_init__(self) -> None:
         if not isinstance(self.url, str) or not _URL.fullmatch(self.url):
             allowed = "http:// or https://, a host, and a path without a slash at its end"
-            raise ParameterError("url", self.url, allowed=allowed, fix='as in "https://shuffler.example.org"')
+            raise ParameterError("url", self.url, allowed=allowed, fix='write it as in "https://shuffler.example.org"')
         if not isinstance(self.key, bytes) or len(self.key) != 32:
             raise ParameterError("key", self.key, allowed="a shuffler's Ed25519 public key of 32 bytes", fix="ask who runs the shuffler")
 
@@ -71,10 +71,10 @@ class Threshold(Plain):
     def __post_init__(self) -> None:
         if type(self.minimum) is not int or not 1 <= self.minimum <= MOST_REPORTS:
             allowed = f"an integer from 1 to {MOST_REPORTS}"
-            raise ParameterError("threshold minimum", self.minimum, allowed=allowed, fix="as in minimum = 20")
+            raise ParameterError("threshold minimum", self.minimum, allowed=allowed, fix="write it as in minimum = 20")
         if not isinstance(self.sigma, str) or not _DECIMAL.fullmatch(self.sigma) or not Fraction(self.sigma):
             allowed = "a decimal above 0 as text, without zeros that say nothing"
-            raise ParameterError("threshold sigma", self.sigma, allowed=allowed, fix='as in sigma = "2.5"')
+            raise ParameterError("threshold sigma", self.sigma, allowed=allowed, fix='write it as in sigma = "2.5"')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,17 +103,19 @@ class Mixing(Plain):
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         if not isinstance(self.delta, float) or not 0 < self.delta < 1:
-            raise ParameterError("delta", self.delta, allowed="a number between 0 and 1", fix="as in delta = 1e-6")
+            raise ParameterError("delta", self.delta, allowed="a number between 0 and 1", fix="write it as in delta = 1e-6")
         for parameter, low, high in (("minimum", 2, LARGEST_MINIMUM), ("size", HEADER.size, LARGEST_SIZE)):
             value = getattr(self, parameter)
             if type(value) is not int or not low <= value <= high:
                 allowed = f"an integer from {low} to {high}"
-                raise ParameterError(parameter, value, allowed=allowed, fix="a batch of few people hides nobody; a seal has a limit")
+                raise ParameterError(
+                    parameter, value, allowed=allowed, fix="choose one in this range: a small batch hides nobody, and a seal has a limit"
+                )
         _check_share(self.honest)
         listed = isinstance(self.shufflers, tuple) and all(isinstance(relay, Relay) for relay in self.shufflers)
         if not listed or not 1 <= len(self.shufflers) == len({relay.key for relay in self.shufflers}) <= MOST_SHUFFLERS:
             allowed = f"1 to {MOST_SHUFFLERS} shufflers with different keys"
-            raise ParameterError("shufflers", self.shufflers, allowed=allowed, fix="two with one key are one party")
+            raise ParameterError("shufflers", self.shufflers, allowed=allowed, fix="drop the repetition: two with one key are one party")
         if not isinstance(self.threshold, Threshold | None):
             raise ParameterError("threshold", self.threshold, allowed="a Threshold, or None", fix="leave it out")
 
@@ -141,11 +143,11 @@ def check_mixing(task: Task) -> None:
         allowed = "1 under shuffle trust: a batch must come from distinct people"
         raise ParameterError("answers_per_period", task.answers_per_period, allowed=allowed, fix="make the period shorter")
     if task.admission == SECRET:  # a proof opens under the secret that it was made with, after the mixing, too
-        allowed = "no shared secret under shuffle trust: a collector that gives each person another one knows whose a report is"
+        allowed = "no shared secret under shuffle trust: with one secret per person, a collector would know who sent what"
         raise ParameterError("admission", task.admission, allowed=allowed, fix='use admission = "token", or "open"')
     if task.late < LEAST_LATE:
         allowed = f"{LEAST_LATE} seconds or more under shuffle trust: the last batch of a period comes after it"
-        raise ParameterError("late", task.late, allowed=allowed, fix='as in late = "1 hour"')
+        raise ParameterError("late", task.late, allowed=allowed, fix='write it as in late = "1 hour"')
     if task.seeds != OWN:
         raise ParameterError("seeds", task.seeds, allowed=f'"{OWN}" under shuffle trust', fix="leave it out")
     if task.key in {relay.key for relay in task.mixing.shufflers}:
@@ -159,4 +161,6 @@ def _check_share(honest: object) -> None:
     except (ValueError, ZeroDivisionError):
         share = Fraction(0)
     if not 0 < share <= 1 or str(share) != honest:
-        raise ParameterError("honest", honest, allowed='a fraction in lowest terms above 0, at most "1"', fix='as in honest = "9/10"')
+        raise ParameterError(
+            "honest", honest, allowed='a fraction in lowest terms above 0, at most "1"', fix='write it as in honest = "9/10"'
+        )

@@ -52,7 +52,7 @@ class KeyNotice(Document):
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
-            raise ParameterError("role", self.role, allowed=f"one of {list(ROLES)}", fix="say who opens what is sealed")
+            raise ParameterError("role", self.role, allowed=f"one of {list(ROLES)}", fix="name the role that opens what is sealed")
         if not isinstance(self.public, bytes) or len(self.public) != PUBLIC_BYTES:
             raise ParameterError("public", self.public, allowed=f"an X25519 public key of {PUBLIC_BYTES} bytes", fix="pass pair.public")
         times = self.start, self.end

@@ -94,7 +94,9 @@ class Numbers(Domain):
             raise ParameterError("steps", self.steps, allowed=f"an integer from 1 to {LARGEST_STEPS}", fix="leave it out for a fine grid")
         object.__setattr__(self, "steps", steps)
         if not isinstance(self.clip, bool):
-            raise ParameterError("clip", self.clip, allowed="True or False", fix="True counts what is out of range as the nearest end")
+            raise ParameterError(
+                "clip", self.clip, allowed="True or False", fix="pass True to count values out of range as the nearest end"
+            )
 
     def __repr__(self) -> str:
         shown = [repr(bound) if self.times else str(_plainest(bound)) for bound in (self.low, self.high)]

@@ -34,13 +34,13 @@ def check_epsilon(epsilon: object) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="common choices lie between 0.1 and 4")
+        raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="choose one: common values lie between 0.1 and 4")
     if number < SMALLEST_EPSILON:
         raise ParameterError(
             "epsilon",
             epsilon,
             allowed=f"at least {SMALLEST_EPSILON}",
-            fix="choose a larger epsilon; below that, more people than there are would be needed to learn anything",
+            fix="choose a larger epsilon: below this, no crowd is large enough to learn anything from",
         )
     if number > LARGEST_EPSILON:
         raise ParameterError(

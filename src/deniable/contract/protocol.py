@@ -160,7 +160,7 @@ class MemoryProtocol(Protocol, abstract=True):
         """Ask a crowd held in memory; ``progress`` is called with the steps done and all steps."""
 
     def _refusal(self, asked: str) -> ProtocolError:
-        return ProtocolError(asked, self.kind, allowed="run, on a crowd held in memory", fix=f"it needs {self.needs}")
+        return ProtocolError(asked, self.kind, allowed="a crowd held in memory", fix=f"call run(): it needs {self.needs}")
 
 
 @typed

@@ -49,13 +49,19 @@ class LogRecord(Document):
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ParameterError("kind", self.kind, allowed=f"one of {list(KINDS)}", fix="the record is damaged or made up")
+            raise ParameterError(
+                "kind", self.kind, allowed=f"one of {list(KINDS)}", fix="do not trust this log: the record is damaged or forged"
+            )
         for name, number in (("sequence", self.sequence), ("period", self.period or 0)):
             if number < 0:
-                raise ParameterError(name, number, allowed="an integer from 0 on", fix="the record is damaged or made up")
+                raise ParameterError(
+                    name, number, allowed="an integer from 0 on", fix="do not trust this log: the record is damaged or forged"
+                )
         for name, digest in (("task", self.task), ("content", self.published), ("previous", self.previous)):
             if len(digest) != len(NOTHING):
-                raise ParameterError(name, digest.hex(), allowed="a SHA-256 in hex", fix="the record is damaged or made up")
+                raise ParameterError(
+                    name, digest.hex(), allowed="a SHA-256 in hex", fix="do not trust this log: the record is damaged or forged"
+                )
 
 
 @dataclass(frozen=True)

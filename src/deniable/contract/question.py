@@ -93,7 +93,9 @@ class Round(Plain):
             raise ParameterError("questions", names, allowed="one or more, with different names", fix="rename one of them")
         total = self.first + sum(question.share for question in self.questions)
         if total > 1:
-            raise ParameterError("shares", str(total), allowed="a sum of at most 1", fix="each person answers one question")
+            raise ParameterError(
+                "shares", str(total), allowed="a sum of at most 1", fix="lower the shares: each person answers one question"
+            )
         if self.scale > LARGEST_SCALE:
             allowed = f"at most {LARGEST_SCALE}"
             raise ParameterError("shares", f"a common denominator of {self.scale}", allowed=allowed, fix="use rounder shares")

@@ -80,7 +80,7 @@ class Rated(Domain):
         return string_key(canonical_json([list(pair) for pair in self.points(value).items()]))
 
     def value(self, key: int) -> Hashable:
-        raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: ask about one of the items")
+        raise ParameterError("key", key, allowed="a key of a listed domain", fix="ask about one of the items: a hash cannot be turned back")
 
     def describe(self) -> str:
         return f"a mapping of items, from 0 to {self.items - 1}, to ratings: {self.scale.describe()}"
@@ -155,12 +155,14 @@ class RatingGradient(AboutItem, Encoder):
         width = len(self.model[0]) if self.model and isinstance(self.model[0], tuple) else 0
         if len(self.model) != self.domain.items or not 1 <= width <= MOST_RANK + 1:
             allowed = f"{self.domain.items} rows of 1 to {MOST_RANK + 1} integers"
-            raise ParameterError("model", len(self.model), allowed=allowed, fix="one row for each item")
+            raise ParameterError("model", len(self.model), allowed=allowed, fix="pass one row for each item")
         for row in self.model:
             check_integers("model", row, width, LARGEST_ITEM)
         if type(self.coordinate) is not int or not 0 <= self.coordinate < width:
             allowed = f"an integer from 0 to {width - 1}"
-            raise ParameterError("coordinate", self.coordinate, allowed=allowed, fix="0 is the goodness, then come the factors")
+            raise ParameterError(
+                "coordinate", self.coordinate, allowed=allowed, fix="use 0 for the goodness, and then one number for each factor"
+            )
         check_clip(self.clip)
 
     @property

@@ -95,7 +95,7 @@ class Record(Domain):
         return string_key(b"".join(key.to_bytes(_KEY_BYTES, "big") for key in self.keys(value)))
 
     def value(self, key: int) -> Hashable:
-        raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: ask about columns")
+        raise ParameterError("key", key, allowed="a key of a listed domain", fix="ask about columns: a hash cannot be turned back")
 
     def describe(self) -> str:
         told = [f"{name}: {what.describe() if isinstance(what, Domain) else repr(what)}" for name, what in self.columns[:4]]

@@ -120,7 +120,12 @@ def info_of(role: str, seal: bytes) -> bytes:
 def route_of(publics: Sequence[bytes]) -> bytes:
     """The route through boxes that are sealed for these public keys, in the order in which they are opened."""
     if any(len(public) != PUBLIC_BYTES for public in publics):
-        raise ParameterError("publics", [len(public) for public in publics], allowed=f"keys of {PUBLIC_BYTES} bytes", fix="no ids")
+        raise ParameterError(
+            "publics",
+            [len(public) for public in publics],
+            allowed=f"keys of {PUBLIC_BYTES} bytes",
+            fix="pass the public keys, not their ids",
+        )
     return hashlib.sha256(b"".join(publics)).digest()
 
 
@@ -137,7 +142,7 @@ def seal_id(seal: bytes) -> bytes:
 def mixing_of(task: Task) -> Mixing:
     """The mixing of a task of shuffle trust."""
     if task.mixing is None:
-        raise ParameterError("task", task.name, allowed="a task of shuffle trust", fix="reports to it are not sealed")
+        raise ParameterError("task", task.name, allowed="a task of shuffle trust", fix="send reports to it unsealed")
     return task.mixing
 
 
@@ -162,7 +167,12 @@ def pad_envelope(envelope: Envelope, task: Task) -> bytes:
     data, size = envelope.pack(), mixing_of(task).size
     if envelope.task != task.id or len(data) > size:
         received = f"{len(data)} bytes for task {envelope.task.hex()}"
-        raise ParameterError("envelope", received, allowed=f"at most {size} bytes for task {task.id.hex()}", fix="nothing was sealed")
+        raise ParameterError(
+            "envelope",
+            received,
+            allowed=f"at most {size} bytes for task {task.id.hex()}",
+            fix="pass an envelope of this task; nothing was sealed",
+        )
     return data.ljust(size, b"\0")
 
 
@@ -224,4 +234,4 @@ def open_seals(data: bytes, *, most: int = 1 << 17) -> list[bytes]:
 
 
 def _damaged(received: str, allowed: str) -> WireError:
-    return WireError("seal", received, allowed=allowed, fix="it was damaged or is not a seal; nothing was counted")
+    return WireError("seal", received, allowed=allowed, fix="send it again: it is damaged or no seal, and nothing was counted")

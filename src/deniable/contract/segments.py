@@ -44,7 +44,7 @@ class Segments(Encoder):
         inside = [type(start) is type(length) is int and 0 <= start < start + length <= bits for start, length in self.parts]
         if not inside or not all(inside) or sum(length for _, length in self.parts) > LONGEST_INPUT:
             allowed = f"starts and lengths within {bits} bits, {LONGEST_INPUT} bits in all"
-            raise ParameterError("parts", self.parts, allowed=allowed, fix="codes of this domain have so many bits")
+            raise ParameterError("parts", self.parts, allowed=allowed, fix="choose parts within the bits of this domain's codes")
         listed = self.candidates if self.candidates is not None else ()
         if any(not 0 <= low < high for low, high in pairwise((*listed, self.size))):
             allowed = f"numbers below {self.size}, each larger than the one before"

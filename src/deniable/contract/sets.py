@@ -190,7 +190,7 @@ def held_among(keys: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]
 def _check_length(length: object) -> None:
     if type(length) is not int or not 1 <= length <= LONGEST_PADDING:
         allowed = f"an integer from 1 to {LONGEST_PADDING}"
-        raise ParameterError("length", length, allowed=allowed, fix="about as many items as most people hold")
+        raise ParameterError("length", length, allowed=allowed, fix="try as many items as most people hold")
 
 
 def _check_candidates(domain: object, candidates: Candidates | None, least: int) -> None:

@@ -64,7 +64,7 @@ class Subsets(Domain):
         return string_key(self.code(value))
 
     def value(self, key: int) -> Hashable:
-        raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: name candidates")
+        raise ParameterError("key", key, allowed="a key of a listed domain", fix="name candidates: a hash cannot be turned back")
 
     def named(self, keys: tuple[int, ...]) -> tuple[Hashable, ...]:
         """The items behind their keys."""

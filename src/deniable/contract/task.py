@@ -80,11 +80,15 @@ class Task(Document):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise ParameterError("name", self.name, allowed="1 to 64 letters a-z, digits and inner hyphens", fix='as in "morning-drink"')
+            raise ParameterError(
+                "name", self.name, allowed="1 to 64 letters a-z, digits and inner hyphens", fix='write it as in "morning-drink"'
+            )
         for parameter in ("question", "owner", "statement"):
             text = getattr(self, parameter)
             if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_TEXT:
-                raise ParameterError(parameter, text, allowed=f"text of 1 to {LONGEST_TEXT} characters", fix="people will read it")
+                raise ParameterError(
+                    parameter, text, allowed=f"text of 1 to {LONGEST_TEXT} characters", fix="write it for the people who will read it"
+                )
         if not isinstance(self.protocol, bytes) or not isinstance(self.rounds, bool):
             raise ParameterError("protocol", self.protocol, allowed="the bytes of protocol.canonical", fix="pass protocol.canonical")
         if not isinstance(self.key, bytes) or len(self.key) != 32:
@@ -95,7 +99,9 @@ class Task(Document):
         for parameter, low in least.items():
             value = getattr(self, parameter)
             if type(value) is not int or not low <= value <= LAST_SECOND:
-                raise ParameterError(parameter, value, allowed=f"an integer from {low} to 2^40", fix="times are whole seconds since 1970")
+                raise ParameterError(
+                    parameter, value, allowed=f"an integer from {low} to 2^40", fix="give times in whole seconds since 1970"
+                )
         if self.end <= self.start or (self.period == 0 and not self.rounds) or self.period > self.end - self.start:
             allowed = "start < end, and a period of at most the time in between"
             raise ParameterError("start, end, period", (self.start, self.end, self.period), allowed=allowed, fix="end it later")
@@ -104,7 +110,7 @@ class Task(Document):
         distinct = all(len(set(labels)) == len(labels) >= 2 for labels in (*(labels for _, labels in self.strata), (*names, "", " ")))
         if not distinct or not all(isinstance(text, str) and text for text in texts) or self.stratum_count > MOST_STRATA:
             allowed = f"names with two or more different labels each, {MOST_STRATA} combinations in all"
-            raise ParameterError("strata", self.strata, allowed=allowed, fix='as in platform = ["phone", "web"]')
+            raise ParameterError("strata", self.strata, allowed=allowed, fix='write it as in platform = ["phone", "web"]')
         check_admission(self)
         check_mixing(self)
 
@@ -120,7 +126,7 @@ class Task(Document):
     def period_at(self, time: float) -> int | None:
         """The period at a time by the clock; None outside the task's time. Not for tasks of several rounds, whose collector says."""
         if self.rounds:
-            raise ParameterError("task", self.name, allowed="a task of one round", fix="ask the collector for the round at hand")
+            raise ParameterError("task", self.name, allowed="a task of one round", fix="ask the collector for the current round")
         return int(time - self.start) // self.period if self.start <= time < self.end else None
 
     @property
@@ -151,7 +157,9 @@ class Task(Document):
         number = 0
         for name, allowed in self.strata:
             if labels[name] not in allowed:
-                raise DomainError(f"strata[{name!r}]", labels[name], allowed=f"one of {list(allowed)}", fix="nothing was sent")
+                raise DomainError(
+                    f"strata[{name!r}]", labels[name], allowed=f"one of {list(allowed)}", fix="choose one of them; nothing was sent"
+                )
             number = number * len(allowed) + allowed.index(labels[name])
         return number
 
@@ -171,7 +179,7 @@ class Task(Document):
         content = parse_canonical(self.protocol)
         kind = content.get("protocol") if isinstance(content, dict) else content
         if self.rounds or kind != Survey.kind:
-            raise WireError("protocol", kind, allowed="a Survey", fix="ask the collector for the round at hand")
+            raise WireError("protocol", kind, allowed="a Survey", fix="ask the collector for the current round")
         return Survey.from_json(self.protocol)
 
 

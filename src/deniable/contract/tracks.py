@@ -43,9 +43,9 @@ class Track(Domain):
     listed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_integer("cells", self.cells, 2, MOST_CELLS, fix="in one cell nobody moves")
+        _check_integer("cells", self.cells, 2, MOST_CELLS, fix="use more cells: in one cell nobody moves")
         if type(self.outside) is not bool:
-            raise ParameterError("outside", self.outside, allowed="True or False", fix="True adds a number for visits elsewhere")
+            raise ParameterError("outside", self.outside, allowed="True or False", fix="pass True to add a number for visits elsewhere")
 
     @property
     def size(self) -> int:
@@ -69,7 +69,7 @@ class Track(Domain):
         return string_key(canonical_json(self.visits(value)))
 
     def value(self, key: int) -> Hashable:
-        raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: ask about one visit")
+        raise ParameterError("key", key, allowed="a key of a listed domain", fix="ask about one visit: a hash cannot be turned back")
 
     def describe(self) -> str:
         return f"lists of cells from 0 to {self.visit.high}"
@@ -182,7 +182,7 @@ class DrawnMove(Tracked, Encoder):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_integer("reach", self.reach, 1, FARTHEST, fix="1 tells moves to the eight neighbors apart")
+        _check_integer("reach", self.reach, 1, FARTHEST, fix="try 1, which tells moves to the eight neighbors apart")
         _check_integer("columns", self.columns, 1, self.domain.cells, fix="say how many cells are in a row")
         if self.domain.cells % self.columns:
             allowed = f"a divisor of {self.domain.cells}, the number of cells"

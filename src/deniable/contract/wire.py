@@ -123,7 +123,7 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
     """The report behind its bytes; WireError unless they are its one canonical form."""
     expected = sum([column.row_bytes for column in layout])
     if len(payload) != expected:
-        raise WireError("report", payload, allowed=f"exactly {expected} bytes", fix=f"{len(payload)} bytes came: send it whole")
+        raise WireError("report", payload, allowed=f"exactly {expected} bytes", fix=f"send it whole; {len(payload)} bytes came")
     fields: list[Any] = []
     for column in layout:
         raw, payload = payload[: column.row_bytes], payload[column.row_bytes :]
@@ -139,7 +139,7 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
             valid = max(items) < column.limit and _in_order(column, items)
             field = items
         if not valid:
-            raise WireError(column.name, field, allowed=column.describe(), fix="the report was damaged or made up")
+            raise WireError(column.name, field, allowed=column.describe(), fix="drop the report: it is damaged or forged")
         fields.append(field)
     return fields[0] if len(layout) == 1 else tuple(fields)
 
@@ -156,7 +156,7 @@ def read_image(kind: int, data: bytes) -> tuple[bytes, int, bytes]:
         raise WireError("image", data, allowed=f"at least {_HEADER.size + 4} bytes", fix="read the file to its end")
     magic, version, found, zero, length, n = _HEADER.unpack_from(data)
     if magic != MAGIC:
-        raise WireError("magic", magic, allowed=repr(MAGIC), fix="these bytes were not written by deniable")
+        raise WireError("magic", magic, allowed=repr(MAGIC), fix="read a file that deniable wrote")
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
         raise WireError("checksum", data[-4:].hex(), allowed="the CRC-32 of the bytes before it", fix="read the image again, whole")
     if version != VERSION or zero:

@@ -96,7 +96,7 @@ def check_ngram(n: object) -> None:
     """Raise unless ``n`` is a number of words in a row."""
     if type(n) is not int or not 1 <= n <= MOST_IN_A_ROW:
         allowed = f"an integer from 1 to {MOST_IN_A_ROW}"
-        raise ParameterError("ngram", n, allowed=allowed, fix="1 asks for single words, 2 for pairs in a row")
+        raise ParameterError("ngram", n, allowed=allowed, fix="use 1 for single words, 2 for pairs in a row")
 
 
 def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:
@@ -113,7 +113,9 @@ def check_words(name: str, words: Any) -> tuple[str, ...]:
     listed = isinstance(words, Iterable) and not isinstance(words, str | bytes | set | frozenset)  # of a set, each device has its own order
     found = tuple(words) if listed else ()
     if not listed or not all(is_text(word) and word for word in found) or len(set(found)) < len(found):
-        raise ParameterError(name, words, allowed="different words that are not empty", fix="a list of strings, each once, in one order")
+        raise ParameterError(
+            name, words, allowed="different words that are not empty", fix="pass a list of strings, each once, in one order"
+        )
     if (size := sum(len(word.encode()) for word in found)) > LONGEST_LIST:
         raise ParameterError(name, f"{size:,} bytes", allowed=f"at most {LONGEST_LIST:,} bytes of words", fix="leave out rare words")
     return found

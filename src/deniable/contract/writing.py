@@ -31,7 +31,7 @@ class Writing(Domain):
 
     def __post_init__(self) -> None:
         if type(self.texts) is not bool:
-            raise ParameterError("texts", self.texts, allowed="True or False", fix="False takes lists of words only")
+            raise ParameterError("texts", self.texts, allowed="True or False", fix="pass False to take lists of words only")
 
     @property
     def size(self) -> int:
@@ -50,7 +50,7 @@ class Writing(Domain):
         return string_key(canonical_json(self.words(value)))
 
     def value(self, key: int) -> Hashable:
-        raise ParameterError("key", key, allowed="a key of a listed domain", fix="a hash cannot be turned back: ask about one of the words")
+        raise ParameterError("key", key, allowed="a key of a listed domain", fix="ask about one of the words: a hash cannot be turned back")
 
     def describe(self) -> str:
         return "a text, or a list of words" if self.texts else "lists of words"

@@ -49,5 +49,5 @@ def verified(key: bytes, context: bytes, message: bytes, signature: bytes) -> bo
 def _private(seed: bytes) -> Ed25519PrivateKey:
     if not isinstance(seed, bytes) or len(seed) != SEED_BYTES:
         received = f"{len(seed)} bytes" if isinstance(seed, bytes) else type(seed).__name__  # never the secret itself
-        raise ParameterError("seed", received, allowed=f"{SEED_BYTES} bytes", fix="restore it from a backup, or make a new identity")
+        raise ParameterError("seed", received, allowed=f"{SEED_BYTES} bytes", fix="restore it from a backup, or create a new identity")
     return Ed25519PrivateKey.from_private_bytes(seed)

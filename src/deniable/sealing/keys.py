@@ -45,7 +45,7 @@ class KeyPair:
 
     def __init__(self, private: bytes, start: int, end: int) -> None:
         if not isinstance(private, bytes) or len(private) != KEY_BYTES:
-            raise ParameterError("private", "a key of another length", allowed=f"{KEY_BYTES} bytes", fix="make one with KeyPair.make")
+            raise ParameterError("private", "a key of another length", allowed=f"{KEY_BYTES} bytes", fix="create one with KeyPair.make")
         self.private, self.start, self.end = private, start, end
         self.notice("shuffler")  # checks the times
 
@@ -119,7 +119,7 @@ class KeyRing:
 
     def __init__(self, folder: Path | str, role: str, *, grace: int = GRACE, source: Source = SYSTEM) -> None:
         if role not in ROLES:
-            raise ParameterError("role", role, allowed=f"one of {list(ROLES)}", fix="say who opens what is sealed")
+            raise ParameterError("role", role, allowed=f"one of {list(ROLES)}", fix="name the role that opens what is sealed")
         self.folder, self.role, self.grace = Path(folder), role, grace
         self._source, self._lock = source, threading.RLock()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -222,7 +222,10 @@ class KeyRing:
             whole = False
         if not whole:  # nothing of the file goes into the message
             raise WireError(
-                str(self._path), "something else", allowed="a whole key file of this role", fix="restore it; a new one is a new identity"
+                str(self._path),
+                "something else",
+                allowed="a whole key file of this role",
+                fix="restore it from a backup: a new file is a new identity",
             ) from None
         return seed, {pair.id: pair for pair in pairs}, withdrawn
 

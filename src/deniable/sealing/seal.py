@@ -121,7 +121,9 @@ def _open_outer(pair: KeyPair, seal: bytes) -> Outer:
 def _open_inner(task: bytes, size: int, length: int, pair: KeyPair, seal: bytes) -> Envelope | None:
     header = read_header(seal)
     if header.task != task or len(seal) != length:
-        raise WireError("seal", f"{len(seal)} bytes", allowed=f"{length} bytes for task {task.hex()}", fix="nothing was counted")
+        raise WireError(
+            "seal", f"{len(seal)} bytes", allowed=f"{length} bytes for task {task.hex()}", fix="send it whole; nothing was counted"
+        )
     return read_padded(_open(pair, seal, header, ANALYST), header, size)
 
 
@@ -130,7 +132,7 @@ def _seal(notice: KeyNotice, task: bytes, period: int, content: bytes) -> bytes:
     try:
         return head + SUITE.encrypt(content, _public(notice.public), info=info_of(notice.role, head))
     except ValueError:  # a point of small order: the secret would be zeros, which everybody knows
-        raise WireError("key", notice.public.hex(), allowed="an X25519 key that hides", fix="do not seal for it") from None
+        raise WireError("key", notice.public.hex(), allowed="an X25519 key that is not of small order", fix="do not seal for it") from None
 
 
 @lru_cache(maxsize=64)
@@ -155,7 +157,9 @@ def _open_box(pair: KeyPair, seal: bytes, role: str) -> bytes:
         return SUITE.decrypt(memoryview(seal)[HEADER.size :], pair.handle, info=info_of(role, seal))
     except (InvalidTag, ValueError):
         allowed = "a seal for this key, role, task and period"
-        raise WireError("seal", f"{len(seal)} bytes", allowed=allowed, fix="it was damaged on its way; nothing was counted") from None
+        raise WireError(
+            "seal", f"{len(seal)} bytes", allowed=allowed, fix="send it again: it was damaged on its way, and nothing was counted"
+        ) from None
 
 
 def _open_many(

@@ -18,7 +18,7 @@ export class Filters {
     this.salt = spec.word("salt");
     this.family = new HashFamily({ keyBits: spec.domain.keyBits, range: this.bits, shared: true });
     if (this.cohorts * (this.bits + 1) > LARGEST_TABLE) {
-      throw new ParameterError("cohorts", this.cohorts, { allowed: `a table of at most ${LARGEST_TABLE} counters`, fix: "64 is usual" });
+      throw new ParameterError("cohorts", this.cohorts, { allowed: `a table of at most ${LARGEST_TABLE} counters`, fix: "try 64" });
     }
   }
 

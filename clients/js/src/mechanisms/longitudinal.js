@@ -110,13 +110,13 @@ export class Longitudinal extends Spec {
     if (real <= this.firstEpsilon && this.firstEpsilon - real <= TIGHTNESS) return;
     throw new ParameterError("first_epsilon", this.firstEpsilon, {
       allowed: `what these probabilities reach: ${real}`,
-      fix: "let the probabilities be computed from it",
+      fix: "leave the probabilities out: they follow from first_epsilon",
     });
   }
 
   /** The refusal of a first epsilon that leaves nothing for the second step to do. */
   tooClose() {
     const allowed = `clearly below epsilon = ${this.epsilon}`;
-    return new ParameterError("first_epsilon", this.firstEpsilon, { allowed, fix: "half of epsilon is usual" });
+    return new ParameterError("first_epsilon", this.firstEpsilon, { allowed, fix: "try half of epsilon" });
   }
 }

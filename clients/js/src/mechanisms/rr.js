@@ -10,7 +10,7 @@ export class RR extends Spec {
 
   resolve({ yes_if_true: yes = 1n, yes_if_false: no = 1n }) {
     if ([yes, no].some((side) => side <= 0n || side >= ONE)) {
-      throw new ParameterError("coin", [yes, no], { allowed: "thresholds between 0 and 2^64", fix: "let epsilon decide" });
+      throw new ParameterError("coin", [yes, no], { allowed: "thresholds between 0 and 2^64", fix: "leave it out: it follows from epsilon" });
     }
     return { yes_if_true: yes, yes_if_false: no }; // any coin: `ratio` must keep epsilon
   }

@@ -113,6 +113,6 @@ export class HCMS extends KeepSpec {
 }
 
 function powerOfTwo(/** @type {number} */ width) {
-  if (width & (width - 1)) throw new ParameterError("width", width, { allowed: "a power of two", fix: "1024 is usual" });
+  if (width & (width - 1)) throw new ParameterError("width", width, { allowed: "a power of two", fix: "try 1024" });
   return width;
 }
