@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,15 @@ import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.client import Hybrid
 from deniable.contract.guarantee import Guarantee
 from deniable.core.chart import check_ending, stacked
 from deniable.core.frequency import FrequencyEstimate
+from deniable.core.saved import estimate_from_json
 from deniable.core.supports import Supports
 from deniable.core.table import Table
 from deniable.errors import MergeError, ParameterError
+from deniable.testing import ReplaySource
 from tests.estimates import of_scores, of_supports, with_law
 
 SPEC = dn.GRR(domain_size=3, epsilon=1.0)
@@ -80,6 +84,20 @@ def test_who_answers_for_both_sides_pays_for_both():
     paid = [replace(each, guarantee=Guarantee(epsilon=epsilon)) for each, epsilon in ((FIRST, 1.0), (SECOND, 0.5))]
     assert paid[0].compare(paid[1]).cost == 1.5
     assert paid[0].compare(replace(SECOND, guarantee=None)).cost is None
+
+
+def test_a_change_of_times_is_a_distance_also_by_itself_and_read_back():
+    morning, noon = (moments(hour).only("mean") for hour in (3, 12))
+    change = morning.compare(noon)
+    for found in (change, estimate_from_json(change.to_json())):
+        assert abs(found.only("mean").value - timedelta(hours=9)) < timedelta(minutes=30)
+        assert found.only("mean").interval() == change.interval()
+
+
+def moments(hour):
+    spec = Hybrid(low=datetime(2024, 1, 1), high=datetime(2024, 1, 2), epsilon=8.0)
+    reports = spec.privatize([datetime(2024, 1, 1, hour)] * 4000, source=ReplaySource.from_key(str(hour)))
+    return spec.estimate(spec.tally(reports))
 
 
 def test_holms_p_values_never_fall_and_end_at_one():

@@ -64,3 +64,8 @@ def test_damage_anywhere_is_refused_or_read_as_an_estimate():
             except DeniableError:
                 tried += 1
     assert tried > 100
+
+
+def test_no_points_of_a_distribution_are_read_back():
+    none = crowd(dn.SquareWave(low=0, high=10, epsilon=1.0)).select([])
+    assert repr(estimate_from_json(none.to_json())) == repr(none)

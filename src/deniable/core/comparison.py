@@ -12,6 +12,7 @@ from deniable.contract.readable import confidence
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure
 from deniable.core.interval import check_level
+from deniable.core.measured import CHANGE
 from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
@@ -56,7 +57,7 @@ class Comparison(Estimate):
             values=first.values,
             law=law,
             about=about,
-            quantity="change",
+            quantity=CHANGE,
             family_size=first.family_size,
             covers=law.covers or first.covers,
             single=first.single,
@@ -125,15 +126,12 @@ class Comparison(Estimate):
         sides = (self.first.guarantee, self.second.guarantee)
         return None if None in sides else float(sum(each.epsilon for each in sides))
 
-    def _shown(self, numbers: Array) -> Any:
-        return self._distance(numbers)
-
     # --- what people see ---
 
     def rows(self) -> dict[str, Any]:
         low, high = self.interval(self.level, simultaneous=not self.single)
         before, after = map(self.first._shown, self.law.sides)
-        sides = {"before": before, "after": after, "change": self.difference, "low": low, "high": high}
+        sides = {"before": before, "after": after, CHANGE: self.difference, "low": low, "high": high}
         test = {"p": self.p_values} if self.single else {"p_adjusted": self.adjusted}
         return {"value": self.labels, **{name: [cell] if self.single else cell for name, cell in sides.items()}, **test}
 

@@ -19,6 +19,9 @@ from deniable.core.table import Table, as_column, value_text
 from deniable.errors import ParameterError
 from deniable.kernels.compiled import Array
 
+CHANGE = "change"
+"""The quantity of estimates of a difference."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Measured(Table):
@@ -113,7 +116,9 @@ class Measured(Table):
     # --- units ---
 
     def _shown(self, numbers: Array) -> Any:
-        """Numbers in the units that people see."""
+        """Numbers in the units that people see; a change is a distance."""
+        if self.quantity == CHANGE:
+            return self._distance(numbers)
         return self._each(numbers, None if self.unit is None else self.unit.shown)
 
     def _distance(self, numbers: Array) -> Any:

@@ -109,9 +109,6 @@ class SavedEstimate(Estimate):
     shown_headline: str = ""
     shown_notes: tuple[str, ...] = ()
 
-    def _shown(self, numbers: Array) -> Any:
-        return self._distance(numbers) if self.kind == Comparison.kind else super()._shown(numbers)
-
     @property
     def labels(self) -> list[Any]:
         return list(self.columns["value"]) if "value" in self.columns else list(self.values)

@@ -173,7 +173,7 @@ def _read_part(path: str, hint: Any, value: Any) -> Any:
 
 def _numbers(path: str, value: Any) -> Array:
     try:
-        found = np.array(_deep(value))
+        found = np.array(_deep(value), dtype=np.int64 if value == [] else None)  # none at all may be places in an array, too
     except (ValueError, TypeError) as error:
         raise WireError(path, type(value).__name__, allowed="numbers", fix=_FIX) from error
     if found.dtype.kind not in "iufb":
