@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import hashlib
 import json
+import signal
+import time
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +20,10 @@ from mutants import SOURCE
 ROOT = SOURCE.parent
 ROOMS = ("contract", "client", "core", "tasks")
 KEPT = ROOT / ".bench" / "reach"
+PART = 50
+"""How many tests of a file one process looks at."""
+MOST = 120.0
+"""How many seconds of computing that process takes, about. What is left over reaches nothing: nobody waits for a suite that has no end."""
 
 
 class Reach(NamedTuple):
@@ -26,17 +34,33 @@ class Reach(NamedTuple):
 
 
 def learn(items: list[pytest.Item], place: Path) -> int:
-    """Write down the reach of tests. A test that fails reaches nothing."""
+    """Write down the reach of tests. One that fails or takes far too long reaches nothing.
+
+    Each test makes anew what the tests have in common and keep, as the first one does that meets a mutant.
+    """
+    begun = time.process_time()
     seen = coverage.Coverage(data_file=None, config_file=False, source=[str(SOURCE / "deniable" / room) for room in ROOMS])
     seen.set_option("run:disable_warnings", ["no-data-collected"])  # some tests reach none of the rooms
 
-    def patience(item: pytest.Item) -> float:
-        seen.switch_context(item.nodeid)
-        return 60.0
+    kept = [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper) and each.__module__.startswith("tests.")]
+    for late in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(late, lambda *_: pytest.fail("takes too long"))
 
+    def patience(item: pytest.Item) -> float:
+        for each in kept:
+            each.cache_clear()
+        seen.switch_context(item.nodeid)
+        return 0.0
+
+    took = {}
     seen.start()
-    took = {item.nodeid: seconds for item, passed, seconds in run(items, patience) if passed}
+    for item, passed, seconds in run(items, patience):
+        if passed:
+            took[item.nodeid] = seconds
+        if time.process_time() - begun > MOST:
+            break
     seen.stop()
+    signal.setitimer(signal.ITIMER_PROF, 0)
     data = seen.get_data()
     reached: dict[str, dict[str, int]] = {test: {} for test in took}
     for path in data.measured_files():
@@ -58,11 +82,12 @@ def reach(items: list[pytest.Item], folder: str) -> dict[str, Reach]:
         by_file.setdefault(item.path, []).append(item)
     KEPT.mkdir(parents=True, exist_ok=True)
     source = b"".join(path.read_bytes() for path in sources(None))
-    places = {path: KEPT / f"{_digest(path, source, tests)}.json" for path, tests in by_file.items()}
-    in_forks([partial(learn, by_file[path], place) for path, place in places.items() if not place.exists()], folder)
+    parts = [(path, tests[i : i + PART]) for path, tests in by_file.items() for i in range(0, len(tests), PART)]
+    places = {KEPT / f"{_digest(path, source, tests)}.json": tests for path, tests in parts}
+    in_forks([partial(learn, tests, place) for place, tests in places.items() if not place.exists()], folder)
     return {
         test: Reach(seconds, {path: int(bits, 16) for path, bits in lines.items()})
-        for place in places.values()
+        for place in places
         if place.exists()
         for test, (seconds, lines) in json.loads(place.read_text()).items()
     }

@@ -42,6 +42,7 @@ EXACT = (
     "integrity_laws",
     "longitudinal",
     "means",
+    "mechanism_figures",
     "source",
     "square_wave",
 )
@@ -49,9 +50,11 @@ TASKS = ("heavy_hitters/test_segments_encoder", "itemsets/test_columns", "itemse
 NEAR = [f"tests/{name}" for name in ("contract", "client", "sealing", "usability")] + ["src/deniable/contract", "src/deniable/client"]
 NEAR += [f"tests/exact/test_{name}.py" for name in EXACT] + [f"tests/tasks/{name}.py" for name in TASKS]
 NEAR += [f"tests/laws/test_{name}vectors.py" for name in ("", "client_", "document_")] + ["tests/collect/test_public_log.py"]
-NEAR += [f"tests/core/test_{name}.py" for name in ("bulk", "numbers", "run")]
+NEAR += [f"tests/core/test_{name}.py" for name in ("bulk", "encoders", "numbers", "run", "texts")]
+NEAR += ["tests/laws/test_interface.py", "tests/laws/test_protocols.py::test_what_files_could_say_they_can_say_still"]
 NEAR += [f"tests/local/test_{name}.py" for name in ("progressions", "projective")]
 CORE = ["tests/core", "src/deniable/core", "tests/exact/test_integrity_laws.py"]
+CORE += ["tests/tasks/heavy_hitters/test_significance.py", "tests/tasks/recommend/test_sampled.py"]
 LAWS = ["tests/laws/test_protocols.py", "tests/laws/test_estimates.py", "tests/tasks", "src/deniable/tasks"]
 TESTS = {"contract": NEAR, "client": NEAR, "core": [*CORE, "tests/laws/test_estimates.py"], "tasks": LAWS, None: NEAR + CORE + LAWS}
 """Tests that are close to the rooms and quick. Those of servers and of the command line start processes where no mutant would be."""

@@ -68,6 +68,7 @@ LIMITS = {
         "gamma", lambda gamma: dn.OneBitMeanPM.with_gamma(gamma, low=0, high=9, epsilon=1.0), [0, "1/5"], [-TINY, "1/2"],
     ),
     "HadamardResponse blocks": ("blocks", of("HadamardResponse", "blocks"), [1, 8], [0, 3, 16]),
+    "HadamardResponse blocks for three values": ("blocks", of("HadamardResponse", "blocks", domain_size=3), [1, 4], [0, 3, 8]),
     "PGR order": ("order", of("PGR", "order"), [2, 3], [1, 4]),
     "PGR dimension": ("dimension", of("PGR", "dimension"), [2, 3], [1]),
     "PGR points": ("order, dimension", lambda count: best_geometry(count, 1.0, 2, 3), [7], [8]),
@@ -78,8 +79,11 @@ LIMITS = {
     "THE theta": ("theta", of("THE", "theta"), [0.501, 0.999], [0.5, 1.0]),
     "Piecewise window": ("window", number("Piecewise", "window"), [1, 64], [0, 65]),
     "SquareWave window": ("window", number("SquareWave", "window"), [1, 64], [0, 65]),
+    "DiscreteLaplace points": (
+        "steps", lambda given: number("DiscreteLaplace", "steps", epsilon=given[1])(given[0]), [(1535, 1.15126)], [(1536, 1.15201)],
+    ),  # 2^16 of them, and one more
     "RAPPOR bits": ("bits", lambda bits: rappor(bits=bits), [2, 4096], [1, 4097]),
-    "RAPPOR hashes": ("hashes, bits", lambda hashes: rappor(hashes=hashes), [1], [0, 33, True]),
+    "RAPPOR hashes": ("hashes, bits", lambda hashes: rappor(hashes=hashes), [1, 32], [0, 33, True]),
     "RAPPOR f": ("f, p, q", lambda f: rappor(f=f), ["1/100", "999/1000"], [0, 1]),
     "RAPPOR p": ("f, p, q", lambda p: rappor(p=p), ["1/1000", "749/1000"], [0, "3/4"]),
     "RAPPOR q": ("f, p, q", lambda q: rappor(q=q), ["501/1000", "999/1000"], ["1/2", 1]),

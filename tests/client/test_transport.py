@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from deniable.client import MemoryLedger, Reporter
+from deniable.client.connection import Connection
 from deniable.client.retries import Retries
 from deniable.client.transport import LARGEST_RESPONSE, HTTPTransport, TransportError
 from deniable.errors import DeniableError, ParameterError
@@ -189,6 +190,12 @@ def test_addresses_that_are_taken(address):
 def test_addresses_that_are_none(address):
     with pytest.raises(ParameterError, match="https://host"):
         HTTPTransport(address)
+
+
+def test_the_usual_port_is_that_of_the_protocol():
+    """And ``Host`` leaves out what ``default_port`` is."""
+    made = [Connection("example.org", None, context) for context in (None, ssl.create_default_context())]
+    assert [(each.port, each.default_port) for each in made] == [(80, 80), (443, 443)]
 
 
 @pytest.mark.parametrize("host", ["example.org", "192.168.0.1", "127.0.0.1.example.org", "localhost.example.org"])

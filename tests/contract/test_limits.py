@@ -26,11 +26,13 @@ from deniable.contract.notice import KeyNotice
 from deniable.contract.numbers import Numbers, exact_number
 from deniable.contract.probability import check_epsilon, check_resolution
 from deniable.contract.question import Round, read_share
+from deniable.contract.ratings import Rated, RatingGradient
 from deniable.contract.sealed import Outer, open_seals, pack_seals
 from deniable.contract.segments import Segments
 from deniable.contract.sets import HeldCount, Overflow, PadAndSample, SetCode
 from deniable.contract.subsets import Subsets
-from deniable.contract.wire import Column
+from deniable.contract.wire import Column, read_image, write_image
+from deniable.contract.work import Work
 from deniable.errors import DeniableError
 from tests.contract.test_mixing import MIXING
 from tests.contract.test_task import TASK, WITH_TOKENS
@@ -46,6 +48,8 @@ LONG = Fragment(Bytes(20), 0, 1)
 NOTICE = KeyNotice(role="analyst", public=bytes(32), start=0, end=1)
 OUTER = Outer(bytes(32), b"", b"", b"")
 OVERFLOW = Overflow(NINE, 1, ((3,),))
+STARS = Numbers(1, 5, steps=4096)
+FILM = RatingGradient(Rated(1, STARS), 0, ((0,),), 0)
 ONE_DAY = replace(WITH_TOKENS, end=TASK.start + 86_400, period=3600, late=0, retention=2)
 
 
@@ -130,6 +134,10 @@ LIMITS = {
     "candidates in order": ("candidates", lambda listed: HeldCount(NINE, listed), [((1,), (1, 2))], [((1,), (1,)), ((2,), (1,))]),
     "set code": ("domain", lambda count: SetCode(Subsets(IndexRange(count))), [24], [25]),
     "items": ("items", lambda count: Subsets(IndexRange(count)), [2**26], [2**26 + 1]),
+    "rated items": ("items", lambda count: Rated(count, STARS), [1, 4096], [0, 4097]),
+    "an item's name": ("value", lambda name: Rated(4096, STARS).points({name: 5}), [0, "0", 4095, "4095"], [-1, 4096, "4096", "04095", ""]),
+    "a model's width": ("model", lambda width: replace(FILM, model=((0,) * width,)), [1, 17], [0, 18]),
+    "a model's rows": ("model", lambda count: replace(FILM, model=((0,),) * count), [1], [0, 2]),
     "notice": (
         "start, end", lambda ends: replace(NOTICE, start=ends[0], end=ends[1]),
         [(0, 1), (2**40 - 1, 2**40)], [(-1, 1), (1, 1), (0, 2**40 + 1)],
@@ -212,3 +220,13 @@ def test_numbers_that_would_fill_the_memory_are_none():
 def test_a_column_is_as_narrow_as_its_items(limit, bits):
     column = Column("symbol", limit, 3)
     assert (column.bits, column.row_bytes, column.information) == (bits, 3 * bits // 8, 3 * (limit - 1).bit_length())
+
+
+def test_an_image_may_end_with_its_spec():
+    assert read_image(1, write_image(1, b"spec", 0, b"")) == (b"spec", 0, b"")
+
+
+@pytest.mark.parametrize(("place", "limit"), [("bytes", 2**28), ("steps", 10**10)])
+def test_work_is_heavy_beyond_either_limit(place, limit):
+    little = Work(bytes=0, steps=0)
+    assert [little._replace(**{place: amount}).heavy for amount in (0, limit, limit + 1)] == [False, False, True]

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from deniable.contract.domain import Categories
 from deniable.contract.record import RESOLVED
 from deniable.core.declared import check_names, did_you_mean, read_settings, read_toml
+from deniable.core.declared_protocol import plain_domain
 from deniable.errors import ParameterError, WireError
 
 
@@ -34,6 +36,14 @@ class Key:
     digits: bytes = b""
 
 
+class Name(str):
+    """A kind of text that has a reader of its own."""
+
+
+class Nickname(Name):
+    """A type that none was made for."""
+
+
 @dataclass(frozen=True)
 class Plan:
     share: Fraction
@@ -41,22 +51,25 @@ class Plan:
     main: Key | None = None
     splits: tuple[Fraction, ...] = ()
     names: Sequence[str] = ()
+    nickname: Nickname | None = None
     why: str = field(default="", metadata=RESOLVED)
     epsilon: float = 1.0
 
 
 def read(**table: Any) -> dict[str, Any]:
-    return read_settings(Plan, table, path="plan", readers={bytes: lambda _, text: bytes.fromhex(text)}, elsewhere={"epsilon"})
+    readers = {bytes: lambda _, text: bytes.fromhex(text), Name: lambda name, text: f"{name} {text}"}
+    return read_settings(Plan, table, path="plan", readers=readers, elsewhere={"epsilon"})
 
 
 def test_every_type_is_read_in_its_way():
     keys = [{"owner": "ann", "digits": "00ff"}, {"owner": "bob"}]
-    assert read(share="1/3", keys=keys, main=keys[0], splits=["1/4", "3/4"], names=["a", "b"]) == {
+    assert read(share="1/3", keys=keys, main=keys[0], splits=["1/4", "3/4"], names=["a", "b"], nickname="c") == {
         "share": Fraction(1, 3),
         "keys": (Key("ann", b"\x00\xff"), Key("bob")),
         "main": Key("ann", b"\x00\xff"),
         "splits": (Fraction(1, 4), Fraction(3, 4)),
         "names": ["a", "b"],
+        "nickname": "nickname c",
     }
 
 
@@ -84,3 +97,10 @@ def test_mistakes_name_the_setting_and_the_table(table, words):
 def test_a_share_in_decimals_is_none():
     with pytest.raises(WireError, match="1/3"):
         read(share="0.5")
+
+
+def test_candidates_are_for_a_domain_that_is_asked_about_as_a_whole():
+    colors = {"categories": ["red", "blue"]}
+    assert plain_domain("colors", colors) == Categories("red", "blue")
+    with pytest.raises(ParameterError, match=r"colors: got .*candidates"):
+        plain_domain("colors", colors | {"candidates": ["red"]})

@@ -20,6 +20,7 @@ from deniable.contract.lines import Interval, Parity
 from deniable.contract.segments import Segments
 from deniable.contract.sets import HeldCount, Overflow, PadAndSample, SetCode
 from deniable.contract.subsets import Subsets
+from deniable.contract.tracks import DrawnMove, FirstVisit, LastVisit, MoveCount, Track
 from deniable.core.cells import KeyedTable
 from deniable.core.features import FeatureTable, nearest, sigmoids, table_of
 from deniable.core.sets import ItemSets, codes_of
@@ -46,6 +47,7 @@ LINES = {
     "two segments of a whole word": (Segments(WIDE, ((32, 32), (0, 32))), LONG),
     "fragment": (Fragment(BYTE, 2, 3), NUMBERS),
     "fragment with a hash": (Fragment(BYTE, 4, 4, hash_bits=8, salt=5, function=2), NUMBERS),
+    "fragment of half a word": (Fragment(dn.Integers(0, 2**32 - 1), 4, 4, hash_bits=8, salt=5), [0, 1, 2**32 - 1, 0xCAFE_F00D]),
     "fragment of a long integer": (Fragment(WIDE, 3, 33, hash_bits=31), LONG),
     "fragment of words": (Fragment(WORDS, 8, 16, hash_bits=5), TEXTS),
     "interval": (Interval(dn.Integers(1, 12), (0, 3, 9)), [1, 3, 4, 9, 10, 12]),
@@ -156,6 +158,20 @@ def test_a_table_of_features_is_read_once():
     assert done == ["a", "b", "a"]
     assert nearest(np.array([[0, 0], [3, 4], [-1, 0]]), ((1, 0), (3, 3), (-1, 0))).tolist() == [0, 1, 2]
     assert nearest(np.array([[1, 0], [2, 0]]), ((2, 0), (1, 0))).tolist() == [1, 0]
+
+
+# --- tracks ---
+
+CITY = Track(6, outside=True)
+
+
+@pytest.mark.parametrize("encoder", [FirstVisit(CITY), LastVisit(CITY), MoveCount(CITY, 2), DrawnMove(CITY, columns=3, reach=1)], ids=repr)
+def test_tracks_are_encoded_as_one_by_one(encoder):
+    tracks = [[0, 1, 4], [], [0], [5, 0], [2, 3, 3, 6, 0], [6, 1], [4]]
+    one, many = ReplaySource.from_key("tracks"), ReplaySource.from_key("tracks")
+    for _ in range(20):
+        assert encoder.encode_many(tracks, many).tolist() == [encoder.encode(track, one) for track in tracks]
+    assert one.consumed == many.consumed
 
 
 # --- sets ---

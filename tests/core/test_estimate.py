@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import deniable
+import deniable as dn
+from deniable.core.chart import Chart, stacked
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure, themed
 from deniable.core.law import LAWS, Law
@@ -20,6 +22,7 @@ from deniable.core.saved import SavedEstimate
 from deniable.core.saved_parts import HOMES
 from deniable.core.table import Table
 from deniable.core.vega import MARKS, draw
+from deniable.core.vega_axes import number_axis
 from deniable.errors import MissingExtra, ParameterError
 
 SHARED = ("interval", "significant", "top", "stderr", "point", "to_arrow", "to_polars", "to_pandas", "to_csv", "to_json", "__repr__")
@@ -89,6 +92,18 @@ def test_laws_have_names_of_their_own_and_are_found_when_an_estimate_is_read():
     assert rooms - {"deniable.tasks.enclosed", "deniable.tasks.people"} <= homes
 
 
+@pytest.mark.parametrize("made", KNOWN, ids=lambda made: made.__name__)
+def test_a_law_is_about_those_who_reported_and_a_change_about_those_they_are_drawn_from(made):
+    for verb in (made.variance, made.limits):
+        assert inspect.signature(verb).parameters["population"].default is made.__name__.endswith("Change")
+
+
+@pytest.mark.parametrize("spec", [dn.OUE(domain_size=5, epsilon=1.0), dn.HRR(domain_size=5, epsilon=1.0)], ids=repr)
+def test_the_noise_of_a_value_that_nobody_holds_is_what_its_mechanism_states(spec):
+    people, noise = spec.estimate(spec.tally(spec.privatize([0] * 40))).law.unheld
+    assert (people, noise) == (40, pytest.approx(spec.variance(n=1, f=0.0)))
+
+
 # --- figures ---
 
 ROWS = {
@@ -109,6 +124,25 @@ def test_every_mark_is_valid_vega_lite(mark):
         alt.Chart.from_dict(spec)  # raises unless the schema of Vega-Lite accepts it
     if mark not in ("curve", "steps"):
         assert len(spec["data"]["values"]) == 2  # what is no number is not drawn
+
+
+@pytest.mark.parametrize(("axis", "title"), [("", "number"), ("people", "people")])
+def test_a_number_has_the_title_that_its_figure_gives_it_or_its_own_name(axis, title):
+    assert number_axis("number", ROWS, Figure(mark="bars", number="number", axis=axis), zero=True)["title"] == title
+
+
+def test_charts_below_one_another_keep_their_data():
+    import altair as alt
+
+    records = [[{"a": place}] for place in range(3)]
+    plain, *drawn = [Chart(alt.Chart(alt.InlineData(values=rows)).mark_bar()) for rows in records]
+    inline = Chart({"data": {"values": records[0]}, "mark": "bar"})
+    for charts in ([plain, *drawn], [inline, *drawn], [inline, inline]):
+        spec = stacked(charts).to_dict()
+        alt.Chart.from_dict(spec)
+        found = [each["data"].get("values") or spec["datasets"][each["data"]["name"]] for each in spec["vconcat"]]
+        assert found == [records[0], *(records[1:] if drawn[0] in charts else [records[0]])]
+        assert ("datasets" in spec) == (drawn[0] in charts)
 
 
 def test_control_characters_never_reach_a_chart():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from math import comb, exp
 
@@ -11,6 +12,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
+from deniable.contract.law import PairLaw
 from deniable.core import set_bits
 from deniable.core.integrity import Finding, IntegrityReport, check_reports, manipulation_budget
 from deniable.core.reports import Reports
@@ -75,6 +77,9 @@ def test_pairs_need_three_bits_of_an_oracle_that_sends_them():
     assert strongest_pair(batch([(0,), (1,)], dn.OUE(domain_size=2, epsilon=1.0))) is None
     assert strongest_pair(dn.GRR(domain_size=5, epsilon=1.0).privatize([1, 2])) is None
     assert strongest_pair(batch([(0,), (1,)])).p_value == 1.0
+    for law in (None, PairLaw(None, Fraction(1, 8))):  # of a mechanism that does not know how two bits come together
+        unknown = type("Unpaired", (dn.OUE,), {"pair_law": law})(domain_size=3, epsilon=1.0)
+        assert strongest_pair(batch([(0,), (1,)], unknown)) is None
 
 
 # --- popcounts ---
@@ -157,6 +162,8 @@ def test_draws_are_judged_by_the_binomial_of_the_most_frequent_one():
     seeds = dn.OLH(domain_size=9, epsilon=1.0).privatize(np.zeros(30, dtype=int), source=ReplaySource.from_key("s"))
     (finding,) = check_reports(seeds).findings
     assert (finding.test, finding.seen, finding.p_value) == ("draws of seed", 1.0, 1.0)
+    seeds.columns["seed"][:, 0] = 7  # a seed is both of its words
+    assert check_reports(seeds).findings[0].seen == 1.0
     seeds.columns["seed"][:2] = seeds.columns["seed"][5]
     assert check_reports(seeds).suspicious == ["draws of seed"]
 

@@ -171,6 +171,8 @@ def test_everyone_is_asked_in_chunks(monkeypatch):
     assert sum(tally.n for tally in tallies.values()) == PEOPLE
     assert len(seen) >= PEOPLE / 1000
     assert max(np.diff([0, *seen])) <= 1000
+    for people in (999, 1000, 2000):
+        assert ask(dn.Survey.of(smoker=dn.RR(epsilon=0.5)), {"smoker": [1] * people})["smoker"].n == people
 
 
 def test_questions_about_open_domains_name_their_candidates():

@@ -33,6 +33,8 @@ def test_only_what_was_saved_is_read():
     for data in wrong:
         with pytest.raises(WireError):
             estimate_from_json(data)
+    with pytest.raises(WireError, match=r"law Supports: got .*supports"):
+        estimate_from_json(good | {"law": {"law": "Supports", "n": 3}})
     for name in good:
         less = {key: value for key, value in good.items() if key != name}
         with pytest.raises(WireError):

@@ -107,6 +107,37 @@ def test_rounding_is_free_for_a_single_bit():
     assert Duchi(low=0, high=1, epsilon=1.0, steps=1).rounding_variance == 0
 
 
+def test_what_is_never_rounded_is_not_charged_for_it():
+    spec = dn.SignRR(epsilon=2.0)
+    assert spec.variance(1) == max(spec.variance(1, value) for value in spec.choices)
+
+
+@pytest.mark.parametrize("spec", [dn.RR(epsilon=1.0), dn.RR.from_probabilities("9/10", "1/10"), dn.RR.from_probabilities("9/10", "1/5")])
+def test_a_fair_coin_changes_either_answer_as_often(spec):
+    assert spec.fair_coin == (spec.law(0)[1] == spec.law(1)[0])
+
+
+@pytest.mark.parametrize("spec", HASHED, ids=repr)
+def test_another_value_adds_what_its_collisions_scatter(spec):
+    """Each of 3 functions sends it to any of 4 cells, and a score takes off what is expected of that."""
+    scores = [(Fraction(cell == 0) - Fraction(1, 4)) / (1 - Fraction(1, 4)) for cell in range(4)]
+    assert sum(scores) == 0
+    assert spec.collisions == pytest.approx(float(sum(score**2 for score in scores) / 4 / 3), rel=1e-9)
+
+
+def test_tallies_take_a_step_for_each_member_until_all_members_are_counted_at_once():
+    spec = dn.RWS(domain_size=6, epsilon=1.0)
+    more = [spec.tally_steps(n + 1, 6) - spec.tally_steps(n, 6) for n in (1, 10**9)]
+    assert more[0] >= spec.size + 1
+    assert more[1] == 1
+
+
+def test_least_squares_are_not_said_to_take_longer_than_multiplying_their_table():
+    spec = dn.BloomRR(domain_size=5, epsilon=1.0)
+    bits, values = spec.cohorts * spec.bits, 1000
+    assert bits * values < spec.finishing(values).steps <= bits * values**2
+
+
 @pytest.mark.parametrize(
     ("spec", "once"),
     [

@@ -86,6 +86,13 @@ def test_the_channel_is_that_of_the_laws(spec):
     assert sum(a for a, _, _ in spec.channel) == 1
 
 
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.channel is not None], ids=repr)
+def test_the_blanket_is_what_a_report_has_in_common_whatever_its_sender_holds(spec):
+    laws = [spec.law(spec.domain.value(key)) for key in range(spec.domain_size)]
+    common = sum(min(law[report] for law in laws) for report in laws[0])
+    assert sum(blanket for _, _, blanket in spec.channel) == common
+
+
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.third is not None], ids=repr)
 def test_the_holder_of_a_third_value_sends_what_is_likelier_under_a_first_one_as_often_as_it_says(spec):
     laws = [spec.law(spec.domain.value(key)) for key in range(3)]

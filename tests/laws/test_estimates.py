@@ -236,6 +236,21 @@ def test_levels_that_are_none_or_unknown_are_refused(name):
 # --- parts of an estimate ---
 
 
+@each_of_several
+def test_only_lists_are_cut_and_a_search_keeps_what_it_ranked(name):
+    estimate = made(name)
+    strongest = [estimate.values[place] for place in estimate.order()[:1]]
+    assert estimate.shortened(len(estimate.values)) is estimate
+    if estimate.listed and len(estimate.values) > 1:
+        assert list(estimate.shortened(1).values) == strongest
+    else:
+        assert estimate.shortened(1) is estimate
+    if estimate.screening is None:
+        assert estimate.ranked is estimate
+    else:
+        assert set(estimate.values) <= set(estimate.ranked.values)
+
+
 @each
 def test_some_values_keep_their_limits_and_what_holds_together_stays_about_all(name):
     estimate, last = made(name), len(made(name).values) - 1

@@ -44,7 +44,7 @@ def test_points_and_coordinates_name_each_other(order, dimension):
 
 
 @pytest.mark.parametrize("size", [2, 3, 8, 14, 32, 100, 1000, 1094, 10_007])
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0])
 def test_no_prime_does_better_than_the_default(size, epsilon):
     default = dn.PGR(domain_size=size, epsilon=epsilon)
     least = default.variance(n=1, f=1 / size)

@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from deniable.contract.ed25519 import verify
-from deniable.contract.notice import ANALYST, SHUFFLER, read_keys
+from deniable.contract.notice import ANALYST, MOST_NOTICES, SHUFFLER, KeyNotice, read_keys, write_keys
 from deniable.errors import ParameterError, ProtocolError, WireError
 from deniable.sealing.identity import public_key
 from deniable.sealing.keys import GRACE, LIFETIME, SKEW, KeyPair, KeyRing, announce
@@ -105,6 +105,13 @@ def test_keys_that_change_too_often_for_one_list_are_refused(tmp_path):
     for day in range(0, 600):
         ring.tend(NOW + day * DAY, 10 * DAY)
         assert len(ring.notices(NOW + day * DAY)) <= 32
+
+
+def test_a_list_holds_the_newest_notices_first():
+    many = [(KeyNotice(role=ANALYST, public=bytes(32), start=place % 7 * DAY, end=place * DAY + 1), bytes(64)) for place in range(7, 50)]
+    listed = [KeyNotice.from_json(each["notice"].encode()) for each in json.loads(write_keys(many))["keys"]]
+    assert len(listed) == MOST_NOTICES < len(many)
+    assert listed == sorted((notice for notice, _ in many), key=lambda notice: (-notice.start, -notice.end))[:MOST_NOTICES]
 
 
 def test_a_withdrawn_key_opens_and_is_sealed_for_no_more(ring):

@@ -161,6 +161,8 @@ def test_shares_and_people_are_written_for_readers():
     assert seen.visible == pytest.approx(seen.reach * 0.5 / 20)
     assert seen.reach == pytest.approx(4.0556 + 0.8416, abs=1e-3)  # normal quantiles of 1 - 0.05 / 2000 and 0.8
     assert seen.needed(0.1) == 2400  # (4.897 / 0.1)^2 = 2,398, times a quarter, over a quarter, rounded up to two digits
+    assert replace(seen, noise=0.0043).needed(0.1) == 42  # 41.2: two digits are whole people
+    assert replace(seen, candidates=1).reach == pytest.approx(1.96 + 0.8416, abs=1e-3)
     told = seen.told(0)
     assert "The 400 reports of the final count would show a value that 12 % hold" in told
     assert "one that 10 % hold takes about 2,400 people in all, one that 1 % hold takes about 240,000" in told
