@@ -93,6 +93,15 @@ def test_the_blanket_is_what_a_report_has_in_common_whatever_its_sender_holds(sp
     assert sum(blanket for _, _, blanket in spec.channel) == common
 
 
+@pytest.mark.parametrize("spec", [spec for name in ORACLES if (spec := MECHANISMS[name].example()).channel is not None], ids=repr)
+def test_a_channel_is_two_laws_and_what_they_have_in_common(spec):
+    """Of those with seeds, too, whose reports nobody lists."""
+    ones, others, blanket = (sum(side) for side in zip(*spec.channel, strict=True))
+    assert ones == others == 1
+    assert 0 < blanket < 1
+    assert all(common <= min(one, other) for one, other, common in spec.channel)
+
+
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.third is not None], ids=repr)
 def test_the_holder_of_a_third_value_sends_what_is_likelier_under_a_first_one_as_often_as_it_says(spec):
     laws = [spec.law(spec.domain.value(key)) for key in range(3)]
