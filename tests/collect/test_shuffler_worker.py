@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
 
 from deniable.collect.shuffler.judge import Station, station_of
+from deniable.collect.shuffler.openers import Openers
 from deniable.collect.shuffler.worker import Worker, WorkerDiedError
 from deniable.contract.notice import ANALYST, SHUFFLER
 from deniable.contract.sealed import pack_seals, seal_id
@@ -53,6 +55,28 @@ def test_a_process_that_is_killed_is_replaced(task, worker):
     with pytest.raises(WorkerDiedError):
         worker.ask([b""], [pair], 10)
     assert worker.ask([b""], [pair], 10)[0].seals == 0
+
+
+def test_who_waits_hears_that_keys_could_not_be_read_and_the_next_is_served(task):
+    pair = KeyPair.make(time.time())
+    answers = iter([OSError("the disk is gone"), [pair]])
+
+    def pairs():
+        answer = next(answers)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    async def ask():
+        openers = Openers([Station(task, 0)], pairs, workers=1, most=10)
+        try:
+            with pytest.raises(OSError, match="the disk is gone"):
+                await asyncio.wait_for(openers.open(b""), 60)
+            return await asyncio.wait_for(openers.open(b""), 60)
+        finally:
+            openers.stop()
+
+    assert asyncio.run(ask()).seals == 0
 
 
 def test_a_place_in_the_task(task):

@@ -68,8 +68,12 @@ class Openers:
             while len(jobs) < share and len(self._queue[0][0]) <= room:
                 jobs.append(self._queue.popleft())
                 room -= len(jobs[-1][0])
-            running = self._threads.submit(worker.ask, [body for body, _ in jobs], self._pairs(), self._most)
+            running = self._threads.submit(self._ask, worker, [body for body, _ in jobs])
             running.add_done_callback(partial(self._tell, asyncio.get_running_loop(), worker, jobs))
+
+    def _ask(self, worker: Worker, bodies: Sequence[bytes]) -> list[OpenedSeals | WireError]:
+        """In a thread: what fails reaches those who wait, and the worker is free again."""
+        return worker.ask(bodies, self._pairs(), self._most)
 
     def _tell(self, loop: asyncio.AbstractEventLoop, worker: Worker, jobs: list[Job], found: Future[list[OpenedSeals | WireError]]) -> None:
         """In the thread."""
